@@ -1,0 +1,77 @@
+# `make` lists the targets. All of them set up what they need, in this folder alone.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ARGS ?=
+JOBS ?= 2
+
+# The data folder is found beside the project unless the variable names another one.
+ifeq ($(origin DISSENSUS_DATA),undefined)
+  ifneq ($(wildcard ../shared/data/README.md),)
+    export DISSENSUS_DATA := $(abspath ../shared/data)
+  endif
+endif
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark clean
+
+help:  ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## make .venv with everything pinned in requirements.lock
+
+$(READY): requirements.lock pyproject.toml
+	@command -v $(PYTHON) >/dev/null 2>&1 || { \
+	  echo "Dissensus needs Python 3.11 or newer, and '$(PYTHON)' is not on PATH."; \
+	  echo "Install it (Debian, Ubuntu: apt install python3 python3-venv; macOS: brew install python),"; \
+	  echo "or name yours: make setup PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "Dissensus needs Python 3.11 or newer; '$(PYTHON)' is `$(PYTHON) --version 2>&1`."; \
+	  echo "Name a newer one: make setup PYTHON=/path/to/python3.12"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "'$(PYTHON)' has no venv module."; \
+	  echo "Debian and Ubuntu keep it in a package of its own: apt install python3-venv"; exit 1; }
+	@UV=`command -v uv || true`; \
+	if [ -z "$$UV" ]; then \
+	  [ -x .boot/bin/uv ] || { $(PYTHON) -m venv .boot && .boot/bin/pip install --quiet --disable-pip-version-check uv; } || exit 1; \
+	  UV=.boot/bin/uv; \
+	fi; \
+	$$UV venv --quiet --clear --python "`command -v $(PYTHON)`" $(VENV) && \
+	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --require-hashes requirements.lock && \
+	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
+
+demo: $(READY)  ## analyse real ratings where DISSENSUS_DATA has them, else a small simulated campaign
+	@$(BIN)/dissensus demo $(ARGS)
+
+test: $(READY)  ## everything quick
+	$(BIN)/pytest -n $(JOBS) $(ARGS)
+
+test-slow: $(READY)  ## calibration and fuzzing
+	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
+
+lint: $(READY)  ## ruff
+	$(BIN)/ruff check . && $(BIN)/ruff format --check .
+
+types: $(READY)  ## mypy, strict
+	$(BIN)/mypy
+
+contracts: $(READY)  ## who may import whom
+	$(BIN)/lint-imports
+
+docs: $(READY)  ## build docs/_build/html, warnings are errors
+	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+
+check: lint types contracts docs test  ## all but the slow tests
+
+benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.json and docs/benchmarks.md
+	benchmarks/run $(ARGS)
+
+lock: $(READY)  ## refresh requirements.lock
+	@UV=`command -v uv || echo .boot/bin/uv`; \
+	$$UV pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --upgrade --quiet --output-file requirements.lock \
+	  --custom-compile-command "make lock"
+
+clean:  ## remove what the targets made
+	rm -rf $(VENV) .boot docs/_build docs/api dissensus-demo
