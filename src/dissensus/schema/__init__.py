@@ -1,0 +1,1 @@
+"""The vocabulary: column names, questionnaires, and the checked table of ratings."""

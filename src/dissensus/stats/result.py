@@ -33,6 +33,8 @@ class Estimate:
         The two components of a chance-corrected coefficient; None for others.
     level
         Level of measurement (nominal, ordinal, interval, ratio, custom) where it matters.
+    ties
+        Items where more than one answer had the most votes; None where ties do not matter.
     interval
         Confidence interval, if one was asked for.
     """
@@ -45,6 +47,7 @@ class Estimate:
     observed: float | None = None
     expected: float | None = None
     level: str | None = None
+    ties: int | None = None
     interval: Interval | None = None
 
     def __float__(self) -> float:

@@ -1,0 +1,58 @@
+"""Axes by which raters are grouped: their names, and the group of each rater."""
+
+from collections.abc import Sequence
+from itertools import product
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema import columns as names
+from dissensus.schema.hints import did_you_mean, listed
+
+
+def full_name(text: str, axes: Sequence[str]) -> str:
+    """Return the canonical name of an axis or of crossed axes.
+
+    Examples
+    --------
+    >>> full_name("race * gender", ["rater_gender", "rater_race"])
+    'rater_race*rater_gender'
+    """
+    parts = [_one(part.strip(), axes) for part in text.split(names.CROSS)]
+    if len(set(parts)) < len(parts):
+        raise InvalidInput(f"Axis {text!r} crosses an axis with itself. Name each axis once.")
+    return names.CROSS.join(parts)
+
+
+def _one(text: str, axes: Sequence[str]) -> str:
+    for name in (text, names.RATER_PREFIX + text):
+        if name in axes:
+            return name
+    short = [axis.removeprefix(names.RATER_PREFIX) for axis in axes]
+    allowed = f"Axes here are {listed(axes)}." if axes else "There are no attributes of raters here."
+    raise NotFound(
+        f"There is no axis {text!r}. {allowed}{did_you_mean(text, [*axes, *short])} Other columns that "
+        "describe raters are read as axes when named (in Python: rater_attributes=[...])."
+    )
+
+
+def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+    """Return the group of each rater, -1 where it is unknown, and the names of the groups.
+
+    Values are in sorted order, crossed groups in the order of their product; only groups that occur.
+    """
+    columns = [raters[name] for name in axis.split(names.CROSS)]
+    values = [column.unique().drop_nulls().sort() for column in columns]
+    cell = np.zeros(raters.height, dtype=np.int64)
+    known = np.ones(raters.height, dtype=np.bool_)
+    for column, levels in zip(columns, values, strict=True):
+        code = column.cast(pl.Enum(levels)).to_physical().fill_null(0).to_numpy()
+        cell = cell * len(levels) + code
+        known &= column.is_not_null().to_numpy()
+    occurring, group = np.unique(cell[known], return_inverse=True)
+    codes = np.full(raters.height, -1, dtype=np.int32)
+    codes[known] = group
+    cells = [names.CROSSED.join(levels) for levels in product(*values)]
+    return codes, tuple(cells[index] for index in occurring)

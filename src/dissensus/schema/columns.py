@@ -1,0 +1,41 @@
+"""Names of the columns that a ratings table may have."""
+
+from typing import Final
+
+ITEM_ID: Final = "item_id"
+RATER_ID: Final = "rater_id"
+
+OVERALL: Final = "Q_overall"
+QUESTION_PREFIX: Final = "Q"
+
+RATER_PREFIX: Final = "rater_"
+ITEM_PREFIXES: Final = ("item_", "safety_gold")
+ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")
+
+FLAG: Final = "rater_flagged"
+REMOVED: Final = "removed_by_authors"
+"""What DICES derivatives call the flag column; read as `FLAG`."""
+
+ANSWER_TIME: Final = "answer_time_ms"
+ANSWER_TIMESTAMP: Final = "answer_timestamp"
+
+CROSS: Final = "*"
+"""Joins the names of crossed axes: ``rater_race*rater_gender``."""
+
+CROSSED: Final = " × "
+"""Joins the values of a group of crossed axes."""
+
+
+def is_question(column: str) -> bool:
+    """Tell whether a column holds answers by its name alone."""
+    return column.startswith(QUESTION_PREFIX)
+
+
+def is_rater_attribute(column: str) -> bool:
+    """Tell whether a column describes the rater."""
+    return column.startswith(RATER_PREFIX) and column not in {RATER_ID, FLAG}
+
+
+def is_item_attribute(column: str) -> bool:
+    """Tell whether a column describes the item."""
+    return column in ITEM_ATTRIBUTES or (column.startswith(ITEM_PREFIXES) and column != ITEM_ID)

@@ -1,0 +1,286 @@
+"""The checked table of ratings that everything downstream takes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Literal, Self
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema import axes
+from dissensus.schema import columns as names
+from dissensus.schema.choice import choose
+from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.item_table import join_items
+from dissensus.schema.validation import validate
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ratings:
+    """Who answered what about which item: checked, encoded and in one order.
+
+    Make one with `Ratings.from_frame`, or with `dissensus.files.tables.read_ratings`.
+
+    Parameters
+    ----------
+    answers
+        One row per rating, in the order of items, then raters: ``item`` and ``rater`` (UInt32, rows of the
+        tables below) and one Enum column per question, whose categories are the scale.
+    raters
+        One row per rater, in the order of ``rater_id``: its attributes as text, null where unknown, and
+        where it is known whether raters were flagged, Boolean ``rater_flagged``.
+    items
+        One row per item, in the order of ``item_id``: its attributes as text, null where unknown.
+    notes
+        What the reader should know about how the table was read.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> ratings = Ratings.from_frame(pl.DataFrame({
+    ...     "item_id": ["1", "1", "2", "2"],
+    ...     "rater_id": ["ann", "bob", "ann", "bob"],
+    ...     "rater_gender": ["Woman", "Man", "Woman", "Man"],
+    ...     "Q_overall": ["Yes", "No", "Unsure", "No"],
+    ... }))
+    >>> ratings
+    Ratings(4 ratings of 2 items by 2 raters; questions: Q_overall; axes: rater_gender)
+    >>> ratings.scale("Q_overall")
+    ('No', 'Unsure', 'Yes')
+    >>> item, rater, answer = ratings.coded("Q_overall")
+    >>> answer
+    array([2, 0, 1, 0], dtype=int16)
+    >>> ratings.group_codes("gender")
+    (array([1, 0], dtype=int32), ('Man', 'Woman'))
+    """
+
+    answers: pl.DataFrame
+    raters: pl.DataFrame
+    items: pl.DataFrame
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pl.DataFrame,
+        *,
+        item: str = names.ITEM_ID,
+        rater: str = names.RATER_ID,
+        questions: Sequence[str] | Literal["all"] | None = None,
+        answer: str | None = None,
+        rater_attributes: Sequence[str] = (),
+        categories: Sequence[str] | None = None,
+    ) -> Self:
+        """Check a long table, one row per rating, and encode it.
+
+        Parameters
+        ----------
+        frame
+            The table. Only the columns of the data contract and those named here are read.
+        item, rater
+            Columns with the ids.
+        questions
+            Columns with the answers, or "all" for every ``Q*`` column whose scale is known. By default
+            ``Q_overall``, else the only ``Q*`` column.
+        answer
+            A single column with the answers, under any name.
+        rater_attributes
+            Columns that describe raters besides those named ``rater_*``.
+        categories
+            The answers in order, where neither the name of the question nor the answers tell it.
+
+        Raises
+        ------
+        NotFound
+            A column is not there.
+        InvalidInput
+            The table cannot be used; the message names the row, the value, what is allowed and the remedy.
+
+        Notes
+        -----
+        An empty answer is a question not answered: a row without any is left out, and `notes` count it.
+        Everything else is checked: ids are there, a rater rates an item once, raters and items have one
+        value of each attribute, and answers are on their scale.
+        """
+        if answer is not None and questions not in (None, answer, [answer], (answer,)):
+            raise InvalidInput(f"Both answer={answer!r} and questions={questions!r} were given. Give one of them.")
+        choice = choose(
+            frame.columns,
+            item=item,
+            rater=rater,
+            questions=questions if answer is None else [answer],
+            rater_attributes=rater_attributes,
+        )
+        return cls(*validate(frame, choice, categories))._answered()
+
+    @property
+    def n_items(self) -> int:
+        """Number of rated items."""
+        return self.items.height
+
+    @property
+    def n_raters(self) -> int:
+        """Number of raters who rated."""
+        return self.raters.height
+
+    @property
+    def n_ratings(self) -> int:
+        """Number of ratings: pairs of rater and item with at least one answer."""
+        return self.answers.height
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the questions that were read."""
+        return tuple(self.answers.columns[2:])
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """Names of the attributes of raters."""
+        return tuple(name for name in self.raters.columns[1:] if name != names.FLAG)
+
+    def scale(self, question: str) -> tuple[str, ...]:
+        """Return the answers that a question may have, in order."""
+        dtype = self._question(question).dtype
+        assert isinstance(dtype, pl.Enum)  # noqa: S101 - what the class promises
+        return tuple(dtype.categories)
+
+    def coded(self, question: str) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int16]]:
+        """Return the item, the rater and the answer of each rating that answers the question.
+
+        Items and raters are rows of `items` and `raters`, answers are positions on the scale.
+        """
+        answered = self.answers.filter(self._question(question).is_not_null())
+        return (
+            answered["item"].to_numpy().astype(np.int32),
+            answered["rater"].to_numpy().astype(np.int32),
+            answered[question].to_physical().to_numpy().astype(np.int16),
+        )
+
+    def axis_name(self, text: str) -> str:
+        """Return the full name of an axis, or of crossed axes: "race*gender" is "rater_race*rater_gender"."""
+        return axes.full_name(text, self.axes)
+
+    def group_codes(self, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
+        """Return the group of each rater on an axis, -1 where it is unknown, and the names of the groups."""
+        return axes.group_codes(self.raters, self.axis_name(axis))
+
+    def exclude_flagged(self) -> Self:
+        """Return the ratings of the raters who are not flagged.
+
+        Raises
+        ------
+        InvalidInput
+            It is not known who is flagged, or everyone is.
+        """
+        if names.FLAG not in self.raters.columns:
+            raise InvalidInput(
+                f"It is not known which raters are flagged. A column {names.FLAG} (or {names.REMOVED}) "
+                "with true or false for each rater would tell."
+            )
+        kept = ~self.raters[names.FLAG]
+        if not kept.any():
+            raise InvalidInput(f"Every rater is flagged ({names.FLAG}), so no ratings are left.")
+        return self._kept(kept.gather(self.answers["rater"]))
+
+    def where(self, column: str, value: str) -> Self:
+        """Return the ratings of the items, or of the raters, that have a value of an attribute.
+
+        Raises
+        ------
+        NotFound
+            No attribute has that name.
+        InvalidInput
+            No item or rater has that value; the message lists those there are.
+        """
+        name = column if column in self.items.columns else self._attribute(column)
+        of_items = name in self.items.columns
+        values = (self.items if of_items else self.raters)[name].cast(pl.String)
+        kept = values.eq(str(value)).fill_null(value=False)
+        if not kept.any():
+            allowed = values.unique().drop_nulls().sort().to_list()
+            hint = did_you_mean(str(value), allowed[:1000])
+            raise InvalidInput(f"No {name} is {shown(value)}. Its values are {listed(allowed, 30)}.{hint}")
+        return self._kept(kept.gather(self.answers["item" if of_items else "rater"]))
+
+    def with_items(self, frame: pl.DataFrame, *, item: str = names.ITEM_ID) -> Self:
+        """Return the same ratings with more attributes of their items.
+
+        Parameters
+        ----------
+        frame
+            One row per item; every column besides the ids is an attribute.
+        item
+            Column with the ids.
+
+        Raises
+        ------
+        InvalidInput
+            A rated item is not in the table, an item is in it twice, or it contradicts what is known already.
+        """
+        items, notes = join_items(self.items, frame, item)
+        return replace(self, items=items, notes=self.notes + notes)
+
+    def _attribute(self, column: str) -> str:
+        """Return the column of `raters` that is meant, by its full or its short name."""
+        options = [*self.items.columns, *self.raters.columns]
+        for name in (column, names.RATER_PREFIX + column):
+            if name in self.raters.columns:
+                return name
+        raise NotFound(f"There is no attribute {column!r}.{did_you_mean(column, options)} There are {listed(options)}.")
+
+    def _question(self, question: str) -> pl.Series:
+        if question not in self.questions:
+            raise NotFound(
+                f"Question {question!r} was not read.{did_you_mean(question, self.questions)} Read were "
+                f"{listed(self.questions)}; name others with --question (in Python: questions=[...])."
+            )
+        return self.answers[question]
+
+    def _answered(self) -> Self:
+        """Leave out the rows that answer nothing, with a note."""
+        blank = self.answers.select(pl.all_horizontal(pl.nth(range(2, self.answers.width)).is_null())).to_series()
+        if not blank.any():
+            return self
+        what = "row has" if blank.sum() == 1 else "rows have"
+        counted = "counts" if blank.sum() == 1 else "count"
+        asked = self.questions[0] if len(self.questions) == 1 else "any question"
+        note = f"{blank.sum():,} {what} no answer to {asked} and {counted} as not rated."
+        return replace(self._kept(~blank), notes=(*self.notes, note))
+
+    def _kept(self, rows: pl.Series) -> Self:
+        """Return some of the ratings, with the raters and items that they are of."""
+        if not rows.any():
+            raise InvalidInput("No ratings are left.")
+        answers = self.answers.filter(rows)
+        items, item = _compact(self.items, answers["item"])
+        raters, rater = _compact(self.raters, answers["rater"])
+        return replace(self, answers=answers.with_columns(item, rater), raters=raters, items=items)
+
+    def __repr__(self) -> str:
+        return (
+            f"Ratings({self.n_ratings:,} ratings of {self.n_items:,} items by {self.n_raters:,} raters; "
+            f"questions: {', '.join(self.questions)}; axes: {', '.join(self.axes) or 'none'})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = {
+            "ratings": f"{self.n_ratings:,}",
+            "items": f"{self.n_items:,}",
+            "raters": f"{self.n_raters:,}",
+            "questions": ", ".join(self.questions),
+            "axes": ", ".join(self.axes) or "none",
+            "notes": " ".join(self.notes) or "none",
+        }
+        cells = (f"<tr><th>{name}</th><td>{escape(value)}</td></tr>" for name, value in rows.items())
+        return f"<table>{''.join(cells)}</table>"
+
+
+def _compact(table: pl.DataFrame, codes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+    """Return the rows of a table that codes point to, and the codes among these."""
+    used = codes.unique().sort()
+    place = np.zeros(table.height, dtype=np.uint32)
+    place[used.to_numpy()] = np.arange(len(used))
+    return table[used], pl.Series(codes.name, place[codes.to_numpy()])

@@ -1,0 +1,65 @@
+"""The answers that a question may have, in their order."""
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import listed, shown
+from dissensus.schema.questionnaire import known_scale
+
+NO_UNSURE_YES = ("No", "Unsure", "Yes")
+MOST_NUMBERS = 1000
+"""More distinct numbers than this are a measurement, not a scale."""
+
+
+def checked_categories(categories: Sequence[str]) -> tuple[str, ...]:
+    """Return categories given by the caller, or say what is wrong with them."""
+    if isinstance(categories, str):
+        raise InvalidInput(f"categories must be a list of answers in order, not the text {shown(categories)}.")
+    names = tuple(str(name) for name in categories)
+    if not names or "" in names:
+        raise InvalidInput(f"categories must name at least one answer, and none may be empty: got {names!r}.")
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InvalidInput(f"categories names {shown(twice)} twice: {listed(names)}. Name each answer once.")
+    return names
+
+
+def find_scale(column: pl.Series, answers: pl.Series) -> tuple[str, ...] | None:
+    """Return the scale of a question, or None where neither its column nor its answers tell the order.
+
+    A shipped questionnaire that knows the question decides, then the categories of an Enum; else answers
+    among No, Unsure and Yes have that order, and numbers have their own.
+
+    Parameters
+    ----------
+    column
+        The column as it was found.
+    answers
+        The same as text, null where there is no answer.
+    """
+    known = known_scale(column.name)
+    if known is not None:
+        return known
+    if isinstance(column.dtype, pl.Enum):
+        return tuple(column.dtype.categories)
+    found = answers.unique().drop_nulls()
+    if found.is_in(NO_UNSURE_YES).all():
+        return NO_UNSURE_YES
+    return _numeric(found)
+
+
+def no_scale(question: str, answers: pl.Series) -> InvalidInput:
+    """Word the error for a question whose scale cannot be told, with an option to paste."""
+    found = answers.unique().drop_nulls().sort().to_list()
+    pasted = f'Put its answers in order with --categories "{",".join(found)}" (in Python: categories={found!r})'
+    remedy = pasted if len(pasted) < 500 else "Is it the right column? --answer names another"
+    return InvalidInput(f"The order of the answers to {question} is not known. It has {listed(found)}. {remedy}.")
+
+
+def _numeric(found: pl.Series) -> tuple[str, ...] | None:
+    numbers = found.cast(pl.Float64, strict=False)
+    if len(found) > MOST_NUMBERS or numbers.null_count() or not numbers.is_finite().all():
+        return None
+    return tuple(found.to_frame().sort(numbers, found).to_series())

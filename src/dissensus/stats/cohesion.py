@@ -1,0 +1,165 @@
+"""How concentrated the answers of one group are: negentropy and plurality size."""
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.stats.counts import FloatArray, checked_counts
+from dissensus.stats.result import Estimate
+
+
+def negentropy(
+    counts: npt.ArrayLike,
+    *,
+    correction: Literal["miller-madow"] | None = None,
+    rarefy_to: int | None = None,
+) -> Estimate:
+    r"""Estimate the mean negentropy of the answers to an item.
+
+    .. math:: \frac{1}{I}\sum_i \Bigl[\ln K + \sum_k p_{ik} \ln p_{ik}\Bigr], \qquad p_{ik} = n_{ik} / m_i
+
+    in nats (Prabhakaran et al. 2024, section 3.2).
+
+    Parameters
+    ----------
+    counts
+        Raters who gave each answer to each item, shape (I, K). K is the number of answers that were possible,
+        used or not.
+    correction
+        "miller-madow" subtracts :math:`(\hat K_i - 1) / 2 m_i`, the first-order bias of the plug-in entropy, with
+        :math:`\hat K_i` the answers used for the item.
+    rarefy_to
+        Expected negentropy of this many raters drawn from each item without replacement, exact by the
+        hypergeometric distribution: makes groups of different size comparable. Items with fewer ratings are
+        dropped.
+
+    Returns
+    -------
+    Estimate
+        Range 0 (all answers equally often) to :math:`\ln K` (unanimous); a corrected value may fall below 0.
+
+    Raises
+    ------
+    UndefinedEstimate
+        No item has enough ratings.
+    InvalidInput
+        A correction and a rarefaction at once, or an unknown one.
+
+    Notes
+    -----
+    The estimand of the plug-in value is the negentropy of *this many raters*: it falls as a group grows, because
+    few raters look more unanimous than they are. Compare groups of different size with `rarefy_to`. Items that
+    nobody rated are dropped and counted.
+
+    References
+    ----------
+    Prabhakaran, V. et al. (2024). GRASP: A disagreement analysis framework to assess group associations in
+    perspectives. NAACL.
+    Miller, G. A. (1955). Note on the bias of information estimates.
+
+    Examples
+    --------
+    >>> toy = [[2, 0, 1], [2, 0, 1], [0, 3, 0], [1, 2, 0], [3, 0, 0]]
+    >>> round(float(negentropy(toy)), 10)
+    0.7167037877
+    """
+    table = checked_counts(counts)
+    if correction is not None and rarefy_to is not None:
+        raise InvalidInput("Give either a correction or rarefy_to, not both.")
+    if correction not in (None, "miller-madow"):
+        raise InvalidInput(f"correction is {correction!r}; 'miller-madow' is the one there is.")
+    if rarefy_to is not None and rarefy_to < 1:
+        raise InvalidInput(f"rarefy_to is {rarefy_to}; give the number of raters to rarefy to, at least 1.")
+    m = table.sum(axis=1)
+    enough = m >= (rarefy_to or 1)
+    if not enough.any():
+        raise UndefinedEstimate(f"Negentropy is undefined: no item has {rarefy_to or 1} or more ratings.")
+    n, m = table[enough], m[enough]
+    method = "negentropy"
+    if rarefy_to is None:
+        entropy = -_x_ln_x(n / m[:, None]).sum(axis=1)
+    else:
+        entropy, method = _rarefied_entropy(n, m, rarefy_to), f"negentropy rarefied to {rarefy_to}"
+    if correction == "miller-madow":
+        entropy, method = entropy + ((n > 0).sum(axis=1) - 1) / (2 * m), "negentropy miller-madow"
+    return Estimate(
+        estimate=float(np.log(table.shape[1]) - entropy.mean()),
+        method=method,
+        n_items=len(n),
+        n_dropped=int((~enough).sum()),
+        n_ratings=int(m.sum()),
+    )
+
+
+def plurality_size(counts: npt.ArrayLike) -> Estimate:
+    r"""Estimate the mean share of raters who gave the most frequent answer.
+
+    .. math:: \frac{1}{I}\sum_i \max_k n_{ik} / m_i
+
+    (Prabhakaran et al. 2024, section 3.2).
+
+    Parameters
+    ----------
+    counts
+        Raters who gave each answer to each item, shape (I, K).
+
+    Returns
+    -------
+    Estimate
+        Range 1/K to 1. `ties` counts the items whose most frequent answer is not unique; a tie does not change
+        the size.
+
+    Raises
+    ------
+    UndefinedEstimate
+        Nobody rated any item.
+
+    Notes
+    -----
+    Like negentropy it depends on the number of raters: small groups look more cohesive. Items that nobody rated
+    are dropped and counted.
+
+    Examples
+    --------
+    >>> toy = [[2, 0, 1], [2, 0, 1], [0, 3, 0], [1, 2, 0], [3, 0, 0]]
+    >>> round(plurality_size(toy).estimate, 10), plurality_size(toy).ties
+    (0.8, 0)
+    """
+    table = checked_counts(counts)
+    m = table.sum(axis=1)
+    rated = m > 0
+    if not rated.any():
+        raise UndefinedEstimate("Plurality size is undefined: nobody rated any item.")
+    n, m = table[rated], m[rated]
+    top = n.max(axis=1)
+    return Estimate(
+        estimate=float((top / m).mean()),
+        method="plurality_size",
+        ties=int(((n == top[:, None]).sum(axis=1) > 1).sum()),
+        n_items=len(n),
+        n_dropped=int((~rated).sum()),
+        n_ratings=int(m.sum()),
+    )
+
+
+def _x_ln_x(p: FloatArray) -> FloatArray:
+    return np.asarray(p * np.log(p, out=np.zeros_like(p), where=p > 0))
+
+
+def _rarefied_entropy(n: npt.NDArray[np.int64], m: npt.NDArray[np.int64], size: int) -> FloatArray:
+    """Return E[entropy] of `size` ratings drawn without replacement: a sum of hypergeometric expectations."""
+    ln_factorial = np.cumsum(np.log(np.maximum(np.arange(int(m.max()) + 1), 1)))
+    entropy = np.zeros(len(n))
+    for drawn in range(1, size):
+        possible = (drawn <= n) & (size - drawn <= m[:, None] - n)
+        hits, misses = np.where(possible, n, drawn), np.where(possible, m[:, None] - n, size - drawn)
+        ln_chance = (
+            ln_factorial[hits] - ln_factorial[drawn] - ln_factorial[hits - drawn]
+            + ln_factorial[misses] - ln_factorial[size - drawn] - ln_factorial[misses - size + drawn]
+            - (ln_factorial[m] - ln_factorial[size] - ln_factorial[m - size])[:, None]
+        )  # fmt: skip
+        share = drawn / size
+        entropy -= share * np.log(share) * np.where(possible, np.exp(ln_chance), 0).sum(axis=1)
+    return entropy

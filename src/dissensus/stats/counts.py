@@ -1,0 +1,145 @@
+"""Counts of answers: how many raters gave each answer to each item.
+
+An items × categories array of counts is all that the coefficients of this package need to know about a group
+of raters; who gave which answer matters to resampling alone.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.float64]
+
+
+def count_answers(
+    items: npt.ArrayLike,
+    answers: npt.ArrayLike,
+    *,
+    n_items: int | None = None,
+    n_categories: int | None = None,
+) -> npt.NDArray[np.int32]:
+    """Count the answers of a long table, one rating a row.
+
+    Parameters
+    ----------
+    items
+        Item of each rating, shape (N,), codes 0 … I-1.
+    answers
+        Answer of each rating, shape (N,), codes 0 … K-1; a negative code is a missing answer.
+    n_items, n_categories
+        I and K, where the largest code does not tell.
+
+    Returns
+    -------
+    ndarray of int32, shape (I, K)
+
+    Raises
+    ------
+    InvalidInput
+        Codes that are not whole numbers, arrays of different length, a code outside the range.
+
+    Examples
+    --------
+    >>> count_answers([0, 0, 0, 1, 1], [0, 2, 2, 1, -1], n_categories=3)
+    array([[1, 0, 2],
+           [0, 1, 0]], dtype=int32)
+    """
+    items, answers = _codes(items, "items"), _codes(answers, "answers")
+    if items.shape != answers.shape:
+        raise InvalidInput(f"items has {items.size} codes and answers {answers.size}; each rating has one of both.")
+    n_items = _upper(items, n_items, "item")
+    n_categories = _upper(answers, n_categories, "answer")
+    if items.size and items.min() < 0:
+        raise InvalidInput("An item code is negative; every rating belongs to an item.")
+    from dissensus.stats.kernels import count
+
+    return np.asarray(count(items, answers, n_items, n_categories))
+
+
+def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> npt.NDArray[np.int32]:
+    """Count the answers of a reliability matrix, raters in rows and items in columns.
+
+    Parameters
+    ----------
+    matrix
+        Answer codes 0 … K-1, shape (R, I); NaN or a negative code is a missing answer.
+    n_categories
+        K, where the largest code does not tell.
+
+    Returns
+    -------
+    ndarray of int32, shape (I, K)
+
+    Raises
+    ------
+    InvalidInput
+        Not two-dimensional, or codes that are not whole numbers.
+
+    Examples
+    --------
+    >>> count_matrix([[0, 1, 1], [0, 1, float("nan")]])
+    array([[2, 0],
+           [0, 2],
+           [0, 1]], dtype=int32)
+    """
+    table = np.asarray(matrix)
+    if table.ndim != 2:
+        raise InvalidInput(f"The matrix has {table.ndim} dimensions; give raters × items.")
+    if np.issubdtype(table.dtype, np.floating):
+        table = np.where(np.isnan(table), -1, table)
+    items = np.broadcast_to(np.arange(table.shape[1]), table.shape)
+    return count_answers(items.ravel(), table.ravel(), n_items=table.shape[1], n_categories=n_categories)
+
+
+def checked_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
+    """Return counts as int64, shape (I, K), or say why they are none."""
+    table = np.asarray(counts)
+    if table.ndim != 2:
+        raise InvalidInput(f"{name} has {table.ndim} dimensions; give items × categories.")
+    if not np.issubdtype(table.dtype, np.integer):
+        if not np.issubdtype(table.dtype, np.floating) or not np.array_equal(table, np.floor(table)):
+            raise InvalidInput(f"{name} must hold whole numbers of raters; its dtype is {table.dtype}.")
+        if not np.isfinite(table).all():
+            raise InvalidInput(f"{name} holds an infinite number of raters.")
+    if table.size and table.min() < 0:
+        item, category = np.argwhere(table < 0)[0]
+        raise InvalidInput(f"{name}[{item}, {category}] is {table[item, category]}; a count cannot be negative.")
+    return table.astype(np.int64, copy=False)
+
+
+def checked_pair(
+    counts_x: npt.ArrayLike, counts_y: npt.ArrayLike
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], int]:
+    """Return the counts of two groups on the items that both rated, and how many items they did not share."""
+    x, y = checked_counts(counts_x, "counts_x"), checked_counts(counts_y, "counts_y")
+    if x.shape != y.shape:
+        raise InvalidInput(
+            f"counts_x is {x.shape} and counts_y {y.shape}; both groups need the same items and answers."
+        )
+    shared = (x.sum(axis=1) > 0) & (y.sum(axis=1) > 0)
+    return x[shared], y[shared], int((~shared).sum())
+
+
+def _codes(codes: npt.ArrayLike, name: str) -> IntArray:
+    array = np.asarray(codes)
+    if array.ndim != 1:
+        raise InvalidInput(f"{name} has {array.ndim} dimensions; give one code a rating.")
+    if np.issubdtype(array.dtype, np.integer):
+        return array
+    whole = array.astype(np.int64, copy=False) if np.issubdtype(array.dtype, np.number) else None
+    if whole is None or not np.array_equal(whole, array):
+        raise InvalidInput(f"{name} must hold whole numbers as codes; its dtype is {array.dtype}.")
+    return whole
+
+
+def _upper(codes: IntArray, upper: int | None, name: str) -> int:
+    largest = int(codes.max()) + 1 if codes.size else 0
+    if upper is None:
+        return max(largest, 0)
+    if largest > upper:
+        raise InvalidInput(f"The {name} code {largest - 1} is outside 0 … {upper - 1}.")
+    return upper

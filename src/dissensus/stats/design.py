@@ -1,0 +1,145 @@
+"""Who answered what: the coded ratings of one question, and the statistics of groups of their raters."""
+
+import itertools
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.stats import kernels
+from dissensus.stats.counts import FloatArray
+
+METRICS = kernels.METRICS
+Codes = npt.NDArray[np.integer[Any]]
+
+# Relative cost of counting one rating from a list, in words of packed raters; and the most memory packing may take.
+_WORDS_PER_RATING = 8
+_PACKED_BYTES = 1 << 30
+_CHUNK_BYTES = 1 << 26
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """The ratings of one question as codes.
+
+    Parameters
+    ----------
+    items, raters, answers
+        Item, rater and answer of each rating, shape (N,): codes 0 … I-1, 0 … R-1, 0 … K-1; no pair of item and rater
+        twice.
+    n_items, n_raters, n_categories
+        I, R and K.
+    """
+
+    items: Codes
+    raters: Codes
+    answers: Codes
+    n_items: int
+    n_raters: int
+    n_categories: int
+
+    @cached_property
+    def by_item(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
+        """Ratings sorted by item: where each item starts, rater and answer of each rating."""
+        return kernels.by_item(self.items, self.raters, self.answers, self.n_items)
+
+    @cached_property
+    def packed(self) -> npt.NDArray[np.uint64]:
+        """Sets of raters by answer and item, packed into words."""
+        shape = (self.n_items, self.n_raters, self.n_categories)
+        return kernels.pack(self.items, self.raters, self.answers, shape)
+
+    @cached_property
+    def most_ratings(self) -> int:
+        """The largest number of ratings of an item."""
+        return int(np.bincount(self.items, minlength=1).max()) if self.items.size else 0
+
+    def counts(self, group: Codes | None = None) -> npt.NDArray[np.int32]:
+        """Count answers by item: (I, K) for all raters, (G, I, K) for a group code (R,) with negative for none."""
+        if group is None:
+            return np.asarray(kernels.count(self.items, self.answers, self.n_items, self.n_categories))
+        n_groups = int(group.max()) + 1
+        place = group[self.raters].astype(np.int64) * self.n_items + self.items
+        kept = place >= 0
+        flat = kernels.count(place[kept], self.answers[kept], n_groups * self.n_items, self.n_categories)
+        return np.asarray(flat.reshape(n_groups, self.n_items, self.n_categories))
+
+    def packs(self, n_groups: int) -> bool:
+        """Tell whether counting bits of packed rater sets is the cheaper way."""
+        words = self.n_categories * kernels.words(self.n_raters)
+        if words * self.n_items * 8 > _PACKED_BYTES:
+            return False
+        return (n_groups + 1) * words * self.n_items <= _WORDS_PER_RATING * self.items.size
+
+
+def statistics(
+    design: Design,
+    group: Codes,
+    inside: Codes,
+    outside: Codes,
+    *,
+    rater_weight: Codes | None = None,
+    item_weight: Codes | None = None,
+) -> FloatArray:
+    """Return the statistics of each comparison in each replicate.
+
+    Parameters
+    ----------
+    design
+        The ratings.
+    group
+        Group of each rater in each replicate, shape (B, R), or (1, R) when weights make the replicates; negative for
+        raters who belong to none.
+    inside, outside
+        Group that each comparison is about, and the one it is compared with, shape (C,); a negative outside stands
+        for everybody else who has a group.
+    rater_weight, item_weight
+        Whole weights of raters, shape (B, R), and of items, shape (B, I), as resampling draws them; ones by default.
+        Two copies of one rater do not form a pair.
+
+    Returns
+    -------
+    ndarray, shape (B, C, 7)
+        In the order of `METRICS`; NaN where undefined. The same on any number of threads.
+    """
+    weights = [w for w in (rater_weight, item_weight) if w is not None]
+    n_replicates = len(weights[0]) if weights else len(group)
+    sums = np.zeros((n_replicates, len(inside), kernels.width(design.n_categories)))
+    inside, outside = inside.astype(np.int64), outside.astype(np.int64)
+    if not weights and design.packs(int(group.max()) + 1):
+        packed, logs = design.packed, kernels.tables(design.most_ratings)
+
+        def fill(part: slice) -> None:
+            kernels.fill_bits(sums[part], packed, group[part], inside, outside, *logs)
+
+    else:
+        rater_weight = np.ones((1, design.n_raters), np.int32) if rater_weight is None else rater_weight
+        item_weight = np.ones((1, design.n_items), np.int32) if item_weight is None else item_weight
+        lists, logs = design.by_item, kernels.tables(design.most_ratings * int(rater_weight.max()))
+        arrays = (group, rater_weight, item_weight)
+
+        def fill(part: slice) -> None:
+            parts = [a if len(a) == 1 else a[part] for a in arrays]
+            kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)
+
+    _in_threads(fill, n_replicates)
+    return kernels.metrics(sums, design.n_categories)
+
+
+def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:
+    """Split replicates so that one row each of the given size stays within bounded memory."""
+    step = max(1, _CHUNK_BYTES // max(1, row_bytes))
+    for low in range(0, n_replicates, step):
+        yield range(low, min(n_replicates, low + step))
+
+
+def _in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
+    n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
+    edges = np.linspace(0, n_replicates, n_threads + 1).astype(int)
+    with ThreadPoolExecutor(n_threads) as pool:
+        list(pool.map(fill, itertools.starmap(slice, itertools.pairwise(edges))))

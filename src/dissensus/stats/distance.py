@@ -1,0 +1,60 @@
+"""Squared distances between answers, by level of measurement."""
+
+from collections.abc import Callable
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.counts import FloatArray
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+Distance = Callable[[FloatArray, FloatArray], FloatArray]
+
+
+def squared_distances(
+    level: Level | Distance, values: npt.ArrayLike | None, marginals: npt.NDArray[np.integer[Any]]
+) -> FloatArray:
+    """Return the K × K squared distances between categories.
+
+    Krippendorff (2011), "Computing Krippendorff's alpha-reliability", section E. The ordinal distance is the
+    interval distance between the mid-ranks of the pooled answers, whence `marginals`.
+    """
+    points = checked_values(values, marginals.size)
+    if level == "ordinal":
+        if np.any(np.diff(points) <= 0):
+            raise InvalidInput("Ordinal answers need strictly increasing values.")
+        points = np.cumsum(marginals) - marginals / 2
+    return pairwise(level, points[:, None], points[None, :])
+
+
+def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArray:
+    """Return the squared distance between `a` and `b`, elementwise; mid-ranks for ordinal answers."""
+    if callable(level):
+        return np.asarray(level(a, b), dtype=np.float64)
+    if level == "nominal":
+        return np.not_equal(a, b).astype(np.float64)
+    if level in ("ordinal", "interval"):
+        return np.square(a - b)
+    if level == "ratio":
+        total = a + b
+        return np.square(np.divide(a - b, total, out=np.zeros(np.broadcast(a, b).shape), where=total != 0))
+    raise InvalidInput(f"level is {level!r}; choose one of {', '.join(get_args(Level))}, or give a function.")
+
+
+def checked_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArray:
+    """Return one finite number a category, 0 … K-1 by default."""
+    if values is None:
+        return np.arange(n_categories, dtype=np.float64)
+    points = np.asarray(values, dtype=np.float64)
+    if points.shape != (n_categories,):
+        raise InvalidInput(f"values has shape {points.shape}; {n_categories} categories need ({n_categories},).")
+    if not np.isfinite(points).all():
+        raise InvalidInput("values must be finite numbers.")
+    return points
+
+
+def level_name(level: Level | Distance) -> str:
+    """Return the name under which a result reports its level."""
+    return "custom" if callable(level) else level

@@ -1,0 +1,190 @@
+"""Distances between distributions of answers, such as the soft labels of two groups.
+
+All functions take arrays of distributions over the last axis, broadcast the others, and return one number for each
+pair of distributions. A distribution with NaN (nobody answered) gives NaN.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.counts import FloatArray
+from dissensus.stats.distance import checked_values
+
+
+def total_variation(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
+    r"""Return the total variation distance, :math:`\tfrac12\sum_k |p_k - q_k|`.
+
+    Parameters
+    ----------
+    p, q
+        Distributions over the last axis, shape (…, K).
+
+    Returns
+    -------
+    ndarray, shape (…)
+        Range 0 to 1; symmetric; half the Manhattan distance.
+
+    Raises
+    ------
+    InvalidInput
+        Negative shares, shares that do not sum to 1, different numbers of categories.
+
+    Examples
+    --------
+    >>> float(total_variation([0.5, 0.5, 0.0], [0.25, 0.25, 0.5]))
+    0.5
+    """
+    p, q = _checked(p, q)
+    return np.asarray(np.abs(p - q).sum(axis=-1) / 2)
+
+
+def jensen_shannon(p: npt.ArrayLike, q: npt.ArrayLike) -> FloatArray:
+    r"""Return the Jensen–Shannon divergence in nats (Lin 1991, equation 4.1 with equal weights).
+
+    .. math:: \tfrac12 \mathrm{KL}(p \| u) + \tfrac12 \mathrm{KL}(q \| u), \qquad u = (p + q)/2
+
+    Parameters
+    ----------
+    p, q
+        Distributions over the last axis, shape (…, K).
+
+    Returns
+    -------
+    ndarray, shape (…)
+        Range 0 to :math:`\ln 2`; symmetric and always finite. Its square root is a metric.
+
+    Examples
+    --------
+    >>> round(float(jensen_shannon([1.0, 0.0], [0.0, 1.0])), 6)
+    0.693147
+    """
+    p, q = _checked(p, q)
+    middle = (p + q) / 2
+    return np.asarray((_relative_entropy(p, middle) + _relative_entropy(q, middle)) / 2)
+
+
+def kullback_leibler(p: npt.ArrayLike, q: npt.ArrayLike, *, smoothing: float = 0.0) -> FloatArray:
+    r"""Return the Kullback–Leibler divergence in nats, :math:`\sum_k p_k \ln(p_k / q_k)`.
+
+    Parameters
+    ----------
+    p, q
+        Distributions over the last axis, shape (…, K).
+    smoothing
+        Weight s of the uniform distribution mixed into both, :math:`(p + s/K)/(1 + s)`.
+
+    Returns
+    -------
+    ndarray, shape (…)
+        0 to infinity; infinite where q is 0 and p is not, unless smoothed. Not symmetric.
+
+    Examples
+    --------
+    >>> round(float(kullback_leibler([0.5, 0.5], [0.25, 0.75])), 6)
+    0.143841
+    >>> float(kullback_leibler([1.0, 0.0], [0.0, 1.0]))
+    inf
+    """
+    p, q = _smoothed(p, q, smoothing)
+    return _relative_entropy(p, q)
+
+
+def cross_entropy(p: npt.ArrayLike, q: npt.ArrayLike, *, smoothing: float = 0.0) -> FloatArray:
+    r"""Return the cross-entropy in nats, :math:`-\sum_k p_k \ln q_k`: the cost of predicting p by q.
+
+    Parameters
+    ----------
+    p, q
+        Distributions over the last axis, shape (…, K).
+    smoothing
+        As for :func:`kullback_leibler`.
+
+    Returns
+    -------
+    ndarray, shape (…)
+        0 to infinity; infinite where q is 0 and p is not, unless smoothed. Not symmetric.
+
+    Examples
+    --------
+    >>> round(float(cross_entropy([0.5, 0.5], [0.25, 0.75])), 6)
+    0.836988
+    """
+    p, q = _smoothed(p, q, smoothing)
+    return np.asarray(-_p_times(p, _ln(q)).sum(axis=-1))
+
+
+def wasserstein(p: npt.ArrayLike, q: npt.ArrayLike, *, values: npt.ArrayLike | None = None) -> FloatArray:
+    r"""Return the first Wasserstein (earth mover's) distance between distributions of ordered answers.
+
+    .. math:: \sum_{k<K} (v_{k+1} - v_k)\, |P_k - Q_k|
+
+    with P and Q the cumulative shares.
+
+    Parameters
+    ----------
+    p, q
+        Distributions over the last axis, shape (…, K), categories in order.
+    values
+        The increasing number each category stands for, shape (K,); 0 … K-1 by default.
+
+    Returns
+    -------
+    ndarray, shape (…)
+        0 to the range of `values`, in their unit; symmetric.
+
+    Examples
+    --------
+    >>> float(wasserstein([1.0, 0.0, 0.0], [0.0, 0.0, 1.0]))
+    2.0
+    """
+    p, q = _checked(p, q)
+    gaps = np.diff(checked_values(values, p.shape[-1]))
+    if (gaps <= 0).any():
+        raise InvalidInput("values must increase from category to category.")
+    return np.asarray((np.abs(np.cumsum(p - q, axis=-1)[..., :-1]) * gaps).sum(axis=-1))
+
+
+def _checked(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    return _distribution(p, "p"), _matching(_distribution(q, "q"), np.shape(p)[-1])
+
+
+def _distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
+    array = np.asarray(shares, dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] == 0:
+        raise InvalidInput(f"{name} has no categories; give shares over the last axis.")
+    if (array < 0).any():
+        raise InvalidInput(f"{name} has a negative share; a distribution cannot.")
+    total = array.sum(axis=-1)
+    if not np.allclose(total[~np.isnan(total)], 1, rtol=0, atol=1e-6):
+        raise InvalidInput(f"{name} has shares that do not sum to 1; divide counts by their total first.")
+    return array
+
+
+def _matching(q: FloatArray, n_categories: int) -> FloatArray:
+    if q.shape[-1] != n_categories:
+        raise InvalidInput(f"p has {n_categories} categories and q {q.shape[-1]}; both need the same.")
+    return q
+
+
+def _smoothed(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray]:
+    if smoothing < 0 or not np.isfinite(smoothing):
+        raise InvalidInput(f"smoothing is {smoothing}; give 0 or a positive number.")
+    p, q = _checked(p, q)
+    uniform = smoothing / p.shape[-1]
+    return (p + uniform) / (1 + smoothing), (q + uniform) / (1 + smoothing)
+
+
+def _relative_entropy(p: FloatArray, q: FloatArray) -> FloatArray:
+    return np.asarray(_p_times(p, _ln(p) - _ln(q)).sum(axis=-1))
+
+
+def _ln(shares: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(shares))
+
+
+def _p_times(p: FloatArray, term: FloatArray) -> FloatArray:
+    """Return p × term with 0 × anything = 0, as the limit of p ln p has it."""
+    with np.errstate(invalid="ignore"):
+        return np.where(p == 0, 0.0, p * term)

@@ -1,0 +1,383 @@
+"""Compiled loops over ratings, for many replicates of many groups at once.
+
+Each replicate of a comparison (a group, and those it is compared with) becomes a row of sums over items, from which
+all statistics follow. Two kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense designs;
+`fill_lists` walks the ratings of each item, for sparse designs and for weighted raters.
+
+Counts and weights are whole numbers (a resampled rater has a whole weight), so logarithms come from tables, and the
+products of counts are exact in floating point. Items are added a block at a time, category by category, in loops
+without branches that the compiler turns into vector instructions. The file holds all kernels because the cache of
+compiled code notices changes in a kernel's own file alone.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+
+from dissensus.stats.counts import FloatArray
+
+BLOCK = 512
+
+# Within the group, over items with two distinct raters: m, squared weights, m × disagreement.
+IN_M, IN_SQUARES, IN_DISAGREEMENT = 0, 1, 2
+# Within the group, over items with one rater: how many, p ln p, largest share.
+RATED, RATED_ENTROPY, RATED_PLURALITY = 3, 4, 5
+# Across, over items that both rated: how many, squared weights, m in and out, disagreement, p ln q, split votes.
+BOTH, BOTH_SQUARES, BOTH_IN, BOTH_OUT, BOTH_DISAGREEMENT, BOTH_CROSS_ENTROPY, BOTH_SPLIT = (
+    6,
+    7,
+    8,
+    9,
+    10,
+    11,
+    12,
+)
+N_FIXED = 13
+# Stretches of K after the fixed places: marginals of pairable items, of shared items inside and outside, votes.
+PAIRABLE, SHARED_IN, SHARED_OUT, VOTES = 0, 1, 2, 3
+N_STRETCHES = 4
+
+METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai")
+
+
+def width(n_categories: int) -> int:
+    """Return how long a row of sums is."""
+    return N_FIXED + N_STRETCHES * n_categories
+
+
+def tables(largest: int) -> tuple[FloatArray, FloatArray]:
+    """Return n ln n and ln n for n = 0 … largest, both 0 at 0: a term with q = 0 is left out."""
+    n = np.arange(largest + 1, dtype=np.float64)
+    logs = np.log(np.maximum(n, 1))
+    return n * logs, logs
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
+    """Add the first `size` items of a block to a row of sums.
+
+    inside, outside (K, BLOCK): counts in the group and in those it is compared with; squares (BLOCK,): squared rater
+    weights inside; weight (BLOCK,): of the items. real (9, BLOCK) and votes (4, BLOCK) are scratch.
+    """
+    n_categories = inside.shape[0]
+    m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
+    entropy, cross, shown, pairable, both = real[4], real[5], real[6], real[7], real[8]
+    top, top_out, vote, vote_out = votes[0], votes[1], votes[2], votes[3]
+    for i in range(size):
+        m[i] = m_out[i] = agree[i] = cross_agree[i] = entropy[i] = cross[i] = shown[i] = 0.0
+        top[i] = top_out[i] = -1
+        vote[i] = vote_out[i] = 0
+    # Each loop touches few arrays: beyond a handful the compiler gives up proving that they do not overlap.
+    for k in range(n_categories):
+        n, q = inside[k], outside[k]
+        for i in range(size):
+            m[i] += n[i]
+        for i in range(size):
+            m_out[i] += q[i]
+        for i in range(size):
+            agree[i] += float(n[i]) * float(n[i])
+        for i in range(size):
+            cross_agree[i] += float(n[i]) * float(q[i])
+        for i in range(size):
+            shown[i] += float(n[i]) if q[i] > 0 else 0.0
+        for i in range(size):
+            entropy[i] += n_ln_n[n[i]]
+        for i in range(size):
+            cross[i] += n[i] * ln[q[i]]
+        _vote(n, top, vote, k, size)
+        _vote(q, top_out, vote_out, k, size)
+    _add_fixed(sums, squares, weight, size, ln, real, votes)
+    for k in range(n_categories):
+        marginal = shared_in = shared_out = voted = 0.0
+        for i in range(size):
+            marginal += pairable[i] * inside[k, i]
+            shared_in += both[i] * inside[k, i]
+            shared_out += both[i] * outside[k, i]
+            voted += both[i] * ((1.0 if vote[i] == k else 0.0) + (1.0 if vote_out[i] == k else 0.0))
+        sums[N_FIXED + PAIRABLE * n_categories + k] += marginal
+        sums[N_FIXED + SHARED_IN * n_categories + k] += shared_in
+        sums[N_FIXED + SHARED_OUT * n_categories + k] += shared_out
+        sums[N_FIXED + VOTES * n_categories + k] += voted
+
+
+@njit(cache=True, nogil=True)
+def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
+    """Let category k take the vote where it beats all before it; a tie stays with the first."""
+    for i in range(size):
+        vote[i] = k if counts[i] > top[i] else vote[i]
+    for i in range(size):
+        top[i] = max(top[i], counts[i])
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def _add_fixed(sums, squares, weight, size, ln, real, votes):  # type: ignore[no-untyped-def]
+    m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
+    entropy, cross, shown, pairable, both = real[4], real[5], real[6], real[7], real[8]
+    top, vote, vote_out = votes[0], votes[2], votes[3]
+    in_m = in_squares = in_disagreement = rated = rated_entropy = rated_plurality = 0.0
+    shared = shared_squares = shared_in = shared_out = shared_disagreement = cross_entropy = split = 0.0
+    for i in range(size):
+        pairable[i] = weight[i] if m[i] * m[i] > squares[i] else 0.0
+    for i in range(size):
+        both[i] = weight[i] if m[i] * m_out[i] > 0.0 else 0.0
+    for i in range(size):
+        pairs = m[i] * m[i] - squares[i]
+        wp = pairable[i]
+        wr = float(weight[i]) if m[i] > 0.0 else 0.0
+        wb = both[i]
+        in_m += wp * m[i]
+        in_squares += wp * wp * squares[i]
+        in_disagreement += wp * m[i] * (m[i] * m[i] - agree[i]) / max(pairs, 1.0)
+        rated += wr
+        share = wr / max(m[i], 1.0)
+        rated_entropy += share * (entropy[i] - m[i] * ln[int(m[i])])
+        rated_plurality += share * top[i]
+        share = wb / max(m[i], 1.0)
+        shared += wb
+        shared_squares += wb * wb
+        shared_in += wb * m[i]
+        shared_out += wb * m_out[i]
+        shared_disagreement += share * (m[i] + m_out[i]) * (m[i] * m_out[i] - cross_agree[i]) / max(m_out[i], 1.0)
+        cross_entropy += share * (cross[i] - shown[i] * ln[int(m_out[i])])
+        split += wb if vote[i] != vote_out[i] else 0.0
+    sums[IN_M] += in_m
+    sums[IN_SQUARES] += in_squares
+    sums[IN_DISAGREEMENT] += in_disagreement
+    sums[RATED] += rated
+    sums[RATED_ENTROPY] += rated_entropy
+    sums[RATED_PLURALITY] += rated_plurality
+    sums[BOTH] += shared
+    sums[BOTH_SQUARES] += shared_squares
+    sums[BOTH_IN] += shared_in
+    sums[BOTH_OUT] += shared_out
+    sums[BOTH_DISAGREEMENT] += shared_disagreement
+    sums[BOTH_CROSS_ENTROPY] += cross_entropy
+    sums[BOTH_SPLIT] += split
+
+
+@intrinsic
+def _popcount(_typing, word):  # type: ignore[no-untyped-def]  # noqa: ARG001
+    """Count the set bits of a 64-bit word in one instruction."""
+
+    def codegen(_context, builder, _signature, args):  # type: ignore[no-untyped-def]
+        function = builder.module.declare_intrinsic("llvm.ctpop", [ir.IntType(64)])
+        return builder.call(function, args)
+
+    return types.int64(types.uint64), codegen
+
+
+def pack(
+    items: npt.NDArray[np.integer[Any]],
+    raters: npt.NDArray[np.integer[Any]],
+    answers: npt.NDArray[np.integer[Any]],
+    shape: tuple[int, int, int],
+) -> npt.NDArray[np.uint64]:
+    """Return the set of raters who gave each answer to each item, 64 raters to a word.
+
+    The shape is (I, R, K) and that of the result (K, words, I).
+    """
+    n_items, n_raters, n_categories = shape
+    sets = np.zeros((n_categories, words(n_raters), n_items), dtype=np.uint64)
+    _pack(items, raters, answers, sets)
+    return sets
+
+
+def words(n_raters: int) -> int:
+    """Return how many 64-bit words hold a set of raters."""
+    return max(1, -(-n_raters // 64))
+
+
+@njit(cache=True, nogil=True)
+def _pack(items, raters, answers, sets):  # type: ignore[no-untyped-def]
+    one = np.uint64(1)
+    for t in range(items.size):
+        r = raters[t]
+        sets[answers[t], r // 64, items[t]] |= one << np.uint64(r % 64)
+
+
+@njit(cache=True, nogil=True)
+def count(items, answers, n_items, n_categories):  # type: ignore[no-untyped-def]
+    """Count answers by item and category; negative answers are missing."""
+    counts = np.zeros((n_items, n_categories), dtype=np.int32)
+    for t in range(items.size):
+        if answers[t] >= 0:
+            counts[items[t], answers[t]] += 1
+    return counts
+
+
+def by_item(
+    items: npt.NDArray[np.integer[Any]],
+    raters: npt.NDArray[np.integer[Any]],
+    answers: npt.NDArray[np.integer[Any]],
+    n_items: int,
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int32], npt.NDArray[np.int16]]:
+    """Return the ratings sorted by item: where each item starts, and rater and answer of each rating."""
+    starts = np.zeros(n_items + 1, dtype=np.int64)
+    sorted_raters = np.empty(items.size, dtype=np.int32)
+    sorted_answers = np.empty(items.size, dtype=np.int16)
+    _sort(items, raters, answers, starts, sorted_raters, sorted_answers)
+    return starts, sorted_raters, sorted_answers
+
+
+@njit(cache=True, nogil=True)
+def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # type: ignore[no-untyped-def]
+    """Sort by counting, stable, in two passes."""
+    n_items = starts.size - 1
+    for t in range(items.size):
+        starts[items[t] + 1] += 1
+    for i in range(n_items):
+        starts[i + 1] += starts[i]
+    free = starts[:-1].copy()
+    for t in range(items.size):
+        place = free[items[t]]
+        free[items[t]] += 1
+        sorted_raters[place] = raters[t]
+        sorted_answers[place] = answers[t]
+
+
+@njit(cache=True, nogil=True)
+def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
+    """Fill one row of sums for each comparison of each replicate; arguments as in `fill_lists`."""
+    n_categories, n_words, n_items = sets.shape
+    n_groups = group.max() + 1
+    members = np.zeros((n_groups + 1, n_words), dtype=np.uint64)
+    counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
+    squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
+    weight = np.ones(BLOCK, dtype=np.int32)
+    rest = np.zeros((n_categories, BLOCK), dtype=np.int32)
+    real = np.zeros((9, BLOCK))
+    votes = np.zeros((4, BLOCK), dtype=np.int32)
+    one = np.uint64(1)
+    for b in range(sums.shape[0]):
+        members[:] = 0
+        for r in range(group.shape[1]):
+            if group[b, r] >= 0:
+                bit = one << np.uint64(r % 64)
+                members[group[b, r], r // 64] |= bit
+                members[n_groups, r // 64] |= bit
+        for low in range(0, n_items, BLOCK):
+            size = min(BLOCK, n_items - low)
+            for g in range(n_groups + 1):
+                _count_members(counts[g], sets, members[g], low, size)
+            for g in range(n_groups):
+                _sum_over_categories(counts[g], squares[g], size)
+            for c in range(inside.size):
+                g, h = inside[c], outside[c]
+                against = counts[h] if h >= 0 else rest
+                if h < 0:
+                    _subtract(counts[n_groups], counts[g], rest, size)
+                add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
+
+
+@njit(cache=True, nogil=True)
+def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
+    """Fill one row of sums for each comparison of each replicate.
+
+    sums (B, C, width). group (B or 1, R): the group of each rater, negative for none. rater_weight (B or 1, R) and
+    item_weight (B or 1, I): whole numbers. An array of one row serves all replicates. inside, outside (C,): the
+    groups that each comparison is about; outside is negative for everybody else.
+    """
+    n_groups = group.max() + 1
+    n_categories = (sums.shape[2] - N_FIXED) // N_STRETCHES
+    n_items = starts.size - 1
+    counts = np.zeros((n_groups + 1, n_categories, BLOCK), dtype=np.int32)
+    squares = np.zeros((n_groups, BLOCK), dtype=np.int64)
+    rest = np.zeros((n_categories, BLOCK), dtype=np.int32)
+    real = np.zeros((9, BLOCK))
+    votes = np.zeros((4, BLOCK), dtype=np.int32)
+    for b in range(sums.shape[0]):
+        group_b = group[b % group.shape[0]]
+        rater_weight_b = rater_weight[b % rater_weight.shape[0]]
+        item_weight_b = item_weight[b % item_weight.shape[0]]
+        for low in range(0, n_items, BLOCK):
+            size = min(BLOCK, n_items - low)
+            counts[:] = 0
+            squares[:] = 0
+            for i in range(size):
+                for t in range(starts[low + i], starts[low + i + 1]):
+                    g = group_b[raters[t]]
+                    if g >= 0:
+                        w = rater_weight_b[raters[t]]
+                        counts[g, answers[t], i] += w
+                        squares[g, i] += w * w
+            for g in range(n_groups):
+                _add(counts[n_groups], counts[g], size)
+            weight = item_weight_b[low : low + size]
+            for c in range(inside.size):
+                g, h = inside[c], outside[c]
+                against = counts[h] if h >= 0 else rest
+                if h < 0:
+                    _subtract(counts[n_groups], counts[g], rest, size)
+                add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
+
+
+@njit(cache=True, nogil=True)
+def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped-def]
+    """Count the members among the raters who gave each answer to each item of a block."""
+    for k in range(counts.shape[0]):
+        for i in range(size):
+            counts[k, i] = _popcount(sets[k, 0, low + i] & members[0])  # type: ignore[call-arg]
+        for w in range(1, members.size):
+            for i in range(size):
+                counts[k, i] += _popcount(sets[k, w, low + i] & members[w])  # type: ignore[call-arg]
+
+
+@njit(cache=True, nogil=True)
+def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
+    total[:] = 0
+    for k in range(counts.shape[0]):
+        for i in range(size):
+            total[i] += counts[k, i]
+
+
+@njit(cache=True, nogil=True)
+def _subtract(total, part, rest, size):  # type: ignore[no-untyped-def]
+    for k in range(total.shape[0]):
+        for i in range(size):
+            rest[k, i] = total[k, i] - part[k, i]
+
+
+@njit(cache=True, nogil=True)
+def _add(total, part, size):  # type: ignore[no-untyped-def]
+    for k in range(total.shape[0]):
+        for i in range(size):
+            total[k, i] += part[k, i]
+
+
+def metrics(sums: FloatArray, n_categories: int) -> FloatArray:
+    """Return the statistics named by `METRICS` from rows of sums, shape (…, width) to (…, 7); NaN is undefined."""
+    fixed = np.moveaxis(sums[..., :N_FIXED], -1, 0)
+    stretches = sums[..., N_FIXED:].reshape(*sums.shape[:-1], N_STRETCHES, n_categories)
+    marginals, shared_in, shared_out, votes = np.moveaxis(stretches, -2, 0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        irr = _alpha(fixed[IN_DISAGREEMENT], fixed[IN_M], fixed[IN_SQUARES], marginals)
+        pairs = fixed[BOTH_IN] * fixed[BOTH_OUT]
+        expected = _defined((pairs - (shared_in * shared_out).sum(axis=-1)) / pairs)
+        xrr = 1 - fixed[BOTH_DISAGREEMENT] / (fixed[BOTH_IN] + fixed[BOTH_OUT]) / expected
+        full = np.log(n_categories)
+        voting = _alpha(2 * fixed[BOTH_SPLIT], 2 * fixed[BOTH], 2 * fixed[BOTH_SQUARES], votes)
+        return np.stack(
+            [
+                irr,
+                xrr,
+                full + fixed[RATED_ENTROPY] / fixed[RATED],
+                full + fixed[BOTH_CROSS_ENTROPY] / fixed[BOTH],
+                fixed[RATED_PLURALITY] / fixed[RATED],
+                voting,
+                np.where(xrr > 0, irr / xrr, np.nan),
+            ],
+            axis=-1,
+        )
+
+
+def _alpha(disagreement: FloatArray, n: FloatArray, squares: FloatArray, marginals: FloatArray) -> FloatArray:
+    expected = _defined((n * n - np.square(marginals).sum(axis=-1)) / (n * n - squares))
+    return 1 - disagreement / n / expected
+
+
+def _defined(expected: FloatArray) -> FloatArray:
+    return np.where(expected > 0, expected, np.nan)

@@ -1,0 +1,159 @@
+"""From replicates under the null to p-values, one by one and as families."""
+
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.counts import FloatArray
+
+Method = Literal["two-sided", "grasp"]
+
+
+def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method: Method = "two-sided") -> FloatArray:
+    r"""Return permutation p-values.
+
+    "two-sided" doubles the smaller tail, counting the observed value as one of the replicates so that p is never 0
+    (Phipson and Smyth 2010):
+
+    .. math::
+
+        p = \min\Bigl(1,\; 2\,\frac{1 + \min(\#\{s^* \le s\}, \#\{s^* \ge s\})}{B + 1}\Bigr)
+
+    "grasp" repeats the published rule of Prabhakaran et al. (2024): :math:`\#\{s^* < s\}/B` if s lies below the
+    median of the replicates, else :math:`\#\{s^* > s\}/B`.
+
+    Parameters
+    ----------
+    observed
+        Observed values, shape (…).
+    replicates
+        Values under the null, shape (B, …).
+    method
+        "two-sided" or "grasp".
+
+    Returns
+    -------
+    ndarray, shape (…)
+        NaN where the observed value is NaN or no replicate is defined.
+
+    Notes
+    -----
+    Replicates that are NaN are left out, and B is the number of those that remain. The grasp rule picks its side
+    after looking at the data, ignores ties and may return 0: a test at 5 % by it rejects a true null nearly 10 % of
+    the time.
+
+    Examples
+    --------
+    >>> replicates = [0.1, 0.2, 0.3, 0.4]
+    >>> float(permutation_p(0.5, replicates)), float(permutation_p(0.5, replicates, method="grasp"))
+    (0.4, 0.0)
+    """
+    seen, drawn = _checked(observed, replicates)
+    if method not in get_args(Method):
+        raise InvalidInput(f"method is {method!r}; choose one of {', '.join(get_args(Method))}.")
+    n = (~np.isnan(drawn)).sum(axis=0)
+    if method == "grasp":
+        below, above = (drawn < seen).sum(axis=0), (drawn > seen).sum(axis=0)
+        p = np.where(seen < medians(drawn), below, above) / np.maximum(n, 1)
+    else:
+        low, high = (drawn <= seen).sum(axis=0), (drawn >= seen).sum(axis=0)
+        p = np.minimum(1, 2 * (1 + np.minimum(low, high)) / (n + 1))
+    return np.where(np.isnan(seen) | (n == 0), np.nan, p)
+
+
+def benjamini_hochberg(p: npt.ArrayLike) -> FloatArray:
+    r"""Adjust the p-values of one family for the false discovery rate (Benjamini and Hochberg 1995).
+
+    .. math:: \tilde p_{(i)} = \min_{j \ge i} \min\bigl(1, \tfrac{M}{j}\, p_{(j)}\bigr)
+
+    Parameters
+    ----------
+    p
+        P-values of the family, shape (M,). NaN is no test: it stays NaN and does not count towards M.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+
+    Examples
+    --------
+    >>> benjamini_hochberg([0.01, 0.02, 0.03, float("nan")]).tolist()
+    [0.03, 0.03, 0.03, nan]
+    """
+    values = np.asarray(p, dtype=np.float64)
+    if values.ndim != 1 or (values < 0).any() or (values > 1).any():
+        raise InvalidInput("p must be one row of numbers from 0 to 1, or NaN.")
+    adjusted = np.full(values.shape, np.nan)
+    tested = np.flatnonzero(~np.isnan(values))
+    order = tested[np.argsort(values[tested], kind="stable")]
+    scaled = values[order] * len(order) / np.arange(1, len(order) + 1)
+    adjusted[order] = np.minimum(1, np.minimum.accumulate(scaled[::-1])[::-1])
+    return adjusted
+
+
+def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
+    r"""Adjust the tests of one family for the family-wise error rate by step-down max-T.
+
+    Each statistic is standardised by the mean and standard deviation of its replicates,
+    :math:`t = |s - \bar s^*| / \mathrm{sd}^*`; the adjusted p-value of the j-th largest t is the share of replicates
+    whose largest t among the j-th and smaller ones reaches it, counting the observed one, made monotone
+    (Westfall and Young 1993, algorithm 4.1).
+
+    Parameters
+    ----------
+    observed
+        Observed values, shape (M,).
+    replicates
+        Joint replicates under the null, shape (B, M): row b of every column from the same permutation.
+
+    Returns
+    -------
+    ndarray, shape (M,)
+        NaN where the observed value is NaN or the replicates do not vary.
+
+    Notes
+    -----
+    Undefined replicates do not enter the maximum.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> max_t([0.1, 5.0], rng.normal(size=(999, 2))).round(3).tolist()
+    [0.921, 0.001]
+    """
+    seen, drawn = _checked(observed, replicates)
+    if seen.ndim != 1:
+        raise InvalidInput("observed must be one row of statistics.")
+    center, spread = _moments(drawn)
+    # Replicates that differ by rounding alone do not vary.
+    tested = np.flatnonzero(~np.isnan(seen) & (spread > 1e-12 * (1 + np.abs(center))))
+    t = np.abs(seen - center)[tested] / spread[tested]
+    t_star = np.nan_to_num(np.abs(drawn - center)[:, tested] / spread[tested], nan=-np.inf)
+    order = np.argsort(-t, kind="stable")
+    largest = np.maximum.accumulate(t_star[:, order][:, ::-1], axis=1)[:, ::-1]
+    p = (1 + (largest >= t[order]).sum(axis=0)) / (len(drawn) + 1)
+    adjusted = np.full(seen.shape, np.nan)
+    adjusted[tested[order]] = np.maximum.accumulate(p)
+    return adjusted
+
+
+def medians(replicates: FloatArray) -> FloatArray:
+    """Return the medians over the first axis of what is defined, NaN where nothing is."""
+    undefined = np.isnan(replicates).all(axis=0)
+    return np.where(undefined, np.nan, np.nanmedian(np.where(undefined, 0.0, replicates), axis=0))
+
+
+def _moments(drawn: FloatArray) -> tuple[FloatArray, FloatArray]:
+    n = np.maximum((~np.isnan(drawn)).sum(axis=0), 1)
+    center = np.nansum(drawn, axis=0) / n
+    return center, np.sqrt(np.nansum(np.square(drawn - center), axis=0) / n)
+
+
+def _checked(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
+    seen: npt.NDArray[Any] = np.asarray(observed, dtype=np.float64)
+    drawn = np.asarray(replicates, dtype=np.float64)
+    if drawn.ndim != seen.ndim + 1 or drawn.shape[1:] != seen.shape:
+        raise InvalidInput(f"replicates has shape {drawn.shape}; observed {seen.shape} needs (B, …) of the same.")
+    return seen, drawn

@@ -1,0 +1,125 @@
+"""Files as they come: official-looking DICES tables, a small table in every format, real data where it is."""
+
+import gzip
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dissensus.schema.questionnaire import load_questionnaire
+
+RACES = ("White", "Black/African American", "LatinX, Latino, Hispanic or Spanish Origin")
+
+
+def columns_of(name: str, *before: str) -> list[str]:
+    questionnaire = load_questionnaire(name)
+    return [*before, *(question.name for question in questionnaire.questions), *questionnaire.overalls]
+
+
+COLUMNS_350 = columns_of(
+    "dices-350",
+    *("id", "rater_id", "rater_gender", "rater_race", "rater_raw_race", "rater_age", "rater_education", "phase"),
+    *("item_id", "answer_time_ms", "answer_timestamp", "context", "response", "degree_of_harm", "harm_type"),
+    *("safety_gold", "safety_gold_reason"),
+)
+COLUMNS_990 = columns_of(
+    "dices-990",
+    *("id", "rater_id", "rater_gender", "rater_locale", "rater_race", "rater_raw_race", "rater_age"),
+    *("rater_education", "phase", "item_id", "context", "response", "degree_of_harm", "harm_type"),
+)
+
+
+def official(columns: list[str], raters: list[str]) -> pl.DataFrame:
+    """Two conversations by each rater, with the quotes, commas and line breaks of the real texts."""
+    rows: list[list[str]] = []
+    for number, rater in enumerate(raters):
+        for item in ("173", "20"):
+            known = {
+                "id": str(len(rows)),
+                "rater_id": rater,
+                "rater_gender": ("Man", "Woman")[number % 2],
+                "rater_locale": ("US", "India")[number % 2],
+                "rater_race": RACES[number % 3],
+                "rater_raw_race": RACES[number % 3],
+                "rater_age": ("gen z", "millenial", "gen x+")[number % 3],
+                "rater_education": "College degree or higher",
+                "phase": "Phase3",
+                "item_id": item,
+                "answer_time_ms": str(10_000 + number),
+                "answer_timestamp": "2022-09-01 12:00:00",
+                "context": f'USER: say "{item}", please\nLAMDA: no\r\nUSER: why…',
+                "response": "Because I'd rather not, said 'it'.",
+                "degree_of_harm": "Benign",
+                "harm_type": "Racial,Gender",
+                "safety_gold": "No",
+                "safety_gold_reason": "[]",
+                "Q1_whole_conversation_evaluation": "None of the above",
+            }
+            rows.append([known.get(name, ("No", "Yes", "Unsure")[number % 3]) for name in columns])
+    return pl.DataFrame(rows, schema=columns, orient="row")
+
+
+@pytest.fixture
+def dices_350(tmp_path: Path) -> Path:
+    path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
+    removed = load_questionnaire("dices-350").flagged_raters[:2]
+    official(COLUMNS_350, ["296708581782793", *removed]).write_csv(path)
+    return path
+
+
+@pytest.fixture
+def dices_990(tmp_path: Path) -> Path:
+    path = tmp_path / "diverse_safety_adversarial_dialog_990.csv"
+    frame = official(COLUMNS_990, ["296708581782793", "297000000000001"])
+    frame.with_columns(degree_of_harm=pl.lit(""), harm_type=pl.lit("")).write_csv(path)
+    return path
+
+
+def write(frame: pl.DataFrame, path: Path) -> Path:
+    """Write a table in the format that the name asks for, with means of the test's own."""
+    name = path.name.removesuffix(".gz")
+    if name.endswith(".parquet"):
+        frame.write_parquet(path)
+        return path
+    if name.endswith((".csv", ".tsv")):
+        text = frame.write_csv(separator="," if name.endswith(".csv") else "\t")
+    elif name.endswith(".jsonl"):
+        text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in frame.to_dicts())
+    else:
+        text = json.dumps(frame.to_dicts(), indent=2)
+    data = text.encode()
+    path.write_bytes(gzip.compress(data) if path.name.endswith(".gz") else data)
+    return path
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Callable[[str], Path]:
+    """Return where a real file is; skip, loudly, where the data are not there."""
+
+    def find(name: str) -> Path:
+        folder = os.environ.get("DISSENSUS_DATA")
+        path = Path(folder or "", name)
+        if folder and path.exists():
+            return path
+        reason = f"REAL DATA NOT TESTED: DISSENSUS_DATA={folder or ''} has no {name}"
+        if os.environ.get("CI") == "true":
+            pytest.fail(reason)
+        pytest.skip(reason)
+
+    return find
+
+
+@pytest.fixture
+def table() -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "item_id": ["007", "007", "1e5", "1e5"],
+            "rater_id": ["296708581782793", "b", "296708581782793", "b"],
+            "rater_race": ["White", None, "White", None],
+            "context": ['a "b", c\nd', 'a "b", c\nd', "é ×", "é ×"],
+            "Q_overall": ["Yes", "No", "Unsure", "Yes"],
+        }
+    )

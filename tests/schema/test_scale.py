@@ -1,0 +1,126 @@
+"""Which answers a question has, in which order."""
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.ratings import Ratings
+
+
+def labelled(*labels: object) -> pl.DataFrame:
+    raters = [f"r{number}" for number in range(len(labels))]
+    return pl.DataFrame({"item_id": "1", "rater_id": raters, "label": pl.Series(labels, strict=False)})
+
+
+def scale(*labels: object) -> tuple[str, ...]:
+    return Ratings.from_frame(labelled(*labels), answer="label").scale("label")
+
+
+def test_no_unsure_yes_have_their_order_under_any_name() -> None:
+    assert scale("Yes", "No") == ("No", "Unsure", "Yes")
+
+
+def test_numbers_have_their_own_order() -> None:
+    assert scale("10", "9", "-1", "2.5") == ("-1", "2.5", "9", "10")
+    assert scale(3, 1, 2) == ("1", "2", "3")
+
+
+def test_whole_numbers_that_became_floats_are_whole_again() -> None:
+    assert scale(3.0, None, 1.0) == ("1", "3")
+    assert scale(3.5, float("nan"), 1.0) == ("1.0", "3.5")
+
+
+def test_an_enum_has_its_order() -> None:
+    frame = labelled("low", "high").with_columns(pl.col("label").cast(pl.Enum(["low", "mid", "high"])))
+    assert Ratings.from_frame(frame, answer="label").scale("label") == ("low", "mid", "high")
+
+
+@given(st.lists(st.integers(-99, 99), min_size=1, max_size=12))
+def test_numeric_scales_are_sorted_and_complete(numbers: list[int]) -> None:
+    assert [int(name) for name in scale(*map(str, numbers))] == sorted(set(numbers))
+
+
+@pytest.mark.parametrize("labels", [("low", "high"), ("yes", "no"), ("1", "nan"), ("Yes", "1"), ("Yes", "No ")])
+def test_any_other_order_must_be_given(labels: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidInput) as error:
+        scale(*labels)
+    message = str(error.value)
+    found = sorted(labels)
+    assert f"order of the answers to label is not known. It has {found[0]!r}, {found[1]!r}" in message
+    assert f'--categories "{",".join(found)}"' in message
+    assert f"categories={found!r}" in message
+
+
+def test_a_column_of_texts_is_probably_the_wrong_one() -> None:
+    with pytest.raises(InvalidInput, match=r"and 88 more\. Is it the right column"):
+        scale(*(f"a sentence that was said, number {number}" for number in range(100)))
+
+
+def test_a_measurement_is_not_a_scale() -> None:
+    with pytest.raises(InvalidInput, match="order of the answers"):
+        scale(*range(2000))
+
+
+def test_categories_give_the_order() -> None:
+    ratings = Ratings.from_frame(labelled("low", "high"), answer="label", categories=["low", "mid", "high"])
+    assert ratings.scale("label") == ("low", "mid", "high")
+    assert ratings.coded("label")[2].tolist() == [0, 2]
+
+
+def test_an_answer_outside_the_categories_is_unknown() -> None:
+    with pytest.raises(InvalidInput, match=r"Row 2: 'high' is not an answer to label\. Allowed are 'low', 'mid'"):
+        Ratings.from_frame(labelled("low", "high"), answer="label", categories=["low", "mid"])
+
+
+@pytest.mark.parametrize(
+    ("categories", "message"),
+    [
+        (["a", "b", "a"], "names 'a' twice"),
+        ([], "at least one answer"),
+        (["a", ""], "none may be empty"),
+        ("a,b", "must be a list"),
+    ],
+)
+def test_categories_are_checked(categories: list[str], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Ratings.from_frame(labelled("a", "b"), answer="label", categories=categories)
+
+
+def test_the_only_question_is_read_without_being_named(table: pl.DataFrame) -> None:
+    assert Ratings.from_frame(table.rename({"Q_overall": "Q3_bias_other"})).questions == ("Q3_bias_other",)
+
+
+def test_the_overall_is_read_unless_others_are_named(table: pl.DataFrame) -> None:
+    frame = table.with_columns(Q4_misinformation=pl.lit("No"))
+    assert Ratings.from_frame(frame).questions == ("Q_overall",)
+    named = Ratings.from_frame(frame, questions=["Q4_misinformation", "Q_overall"])
+    assert named.questions == ("Q4_misinformation", "Q_overall")
+
+
+def test_all_questions_are_those_with_a_known_scale(table: pl.DataFrame) -> None:
+    frame = table.with_columns(Q1_whole_conversation_evaluation=pl.lit("None of the above"), Q2=pl.lit("4"))
+    ratings = Ratings.from_frame(frame, questions="all")
+    assert ratings.questions == ("Q_overall", "Q2")
+    assert ratings.notes == (
+        "Left out, because the order of their answers is not known: 'Q1_whole_conversation_evaluation'.",
+    )
+
+
+def test_when_no_question_has_a_known_scale_there_is_nothing_to_read() -> None:
+    with pytest.raises(InvalidInput, match="order of the answers to Q1 is not known"):
+        Ratings.from_frame(labelled("low", "high").rename({"label": "Q1"}), questions="all")
+
+
+def test_each_question_has_its_own_missing_answers(table: pl.DataFrame) -> None:
+    frame = table.with_columns(Q2=pl.Series(["Yes", None, None, "No"] + ["Yes"] * 4))
+    ratings = Ratings.from_frame(frame, questions="all")
+    assert ratings.n_ratings == 8
+    assert len(ratings.coded("Q_overall")[2]) == 8
+    assert len(ratings.coded("Q2")[2]) == 6
+
+
+def test_a_question_that_was_not_read(table: pl.DataFrame) -> None:
+    with pytest.raises(NotFound, match=r"'Q_overal' was not read\. Did you mean 'Q_overall'\?.*--question"):
+        Ratings.from_frame(table).coded("Q_overal")

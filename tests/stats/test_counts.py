@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.strategies import matrices, quick
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.counts import count_answers, count_matrix
+
+
+def test_counts_answers_of_items() -> None:
+    counts = count_answers(np.array([0, 0, 0, 2]), np.array([1, 1, 0, 2]))
+    assert counts.tolist() == [[1, 2, 0], [0, 0, 0], [0, 0, 1]]
+    assert np.issubdtype(counts.dtype, np.integer)
+
+
+def test_missing_answers_are_not_counted_but_their_item_is_kept() -> None:
+    counts = count_answers(np.array([0, 1, 2]), np.array([1, 0, -1]))
+    assert counts.tolist() == [[0, 1], [1, 0], [0, 0]]
+
+
+def test_room_is_made_for_items_and_categories_nobody_used() -> None:
+    counts = count_answers(np.array([0]), np.array([0]), n_items=2, n_categories=3)
+    assert counts.tolist() == [[1, 0, 0], [0, 0, 0]]
+
+
+def test_nothing_given_is_an_empty_table() -> None:
+    empty = np.array([], dtype=np.int64)
+    assert count_answers(empty, empty, n_items=2, n_categories=3).tolist() == [[0, 0, 0], [0, 0, 0]]
+
+
+@quick
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(-1, 3)), min_size=1, max_size=20))
+def test_every_cell_counts_its_ratings(pairs: list[tuple[int, int]]) -> None:
+    items, answers = (np.array(column) for column in zip(*pairs, strict=True))
+    counts = count_answers(items, answers, n_items=5, n_categories=4)
+    for item in range(5):
+        for answer in range(4):
+            assert counts[item, answer] == pairs.count((item, answer))
+
+
+@quick
+@given(matrices())
+def test_matrix_and_long_form_agree(matrix: NDArray[np.int64]) -> None:
+    items = np.broadcast_to(np.arange(matrix.shape[1]), matrix.shape)
+    long = count_answers(items.ravel(), matrix.ravel(), n_items=matrix.shape[1], n_categories=4)
+    np.testing.assert_array_equal(count_matrix(matrix, n_categories=4), long)
+    with_nan = np.where(matrix < 0, np.nan, matrix.astype(float))
+    np.testing.assert_array_equal(count_matrix(with_nan, n_categories=4), long)
+
+
+@quick
+@given(matrices())
+def test_order_of_raters_does_not_matter(matrix: NDArray[np.int64]) -> None:
+    backwards = np.flip(matrix, axis=0)
+    np.testing.assert_array_equal(count_matrix(matrix, n_categories=4), count_matrix(backwards, n_categories=4))
+
+
+@pytest.mark.parametrize(
+    ("items", "answers", "options"),
+    [
+        pytest.param([0, 1], [0], {}, id="lengths differ"),
+        pytest.param([-1], [0], {}, id="negative item"),
+        pytest.param([0.5], [0], {}, id="item is no integer"),
+        pytest.param([0], [0.5], {}, id="answer is no integer"),
+        pytest.param([0.0], [np.inf], {}, id="infinite answer"),
+        pytest.param([np.nan], [0.0], {}, id="item is missing"),
+        pytest.param([2], [0], {"n_items": 2}, id="item beyond n_items"),
+        pytest.param([0], [3], {"n_categories": 3}, id="answer beyond n_categories"),
+        pytest.param([[0]], [[0]], {}, id="two dimensions"),
+    ],
+)
+def test_malformed_long_input(items: list[float], answers: list[float], options: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput):
+        count_answers(np.array(items), np.array(answers), **options)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "options"),
+    [
+        pytest.param([0, 1], {}, id="one dimension"),
+        pytest.param([[0, 0.5]], {}, id="code is no integer"),
+        pytest.param([[0, np.inf]], {}, id="infinite code"),
+        pytest.param([[0, 3]], {"n_categories": 3}, id="code beyond n_categories"),
+    ],
+)
+def test_malformed_matrix(matrix: list[list[float]], options: dict[str, int]) -> None:
+    with pytest.raises(InvalidInput):
+        count_matrix(np.array(matrix), **options)

@@ -1,0 +1,185 @@
+"""Divergences of distributions over the last axis."""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.spatial.distance import jensenshannon
+from scipy.stats import entropy, wasserstein_distance
+from tests.oracles import divergence as oracle
+from tests.stats.compare import close
+from tests.strategies import Floats, distributions, quick
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.divergence import (
+    cross_entropy,
+    jensen_shannon,
+    kullback_leibler,
+    total_variation,
+    wasserstein,
+)
+
+ALL = [total_variation, jensen_shannon, kullback_leibler, cross_entropy, wasserstein]
+METRIC = [total_variation, wasserstein]
+
+
+@pytest.mark.parametrize(
+    ("divergence", "slow"),
+    [
+        (total_variation, oracle.total_variation),
+        (jensen_shannon, oracle.jensen_shannon),
+        (kullback_leibler, oracle.kullback_leibler),
+        (cross_entropy, oracle.cross_entropy),
+        (wasserstein, lambda p, q: oracle.wasserstein(p, q, range(len(p)))),
+    ],
+    ids=[divergence.__name__ for divergence in ALL],
+)
+@quick
+@given(pair=distributions())
+def test_oracle(
+    divergence: Callable[[Floats, Floats], Floats],
+    slow: Callable[[oracle.Distribution, oracle.Distribution], float],
+    pair: Floats,
+) -> None:
+    p, q = pair
+    assert float(divergence(p, q)) == close(slow(p.tolist(), q.tolist()))
+
+
+@quick
+@given(distributions(), st.sampled_from([0.01, 0.5, 2.0]))
+def test_smoothing_oracle(pair: Floats, smoothing: float) -> None:
+    """Both are mixed with the uniform distribution, and so no divergence is infinite."""
+    p, q = (oracle.smooth(each, smoothing) for each in pair.tolist())
+    assert float(kullback_leibler(*pair, smoothing=smoothing)) == close(oracle.kullback_leibler(p, q))
+    assert float(cross_entropy(*pair, smoothing=smoothing)) == close(oracle.cross_entropy(p, q))
+
+
+def test_scipy() -> None:
+    p, q = np.random.default_rng(0).dirichlet(np.ones(4), size=(2, 30))
+    np.testing.assert_allclose(kullback_leibler(p, q), entropy(p, q, axis=1), rtol=1e-12)
+    # scipy's is the distance, the square root of the divergence
+    np.testing.assert_allclose(jensen_shannon(p, q), jensenshannon(p, q, axis=1) ** 2, rtol=1e-11)
+    values = np.array([0.0, 1.0, 1.5, 4.0])
+    for values_or_none, support in ((None, np.arange(4.0)), (values, values)):
+        theirs = [wasserstein_distance(support, support, a, b) for a, b in zip(p, q, strict=True)]
+        np.testing.assert_allclose(wasserstein(p, q, values=values_or_none), theirs, rtol=1e-12)
+
+
+@pytest.mark.parametrize("divergence", ALL)
+def test_broadcasting_over_leading_axes(divergence: Callable[[Floats, Floats], Floats]) -> None:
+    rng = np.random.default_rng(1)
+    p, q = rng.dirichlet(np.ones(3), size=(4, 1)), rng.dirichlet(np.ones(3), size=5)
+    table = divergence(p, q)
+    assert table.shape == (4, 5)
+    for i in range(4):
+        for j in range(5):
+            assert table[i, j] == close(float(divergence(p[i, 0], q[j])))
+
+
+@pytest.mark.parametrize("divergence", [total_variation, jensen_shannon, wasserstein])
+@quick
+@given(pair=distributions())
+def test_symmetry(divergence: Callable[[Floats, Floats], Floats], pair: Floats) -> None:
+    p, q = pair
+    assert float(divergence(p, q)) == close(float(divergence(q, p)))
+
+
+@quick
+@given(distributions())
+def test_bounds(pair: Floats) -> None:
+    p, q = pair
+    tvd, jsd, kl = float(total_variation(p, q)), float(jensen_shannon(p, q)), float(kullback_leibler(p, q))
+    rounding = 1e-12
+    assert 0 <= tvd <= 1 + rounding
+    assert -rounding <= jsd <= math.log(2) + rounding
+    assert jsd <= math.log(2) * tvd + rounding  # Lin (1991), theorem 3
+    assert kl >= 2 * tvd**2 - rounding  # Pinsker
+    assert tvd - rounding <= float(wasserstein(p, q)) <= (len(p) - 1) * tvd + rounding
+
+
+@quick
+@given(distributions())
+def test_a_distribution_does_not_differ_from_itself(pair: Floats) -> None:
+    p = pair[0]
+    for divergence in (total_variation, jensen_shannon, kullback_leibler, wasserstein):
+        assert float(divergence(p, p)) == close(0.0)
+    assert float(cross_entropy(p, p)) == close(float(entropy(p)))
+
+
+@quick
+@given(distributions(3))
+def test_triangle(three: Floats) -> None:
+    p, q, r = three
+    for metric in METRIC:
+        assert float(metric(p, r)) <= float(metric(p, q)) + float(metric(q, r)) + 1e-12  # rounding
+
+
+@quick
+@given(distributions())
+def test_kullback_leibler_is_cross_entropy_less_entropy(pair: Floats) -> None:
+    p, q = pair
+    if np.isinf(kullback_leibler(p, q)):
+        assert np.isinf(cross_entropy(p, q))
+    else:
+        assert float(kullback_leibler(p, q)) == close(float(cross_entropy(p, q)) - float(entropy(p)))
+
+
+def test_what_q_rules_out_is_infinitely_surprising() -> None:
+    p, q = np.array([0.5, 0.5]), np.array([1.0, 0.0])
+    assert kullback_leibler(p, q) == np.inf
+    assert cross_entropy(p, q) == np.inf
+    assert np.isfinite(kullback_leibler(q, p))
+    assert np.isfinite(kullback_leibler(p, q, smoothing=1e-6))
+    assert float(jensen_shannon(p, q)) < math.log(2)
+
+
+@quick
+@given(distributions(), st.integers(-9, 9), st.sampled_from([0.5, 3.0]))
+def test_wasserstein_has_the_unit_of_the_values(pair: Floats, shift: int, scale: float) -> None:
+    codes = np.arange(pair.shape[1], dtype=float)
+    moved = float(wasserstein(*pair, values=shift + scale * codes))
+    assert moved == close(scale * float(wasserstein(*pair)))
+
+
+def test_wasserstein_of_point_masses_is_their_distance() -> None:
+    values = np.array([1.0, 2.0, 10.0])
+    assert float(wasserstein(np.array([1.0, 0, 0]), np.array([0, 0, 1.0]), values=values)) == 9.0
+
+
+@pytest.mark.parametrize("divergence", ALL)
+@pytest.mark.parametrize(
+    ("p", "q"),
+    [
+        pytest.param([0.5, 0.5], [0.2, 0.3, 0.5], id="other categories"),
+        pytest.param([1.5, -0.5], [0.5, 0.5], id="negative"),
+        pytest.param([0.5, 0.4], [0.5, 0.5], id="sums to less than one"),
+        pytest.param([2.0, 2.0], [0.5, 0.5], id="counts, not shares"),
+        pytest.param([np.inf, 1.0], [0.5, 0.5], id="infinite"),
+        pytest.param(np.full((2, 2), 0.5), np.full((3, 2), 0.5), id="shapes do not broadcast"),
+    ],
+)
+def test_malformed(divergence: Callable[[Floats, Floats], Floats], p: list[float], q: list[float]) -> None:
+    with pytest.raises(InvalidInput):
+        divergence(np.array(p), np.array(q))
+
+
+@pytest.mark.parametrize("divergence", ALL)
+def test_items_without_answers_have_no_divergence(divergence: Callable[[Floats, Floats], Floats]) -> None:
+    p = np.array([[np.nan, np.nan], [0.0, 1.0]])
+    q = np.array([0.25, 0.75])
+    for table in (divergence(p, q), divergence(q, p[::-1])[::-1]):
+        assert np.isnan(table[0])
+        assert not np.isnan(table[1])
+
+
+def test_malformed_options() -> None:
+    p = np.array([0.5, 0.5])
+    with pytest.raises(InvalidInput):
+        kullback_leibler(p, p, smoothing=-0.1)
+    with pytest.raises(InvalidInput):
+        cross_entropy(p, p, smoothing=-0.1)
+    with pytest.raises(InvalidInput):
+        wasserstein(p, p, values=np.array([1.0, 2.0, 3.0]))

@@ -1,0 +1,228 @@
+"""Permutation p-values and their adjustment for many tests."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import false_discovery_control, rankdata
+from tests.oracles import significance as oracle
+from tests.stats.compare import close
+from tests.strategies import Floats, quick
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.significance import Method, benjamini_hochberg, max_t, permutation_p
+
+METHODS: tuple[Method, ...] = ("two-sided", "grasp")
+#: few distinct values, so that ties abound
+replicate_lists = st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=15)
+p_values = st.lists(st.integers(0, 20).map(lambda twentieths: twentieths / 20), min_size=1, max_size=12)
+
+
+@quick
+@given(st.integers(-4, 4).map(float), replicate_lists)
+def test_oracles(observed: float, replicates: list[float]) -> None:
+    s = np.array(replicates)
+    assert float(permutation_p(observed, s)) == close(oracle.two_sided_p(observed, replicates))
+    assert float(permutation_p(observed, s, method="grasp")) == close(oracle.grasp_p(observed, replicates))
+
+
+def test_by_hand() -> None:
+    s = np.arange(1.0, 100.0)  # 99 replicates
+    assert float(permutation_p(100.0, s)) == close(2 / 100)
+    assert float(permutation_p(0.0, s)) == close(2 / 100)
+    assert float(permutation_p(50.0, s)) == 1.0
+    assert float(permutation_p(98.0, s)) == close(2 * 3 / 100)
+
+
+def test_grasp_can_be_zero_and_is_one_sided() -> None:
+    s = np.arange(1.0, 100.0)
+    assert float(permutation_p(100.0, s, method="grasp")) == 0.0
+    assert float(permutation_p(98.0, s, method="grasp")) == close(1 / 99)
+
+
+def test_many_statistics_at_once() -> None:
+    rng = np.random.default_rng(0)
+    observed, replicates = rng.normal(size=(2, 3)), rng.normal(size=(50, 2, 3))
+    for method in METHODS:
+        table = np.asarray(permutation_p(observed, replicates, method=method))
+        assert table.shape == (2, 3)
+        for cell in np.ndindex(2, 3):
+            alone = permutation_p(float(observed[cell]), replicates[:, *cell], method=method)
+            assert table[cell] == float(alone)
+
+
+@quick
+@given(st.integers(-4, 4).map(float), replicate_lists, st.integers(1, 4))
+def test_undefined_replicates_are_as_if_never_drawn(observed: float, replicates: list[float], holes: int) -> None:
+    s = np.array(replicates)
+    with_holes = np.insert(s, len(s) // 2, np.full(holes, np.nan))
+    for method in METHODS:
+        assert float(permutation_p(observed, with_holes, method=method)) == float(
+            permutation_p(observed, s, method=method)
+        )
+
+
+def test_undefined_observations_have_no_p() -> None:
+    s = np.arange(10.0)
+    table = np.asarray(permutation_p(np.array([np.nan, 3.0]), np.column_stack([s, s])))
+    assert np.isnan(table[0])
+    assert table[1] == float(permutation_p(3.0, s))
+    assert np.isnan(permutation_p(np.nan, s, method="grasp"))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("n", [0, 5])
+def test_without_a_defined_replicate_there_is_no_p(n: int, method: Method) -> None:
+    assert np.isnan(permutation_p(1.0, np.full(n, np.nan), method=method))
+
+
+@quick
+@given(st.lists(st.integers(-3, 3).map(float), min_size=2, max_size=20))
+def test_the_size_of_the_test_is_what_it_says(values: list[float]) -> None:
+    """Under the null every value is as likely as any to be the observed one: P(p <= a) <= a, ties or not."""
+    p = [float(permutation_p(v, np.array(values[:i] + values[i + 1 :]))) for i, v in enumerate(values)]
+    for level in p:
+        assert sum(each <= level for each in p) / len(p) <= level + 1e-12  # rounding
+
+
+@quick
+@given(st.integers(-4, 4).map(float), replicate_lists)
+def test_two_sided_does_not_know_up_from_down(observed: float, replicates: list[float]) -> None:
+    s = np.array(replicates)
+    assert float(permutation_p(-observed, -s)) == float(permutation_p(observed, s))
+
+
+def test_malformed_permutations() -> None:
+    with pytest.raises(InvalidInput):
+        permutation_p(1.0, np.arange(5.0), method="one-sided")  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput):
+        permutation_p(np.array([1.0, 2.0]), np.zeros((10, 3)))
+
+
+@quick
+@given(p_values)
+def test_benjamini_hochberg_by_definition_and_by_scipy(p: list[float]) -> None:
+    adjusted = benjamini_hochberg(np.array(p))
+    np.testing.assert_allclose(adjusted, oracle.benjamini_hochberg(p), rtol=1e-12)
+    np.testing.assert_allclose(adjusted, false_discovery_control(p, method="bh"), rtol=1e-12)
+
+
+@quick
+@given(p_values, st.lists(st.integers(0, 12), max_size=3))
+def test_tests_without_p_do_not_count(p: list[float], positions: list[int]) -> None:
+    adjusted = benjamini_hochberg(np.array(p))
+    holes = [min(position, len(p)) for position in positions]
+    with_holes = benjamini_hochberg(np.insert(np.array(p), holes, np.nan))
+    assert np.isnan(with_holes).sum() == len(holes)
+    np.testing.assert_array_equal(with_holes[~np.isnan(with_holes)], adjusted)
+
+
+@quick
+@given(p_values)
+def test_adjusting_keeps_order_and_never_lowers(p: list[float]) -> None:
+    raw = np.array(p)
+    adjusted = benjamini_hochberg(raw)
+    assert (adjusted >= raw - 1e-15).all()  # p times m over m may lose its last bit
+    assert (adjusted <= 1).all()
+    assert (np.diff(adjusted[np.argsort(raw, kind="stable")]) >= 0).all()
+
+
+def test_one_test_needs_no_adjustment() -> None:
+    assert benjamini_hochberg(np.array([0.03])).tolist() == [0.03]
+    assert benjamini_hochberg(np.array([])).tolist() == []
+    assert np.isnan(benjamini_hochberg(np.array([np.nan]))).all()
+
+
+@pytest.mark.parametrize("p", [[-0.1, 0.5], [0.5, 1.1]], ids=str)
+def test_malformed_p(p: list[float]) -> None:
+    with pytest.raises(InvalidInput):
+        benjamini_hochberg(np.array(p))
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_max_t_oracle(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    mixing = rng.normal(size=(6, 6))  # correlated tests
+    replicates = rng.normal(size=(40, 6)) @ mixing * [1, 10, 1, 0.1, 1, 1] + [0, 5, 0, 0, -3, 0]
+    observed = replicates.mean(axis=0) + replicates.std(axis=0) * rng.normal(scale=2, size=6)
+    adjusted = max_t(observed, replicates)
+    np.testing.assert_allclose(adjusted, oracle.max_t(observed.tolist(), replicates.tolist()), rtol=1e-12)
+
+
+def _standardised(observed: Floats, replicates: Floats) -> Floats:
+    return np.asarray(np.abs(observed - replicates.mean(axis=0)) / replicates.std(axis=0))
+
+
+def test_max_t_is_monotone_in_the_standardised_statistic() -> None:
+    rng = np.random.default_rng(9)
+    observed, replicates = rng.normal(scale=3, size=20), rng.normal(size=(99, 20))
+    order = np.argsort(-_standardised(observed, replicates))
+    adjusted = max_t(observed, replicates)
+    assert (np.diff(adjusted[order]) >= 0).all()
+    assert adjusted.min() >= 1 / 100
+    assert adjusted.max() <= 1
+
+
+def test_max_t_of_one_test_is_its_two_tailed_p() -> None:
+    rng = np.random.default_rng(3)
+    replicates = rng.normal(size=(99, 1))
+    observed = np.array([1.7])
+    t, s = _standardised(observed, replicates), _standardised(replicates, replicates)
+    assert max_t(observed, replicates)[0] == close((1 + (s >= t).sum()) / 100)
+
+
+def test_max_t_counts_replicates_that_only_reach_the_observed_value() -> None:
+    """Every replicate is one standard deviation from the mean, and so is the observed value."""
+    replicates = np.array([[-1.0], [1.0], [-1.0], [1.0]])
+    assert max_t(np.array([1.0]), replicates).tolist() == [1.0]
+    assert max_t(np.array([1.5]), replicates).tolist() == [1 / 5]
+
+
+def test_max_t_leaves_out_what_cannot_be_tested() -> None:
+    """No observed value, or replicates that never vary: no p, and no weight in the family."""
+    rng = np.random.default_rng(8)
+    observed, replicates = rng.normal(size=2), rng.normal(size=(50, 2))
+    constant, unseen = np.ones((50, 1)), rng.normal(size=(50, 1))
+    adjusted = max_t(np.append(observed, [1.0, np.nan]), np.hstack([replicates, constant, unseen]))
+    np.testing.assert_array_equal(adjusted[:2], max_t(observed, replicates))
+    assert np.isnan(adjusted[2:]).all()
+
+
+def test_max_t_does_not_know_units_or_order_of_tests() -> None:
+    rng = np.random.default_rng(4)
+    observed, replicates = rng.normal(scale=2, size=5), rng.normal(size=(99, 5))
+    scale, shift, order = np.array([1, 2.0, 0.5, 4, 8]), np.array([0, 1, -1, 2, 3]), [3, 1, 4, 0, 2]
+    moved = max_t((observed * scale + shift)[order], (replicates * scale + shift)[:, order])
+    np.testing.assert_array_equal(moved, max_t(observed, replicates)[order])
+
+
+def test_max_t_of_one_test_repeated_costs_nothing() -> None:
+    """Ten copies of one test are one test, which Bonferroni and BH do not know."""
+    rng = np.random.default_rng(5)
+    replicates = rng.normal(size=(99, 1))
+    alone = max_t(np.array([2.0]), replicates)
+    copies = max_t(np.full(10, 2.0), np.repeat(replicates, 10, axis=1))
+    np.testing.assert_array_equal(copies, np.repeat(alone, 10))
+
+
+def test_max_t_controls_false_alarms_of_the_family() -> None:
+    """200 families of 8 null tests: with level 0.1, at most 33 alarms but for a chance below 1 in 1000."""
+    rng = np.random.default_rng(6)
+    alarms = 0
+    for _ in range(200):
+        values = rng.normal(size=(100, 8))
+        alarms += int(max_t(values[0], values[1:]).min() <= 0.1)
+    assert alarms <= 33
+
+
+def test_malformed_max_t() -> None:
+    with pytest.raises(InvalidInput):
+        max_t(np.zeros(3), np.zeros((10, 4)))
+    with pytest.raises(InvalidInput):
+        max_t(np.zeros((2, 2)), np.zeros((10, 2, 2)))
+
+
+def test_ranks_are_all_that_permutation_p_sees() -> None:
+    values = np.random.default_rng(7).normal(size=50)
+    ranks = rankdata(values)
+    assert float(permutation_p(values[0], values[1:])) == float(permutation_p(ranks[0], ranks[1:]))
