@@ -97,7 +97,7 @@ def test_a_byte_order_mark_is_left_out(table: pl.DataFrame, tmp_path: Path, exte
 @pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
 def test_line_endings_and_blank_lines(tmp_path: Path, ending: str) -> None:
     path = tmp_path / "ratings.csv"
-    lines = ["item_id,rater_id,Q_overall", "1,a,Yes", "", "1,b,", "", ""]
+    lines = ["item_id,rater_id,Q_overall", "1,a,Yes", "", "1,b,", ",,", "", ""]
     path.write_bytes(ending.join(lines).encode())
     assert read_frame(path).rows() == [("1", "a", "Yes"), ("1", "b", None)]
 

@@ -1,6 +1,7 @@
 """Comma- and tab-separated text to a table of text: nothing is guessed, so ids stay as they are written."""
 
 import csv
+from collections import deque
 from collections.abc import Iterator
 from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
@@ -16,7 +17,8 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     """Return the rows of separated text, all as text, with null for empty fields.
 
     Polars is fast, and lenient with rows that are too short; where it cannot read on, or rows might be short,
-    the standard library goes through the lines and names the one that is wrong.
+    the standard library goes through the lines and names the one that is wrong. Rows without a single value,
+    which spreadsheets leave at the end, are left out.
 
     Raises
     ------
@@ -27,15 +29,14 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     try:
         frame = pl.read_csv(data, separator=separator, infer_schema=False)
     except (PolarsError, PanicException):
-        return _slowly(data, path, separator)
-    if frame.width != len(header):
-        return _slowly(data, path, separator)
+        frame = None
+    if frame is None or frame.width != len(header):
+        frame = _slowly(data, path, separator)
     frame.columns = header
-    if frame.width and frame[:, -1].null_count():
-        for _ in _rows(decoded(data, path), path, separator):
-            pass
-        return frame.filter(~pl.all_horizontal(pl.all().is_null()))
-    return frame
+    if not frame[:, -1].null_count():
+        return frame
+    deque(_rows(decoded(data, path), path, separator), maxlen=0)
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
 def _header(data: bytes, path: Path, separator: str) -> list[str]:

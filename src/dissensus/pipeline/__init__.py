@@ -1,0 +1,1 @@
+"""Pure stages, in order: from collected ratings to what is published."""

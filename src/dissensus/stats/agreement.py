@@ -183,14 +183,14 @@ def fleiss_kappa(counts: npt.ArrayLike) -> Estimate:
     """
     table = checked_counts(counts)
     m = table.sum(axis=1)
-    if len(m) == 0 or m[0] < 2:
-        raise UndefinedEstimate(f"Fleiss' kappa is undefined: {NO_PAIR}.")
-    if np.any(m != m[0]):
+    if np.any(m != m[:1]):
         odd = int(np.flatnonzero(m != m[0])[0])
         raise InvalidInput(
             f"Fleiss' kappa needs as many ratings for every item; item 0 has {m[0]} and item {odd} has {m[odd]}. "
             "krippendorff_alpha and gwet_ac1 allow for missing ratings."
         )
+    if len(m) == 0 or m[0] < 2:
+        raise UndefinedEstimate(f"Fleiss' kappa is undefined: {NO_PAIR}.")
     agreements = (np.square(table).sum(axis=1) - m) / (m * (m - 1))
     shares = table.sum(axis=0) / m.sum()
     return _kappa("fleiss_kappa", float(agreements.mean()), float(np.square(shares).sum()), len(m), 0, int(m.sum()))
@@ -292,8 +292,8 @@ def _mid_ranks(value: FloatArray) -> FloatArray:
 
 
 def _variance_disagreement(value: FloatArray, m: npt.NDArray[np.intp]) -> tuple[float, float]:
-    # Deviations from item means, not sums of squares: no cancellation when values are large.
-    n = value.size
+    # Deviations from item means, not sums of squares: no cancellation when values are large, and 0 when constant.
+    n, value = value.size, value - value[0]
     starts = np.cumsum(m) - m
     means = np.add.reduceat(value, starts) / m
     within = np.add.reduceat(np.square(value - np.repeat(means, m)), starts)

@@ -6,6 +6,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.crossgroup import xrr
+from dissensus.stats.distance import ZERO
 from dissensus.stats.result import Estimate
 
 
@@ -44,7 +45,7 @@ def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:
     0.7768595041
     """
     within, across = krippendorff_alpha(counts_x), xrr(counts_x, counts_y)
-    if across.estimate <= 0:
+    if across.estimate <= ZERO:
         raise UndefinedEstimate(f"GAI is undefined: XRR is {across.estimate:.4f}, and a ratio to it says nothing.")
     return Estimate(
         estimate=within.estimate / across.estimate,

@@ -130,10 +130,11 @@ def _codes(codes: npt.ArrayLike, name: str) -> IntArray:
         raise InvalidInput(f"{name} has {array.ndim} dimensions; give one code a rating.")
     if np.issubdtype(array.dtype, np.integer):
         return array
-    whole = array.astype(np.int64, copy=False) if np.issubdtype(array.dtype, np.number) else None
-    if whole is None or not np.array_equal(whole, array):
+    if not np.issubdtype(array.dtype, np.floating) or not np.array_equal(array, np.floor(array)):
         raise InvalidInput(f"{name} must hold whole numbers as codes; its dtype is {array.dtype}.")
-    return whole
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} holds an infinite code.")
+    return array.astype(np.int64)
 
 
 def _upper(codes: IntArray, upper: int | None, name: str) -> int:

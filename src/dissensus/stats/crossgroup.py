@@ -6,7 +6,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.counts import checked_pair
-from dissensus.stats.distance import Distance, Level, level_name, squared_distances
+from dissensus.stats.distance import ZERO, Distance, Level, level_name, squared_distances
 from dissensus.stats.result import Estimate
 
 NO_SHARED_ITEM = "no item was rated by both groups"
@@ -119,7 +119,7 @@ def normalised_xrr(
     Raises
     ------
     UndefinedEstimate
-        A component is undefined, or the product of the two alphas is not positive.
+        A component is undefined, or one of the two alphas is not positive.
 
     Notes
     -----
@@ -134,10 +134,10 @@ def normalised_xrr(
     """
     across = xrr(counts_x, counts_y, level=level, values=values)
     within = [float(krippendorff_alpha(counts, level=level, values=values)) for counts in (counts_x, counts_y)]
-    if within[0] * within[1] <= 0:
+    if min(within) <= ZERO:
         raise UndefinedEstimate(
             f"Normalised XRR is undefined: the alphas of the two groups are {within[0]:.3f} and {within[1]:.3f}, "
-            "and their product must be positive."
+            "and both must be positive."
         )
     return Estimate(
         estimate=across.estimate / float(np.sqrt(within[0] * within[1])),

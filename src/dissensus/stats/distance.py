@@ -9,6 +9,9 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import FloatArray
 
+# A coefficient that is mathematically zero comes out within this of it.
+ZERO = 1e-12
+
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Distance = Callable[[FloatArray, FloatArray], FloatArray]
 
@@ -38,6 +41,8 @@ def pairwise(level: Level | Distance, a: FloatArray, b: FloatArray) -> FloatArra
     if level in ("ordinal", "interval"):
         return np.square(a - b)
     if level == "ratio":
+        if (a < 0).any() or (b < 0).any():
+            raise InvalidInput("Ratio answers cannot be negative; choose the interval level.")
         total = a + b
         return np.square(np.divide(a - b, total, out=np.zeros(np.broadcast(a, b).shape), where=total != 0))
     raise InvalidInput(f"level is {level!r}; choose one of {', '.join(get_args(Level))}, or give a function.")

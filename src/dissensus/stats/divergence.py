@@ -146,7 +146,14 @@ def wasserstein(p: npt.ArrayLike, q: npt.ArrayLike, *, values: npt.ArrayLike | N
 
 
 def _checked(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
-    return _distribution(p, "p"), _matching(_distribution(q, "q"), np.shape(p)[-1])
+    p, q = _distribution(p, "p"), _distribution(q, "q")
+    if p.shape[-1] != q.shape[-1]:
+        raise InvalidInput(f"p has {p.shape[-1]} categories and q {q.shape[-1]}; both need the same.")
+    try:
+        np.broadcast_shapes(p.shape, q.shape)
+    except ValueError:
+        raise InvalidInput(f"p has shape {p.shape} and q {q.shape}; they do not broadcast.") from None
+    return p, q
 
 
 def _distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
@@ -156,15 +163,11 @@ def _distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
     if (array < 0).any():
         raise InvalidInput(f"{name} has a negative share; a distribution cannot.")
     total = array.sum(axis=-1)
+    if (np.isnan(total) & ~np.isnan(array).all(axis=-1)).any():
+        raise InvalidInput(f"{name} has a distribution with some shares missing; NaN stands for all of them or none.")
     if not np.allclose(total[~np.isnan(total)], 1, rtol=0, atol=1e-6):
         raise InvalidInput(f"{name} has shares that do not sum to 1; divide counts by their total first.")
     return array
-
-
-def _matching(q: FloatArray, n_categories: int) -> FloatArray:
-    if q.shape[-1] != n_categories:
-        raise InvalidInput(f"p has {n_categories} categories and q {q.shape[-1]}; both need the same.")
-    return q
 
 
 def _smoothed(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[FloatArray, FloatArray]:
@@ -176,7 +179,9 @@ def _smoothed(p: npt.ArrayLike, q: npt.ArrayLike, smoothing: float) -> tuple[Flo
 
 
 def _relative_entropy(p: FloatArray, q: FloatArray) -> FloatArray:
-    return np.asarray(_p_times(p, _ln(p) - _ln(q)).sum(axis=-1))
+    with np.errstate(invalid="ignore"):
+        ratio = _ln(p) - _ln(q)
+    return np.asarray(_p_times(p, ratio).sum(axis=-1))
 
 
 def _ln(shares: FloatArray) -> FloatArray:

@@ -19,6 +19,7 @@ from numba import njit, types
 from numba.extending import intrinsic
 
 from dissensus.stats.counts import FloatArray
+from dissensus.stats.distance import ZERO
 
 BLOCK = 512
 
@@ -368,7 +369,7 @@ def metrics(sums: FloatArray, n_categories: int) -> FloatArray:
                 full + fixed[BOTH_CROSS_ENTROPY] / fixed[BOTH],
                 fixed[RATED_PLURALITY] / fixed[RATED],
                 voting,
-                np.where(xrr > 0, irr / xrr, np.nan),
+                np.where(xrr > ZERO, irr / xrr, np.nan),
             ],
             axis=-1,
         )

@@ -1,0 +1,42 @@
+"""What an analysis was asked for, kept with its result so that it can be repeated."""
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from dissensus.errors import InvalidInput
+from dissensus.stats.bootstrap import Resample
+from dissensus.stats.significance import Method
+
+REST = "rest"
+Family = Literal["table", "metric", "axis", "axis-metric"]
+Adjust = Literal["bh", "max-t"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """All that determines an analysis besides the ratings; see `analyse`."""
+
+    question: str
+    axes: tuple[str, ...]
+    against: str = REST
+    permutations: int = 0
+    permute_within: str | None = None
+    method: Method = "two-sided"
+    adjust: Adjust = "bh"
+    family: Family = "table"
+    bootstrap: int = 0
+    resample: Resample = "both"
+    level: float = 0.95
+    seed: int = 0
+    min_raters: int = 5
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("method", Method), ("adjust", Adjust), ("family", Family), ("resample", Resample)):
+            if getattr(self, name) not in get_args(allowed):
+                choices = ", ".join(get_args(allowed))
+                raise InvalidInput(f"{name} is {getattr(self, name)!r}; choose one of {choices}.")
+        for name in ("permutations", "bootstrap", "seed", "min_raters"):
+            if getattr(self, name) < 0:
+                raise InvalidInput(f"{name} is {getattr(self, name)}; give 0 or a positive number.")
+        if not 0 < self.level < 1:
+            raise InvalidInput(f"level is {self.level}; give a confidence level between 0 and 1, such as 0.95.")
