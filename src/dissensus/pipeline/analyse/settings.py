@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+import numpy.typing as npt
+
 from dissensus.errors import InvalidInput
+from dissensus.schema.ratings import Ratings
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.significance import Method
 
@@ -40,3 +44,20 @@ class Settings:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; give 0 or a positive number.")
         if not 0 < self.level < 1:
             raise InvalidInput(f"level is {self.level}; give a confidence level between 0 and 1, such as 0.95.")
+
+
+def question_of(ratings: Ratings, question: str | None) -> str:
+    """Return the question to analyse: the one named, the only one, or the overall."""
+    if question is not None:
+        return question
+    if len(ratings.questions) == 1:
+        return ratings.questions[0]
+    if "Q_overall" in ratings.questions:
+        return "Q_overall"
+    raise InvalidInput(f"Several questions were read: {', '.join(ratings.questions)}. Name the one to analyse.")
+
+
+def strata_of(ratings: Ratings, attribute: str) -> npt.NDArray[np.int32]:
+    """Return the stratum of each rater; those whose stratum is unknown change places among themselves alone."""
+    codes, groups = ratings.group_codes(attribute)
+    return np.where(codes < 0, len(groups), codes).astype(np.int32)

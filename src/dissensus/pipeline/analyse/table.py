@@ -7,10 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 import dissensus
-from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Axis, axis_of, whole_pool
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
-from dissensus.pipeline.analyse.settings import REST, Adjust, Family, Settings
+from dissensus.pipeline.analyse.settings import REST, Adjust, Family, Settings, question_of, strata_of
 from dissensus.schema.ratings import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
@@ -111,7 +111,7 @@ def analyse(
     ('rater_gender', 'Man', 'rest', 0.206, 12)
     """
     settings = Settings(
-        question=_question(ratings, question),
+        question=question_of(ratings, question),
         axes=tuple(dict.fromkeys(ratings.axis_name(name) for name in (*by, *cross))),
         against=against,
         permutations=permutations,
@@ -132,7 +132,7 @@ def analyse(
     pool = whole_pool(design.n_raters)
     tick = _Ticks(progress, settings)
     for_permutation, for_bootstrap = np.random.SeedSequence(settings.seed).spawn(2)
-    within = _strata(ratings, settings.permute_within)
+    within = None if permute_within is None else strata_of(ratings, permute_within)
     tables = [_Table(axis, _estimates(design, axis)) for axis in (pool, *axes)]
     if settings.bootstrap:
         seeds = for_bootstrap.spawn(settings.bootstrap)
@@ -140,8 +140,8 @@ def analyse(
     if settings.permutations and axes:
         seeds = for_permutation.spawn(settings.permutations)
         tables = [tables[0], *_tested(design, tables[1:], seeds, within, tick)]
-    overall = tuple(_rows(tables[0], settings))
-    rows, null = _with_significance([row for table in tables[1:] for row in _rows(table, settings)], tables, settings)
+    overall = tuple(_rows(tables[0]))
+    rows, null = _with_significance([row for table in tables[1:] for row in _rows(table)], tables, settings)
     return Analysis(
         overall=overall,
         rows=tuple(rows),
@@ -180,24 +180,6 @@ class _Ticks:
         self._done += replicates
         if self._report is not None:
             self._report(self._done / max(1, self._total))
-
-
-def _question(ratings: Ratings, question: str | None) -> str:
-    if question is not None:
-        return question
-    if len(ratings.questions) == 1:
-        return ratings.questions[0]
-    if "Q_overall" in ratings.questions:
-        return "Q_overall"
-    raise InvalidInput(f"Several questions were read: {', '.join(ratings.questions)}. Name the one to analyse.")
-
-
-def _strata(ratings: Ratings, attribute: str | None) -> npt.NDArray[np.int32] | None:
-    if attribute is None:
-        return None
-    codes, groups = ratings.group_codes(attribute)
-    # Raters whose stratum is unknown are exchangeable with each other alone.
-    return np.where(codes < 0, len(groups), codes).astype(np.int32)
 
 
 def _estimates(design: Design, axis: Axis) -> list[dict[str, Estimate | UndefinedEstimate]]:
@@ -283,16 +265,17 @@ def _tested(
     ]
 
 
-def _rows(table: _Table, settings: Settings) -> Iterator[Row]:
+def _rows(table: _Table) -> Iterator[Row]:
     axis = table.axis
     for c, estimates in enumerate(table.estimates):
         for m, metric in enumerate(METRICS):
-            yield _row(axis, c, metric, estimates.get(metric), None if table.intervals is None else table.intervals[:, c, m], settings)
+            ends = None if table.intervals is None else table.intervals[:, c, m]
+            yield _row(axis, c, metric, estimates.get(metric), ends)
     yield _dsi(table)
 
 
 def _row(
-    axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None, settings: Settings
+    axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None
 ) -> Row:
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(

@@ -1,0 +1,158 @@
+"""How an analysis looks: blocks of cells, as text and as HTML."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from html import escape
+
+from dissensus.pipeline.analyse.result import Analysis, Row
+
+HEADINGS = {
+    "irr": "IRR",
+    "xrr": "XRR",
+    "negentropy": "negentropy",
+    "cross_negentropy": "cross-neg.",
+    "plurality_size": "plurality",
+    "voting_agreement": "voting",
+    "gai": "GAI",
+}
+WITHIN = ("irr", "negentropy", "plurality_size")
+SMALL = "†"
+UNDEFINED = "–"
+FAMILIES = {
+    "table": "the whole table",
+    "metric": "each metric",
+    "axis": "each axis",
+    "axis-metric": "each metric of an axis",
+}
+ADJUSTMENTS = {"bh": "Benjamini–Hochberg", "max-t": "step-down max-T"}
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """An estimate with its stars, and its interval below."""
+
+    value: str
+    stars: str = ""
+    interval: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The groups of one axis."""
+
+    title: str
+    headings: tuple[str, ...]
+    lines: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+    caption: str = ""
+
+
+def blocks(analysis: Analysis) -> Iterator[Block]:
+    """Yield the whole pool, then one block an axis: name and raters of each group, and its cells."""
+    pool = {row.metric: row for row in analysis.overall}
+    cells = tuple(_cell(pool[metric]) for metric in WITHIN)
+    headings = tuple(HEADINGS[metric] for metric in WITHIN)
+    yield Block("whole pool", headings, (("everybody", f"{analysis.n_raters:,}", cells),))
+    for axis in analysis.settings.axes:
+        rows = [row for row in analysis.rows if row.axis == axis]
+        groups = dict.fromkeys(row.group for row in rows if row.group is not None)
+        lines = tuple(_line([row for row in rows if row.group == group], analysis) for group in groups)
+        dsi = next(row for row in rows if row.metric == "dsi")
+        against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
+        yield Block(axis + against, tuple(HEADINGS.values()), lines, _caption(dsi))
+
+
+def footnotes(analysis: Analysis) -> Iterator[str]:
+    """Yield what a reader needs to read the table, and what to keep in mind."""
+    settings = analysis.settings
+    tested = sum(row.p is not None for row in analysis.rows)
+    if tested:
+        rule = "two-sided" if settings.method == "two-sided" else "GRASP's rule"
+        stratum = f" within {settings.permute_within}" if settings.permute_within else ""
+        yield (
+            f"* p < .05, ** also after {ADJUSTMENTS[settings.adjust]} over {FAMILIES[settings.family]} "
+            f"({tested} tests in all); {settings.permutations:,} permutations{stratum}, {rule}, seed {settings.seed}."
+        )
+    if settings.bootstrap:
+        what = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
+        yield f"[ ] {settings.level:.0%} intervals, {settings.bootstrap:,} bootstrap replicates of {what}."
+    if any(row.n_raters < settings.min_raters for row in analysis.rows):
+        yield f"{SMALL} fewer than {settings.min_raters} raters: read with care."
+    reasons = dict.fromkeys(row.reason for row in analysis.rows if row.estimate is None and row.reason)
+    yield from (f"{UNDEFINED} {reason}" for reason in reasons)
+    cautions = dict.fromkeys(row.warning for row in (*analysis.overall, *analysis.rows) if row.warning)
+    yield from (f"Note: {caution}." for caution in cautions)
+    yield from (f"Note: {note}" for note in analysis.notes)
+    yield from (f"Warning: {warning}" for warning in analysis.warnings)
+
+
+def summary(analysis: Analysis) -> str:
+    """Return one line on what was analysed."""
+    return (
+        f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
+        f"{analysis.n_raters:,} raters; answers {', '.join(analysis.categories)}"
+    )
+
+
+def as_text(analysis: Analysis) -> str:
+    """Return the table as plain text."""
+    parts = [summary(analysis)]
+    for block in blocks(analysis):
+        grid = [[block.title, "raters", *block.headings]]
+        for group, raters, cells in block.lines:
+            grid.append([group, raters, *(f"{cell.value}{cell.stars}" for cell in cells)])
+            if any(cell.interval for cell in cells):
+                grid.append(["", "", *(cell.interval for cell in cells)])
+        widths = [max(len(line[c]) for line in grid) for c in range(len(grid[0]))]
+        parts.append("\n".join(_aligned(line, widths) for line in grid) + (f"\n{block.caption}" if block.caption else ""))
+    parts.append("\n".join(footnotes(analysis)))
+    return "\n\n".join(part for part in parts if part)
+
+
+def as_html(analysis: Analysis) -> str:
+    """Return the table as an HTML fragment for a notebook."""
+    parts = [f"<p>{escape(summary(analysis))}</p>"]
+    for block in blocks(analysis):
+        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in (block.title, "raters", *block.headings))
+        body = "".join(
+            f"<tr><th scope='row'>{escape(group)}</th><td>{escape(raters)}</td>{''.join(map(_html_cell, cells))}</tr>"
+            for group, raters, cells in block.lines
+        )
+        caption = f"<caption style='caption-side:bottom'>{escape(block.caption)}</caption>" if block.caption else ""
+        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+    parts += [f"<p><small>{escape(note)}</small></p>" for note in footnotes(analysis)]
+    return "\n".join(parts)
+
+
+def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ...]]:
+    by_metric = {row.metric: row for row in rows}
+    first = rows[0]
+    small = SMALL if first.n_raters < analysis.settings.min_raters else ""
+    return str(first.group), f"{first.n_raters:,}{small}", tuple(_cell(by_metric[metric]) for metric in HEADINGS)
+
+
+def _cell(row: Row) -> Cell:
+    if row.estimate is None:
+        return Cell(UNDEFINED)
+    interval = "" if row.ci_low is None or row.ci_high is None else f"[{_short(row.ci_low)}, {_short(row.ci_high)}]"
+    return Cell(f"{row.estimate:.3f}", row.stars, interval)
+
+
+def _caption(dsi: Row) -> str:
+    if dsi.estimate is None:
+        return f"DSI {UNDEFINED}"
+    return f"DSI {dsi.estimate:.3f}{dsi.stars}" + ("" if dsi.p is None else f" (p {_short(dsi.p, 3)})")
+
+
+def _short(value: float, digits: int = 2) -> str:
+    """Return a number without the zero before the point, as the field prints shares."""
+    return f"{value:.{digits}f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.{digits}f}"
+
+
+def _aligned(line: list[str], widths: list[int]) -> str:
+    first, *others = (text.ljust(w) if c == 0 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True)))
+    return "  ".join([first, *others]).rstrip()
+
+
+def _html_cell(cell: Cell) -> str:
+    interval = f"<br><small>{escape(cell.interval)}</small>" if cell.interval else ""
+    return f"<td>{escape(cell.value)}<b>{cell.stars}</b>{interval}</td>"
