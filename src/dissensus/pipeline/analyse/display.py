@@ -103,7 +103,9 @@ def as_text(analysis: Analysis) -> str:
             if any(cell.interval for cell in cells):
                 grid.append(["", "", *(cell.interval for cell in cells)])
         widths = [max(len(line[c]) for line in grid) for c in range(len(grid[0]))]
-        parts.append("\n".join(_aligned(line, widths) for line in grid) + (f"\n{block.caption}" if block.caption else ""))
+        parts.append(
+            "\n".join(_aligned(line, widths) for line in grid) + (f"\n{block.caption}" if block.caption else "")
+        )
     parts.append("\n".join(footnotes(analysis)))
     return "\n\n".join(part for part in parts if part)
 
@@ -149,7 +151,9 @@ def _short(value: float, digits: int = 2) -> str:
 
 
 def _aligned(line: list[str], widths: list[int]) -> str:
-    first, *others = (text.ljust(w) if c == 0 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True)))
+    first, *others = (
+        text.ljust(w) if c == 0 else text.rjust(w) for c, (text, w) in enumerate(zip(line, widths, strict=True))
+    )
     return "  ".join([first, *others]).rstrip()
 
 

@@ -1,6 +1,6 @@
 """How far apart the soft labels of groups are, and how far they would be by chance."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations
@@ -18,7 +18,7 @@ from dissensus.stats.permutation import shuffles
 from dissensus.stats.significance import permutation_p
 
 Floats = npt.NDArray[np.float64]
-MEASURES = {
+MEASURES: dict[str, Callable[[Floats, Floats], Floats]] = {
     "total_variation": measures.total_variation,
     "jensen_shannon": measures.jensen_shannon,
     "kullback_leibler": partial(measures.kullback_leibler, smoothing=0.01),
@@ -164,9 +164,7 @@ def _chosen(
     return place[codes], chosen
 
 
-def _pairwise_means(
-    design: Design, codes: npt.NDArray[np.int32], n_groups: int, measure: str
-) -> tuple[Floats, int]:
+def _pairwise_means(design: Design, codes: npt.NDArray[np.int32], n_groups: int, measure: str) -> tuple[Floats, int]:
     """Return the mean divergence of each pair of groups, shape (G (G - 1) / 2,), and the items that count."""
     counts = design.counts(codes)
     m = counts.sum(axis=-1, keepdims=True)

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from importlib.metadata import version
 
 import numpy as np
 import numpy.typing as npt
 
-import dissensus
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Axis, axis_of, whole_pool
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
@@ -22,8 +22,17 @@ from dissensus.stats.permutation import shuffles
 from dissensus.stats.result import Estimate
 from dissensus.stats.significance import Method, benjamini_hochberg, max_t, medians, permutation_p
 
-WITHIN = {"irr": krippendorff_alpha, "negentropy": negentropy, "plurality_size": plurality_size}
-ACROSS = {"xrr": xrr, "cross_negentropy": cross_negentropy, "voting_agreement": voting_agreement, "gai": gai}
+WITHIN: dict[str, Callable[..., Estimate]] = {
+    "irr": krippendorff_alpha,
+    "negentropy": negentropy,
+    "plurality_size": plurality_size,
+}
+ACROSS: dict[str, Callable[..., Estimate]] = {
+    "xrr": xrr,
+    "cross_negentropy": cross_negentropy,
+    "voting_agreement": voting_agreement,
+    "gai": gai,
+}
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[float], None]
 
@@ -152,7 +161,7 @@ def analyse(
         categories=categories,
         notes=(*ratings.notes, *_unknown(axes)),
         warnings=tuple(_warnings(design, settings)),
-        version=dissensus.__version__,
+        version=version("dissensus"),
         null=null,
     )
 
@@ -274,9 +283,7 @@ def _rows(table: _Table) -> Iterator[Row]:
     yield _dsi(table)
 
 
-def _row(
-    axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None
-) -> Row:
+def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None) -> Row:
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(
         axis=axis.name,
@@ -308,9 +315,7 @@ def _row(
 def _dsi(table: _Table) -> Row:
     axis = table.axis
     n_raters = int(axis.sizes.sum())
-    blank = Row(
-        axis=axis.name, group=None, against=None, metric="dsi", estimate=None, n_raters=n_raters, n_items=0
-    )
+    blank = Row(axis=axis.name, group=None, against=None, metric="dsi", estimate=None, n_raters=n_raters, n_items=0)
     if axis.name is None:
         return replace(blank, reason="compares groups; name an axis")
     defined = [found for values in table.estimates if isinstance(found := values["gai"], Estimate)]
@@ -318,9 +323,7 @@ def _dsi(table: _Table) -> Row:
         return replace(blank, reason="DSI is undefined: no group has a defined GAI.")
     top = max(defined, key=float)
     reason = "a maximum of noisy values has no honest interval" if table.intervals is not None else None
-    return replace(
-        blank, against=axis.against(0), estimate=top.estimate, n_items=top.n_items, reason=reason
-    )
+    return replace(blank, against=axis.against(0), estimate=top.estimate, n_items=top.n_items, reason=reason)
 
 
 def _with_significance(rows: list[Row], tables: list[_Table], settings: Settings) -> tuple[list[Row], Floats]:
@@ -355,8 +358,8 @@ def _flat(values: Floats | None) -> Floats:
 
 
 def _families(rows: list[Row], family: Family) -> list[list[int]]:
-    keys = {
-        "table": lambda row: None,
+    keys: dict[str, Callable[[Row], object]] = {
+        "table": lambda _: None,
         "metric": lambda row: row.metric,
         "axis": lambda row: row.axis,
         "axis-metric": lambda row: (row.axis, row.metric),

@@ -1,0 +1,36 @@
+"""The commands together."""
+
+from typing import Annotated
+
+import typer
+
+import dissensus
+from dissensus.cli import aggregate, analyse, demo
+
+app = typer.Typer(
+    name="dissensus",
+    help="Collect, measure and publish how different people judge the safety of conversational AI.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    rich_markup_mode="rich",
+)
+app.command("analyse")(analyse.analyse)
+app.command("aggregate")(aggregate.aggregate)
+app.command("demo")(demo.demo)
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"dissensus {dissensus.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass

@@ -1,0 +1,60 @@
+"""Where results go: a terminal, a pipe or a file."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dissensus.errors import Unavailable
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
+]
+OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
+
+
+def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
+    """Return the format asked for, else the one that the name of the file says, else a table."""
+    if format is not None:
+        return format
+    suffix = output.suffix.lstrip(".").lower() if output is not None else ""
+    return Format(suffix) if suffix in (Format.JSON, Format.CSV) else Format.TABLE
+
+
+def write(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file and say so."""
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+        return
+    try:
+        output.write_text(text.rstrip("\n") + "\n", encoding="utf-8")
+    except OSError as error:
+        raise Unavailable(f"{output} cannot be written: {error.strerror}. Name another file with -o.") from None
+    typer.echo(f"Wrote {output}.", err=True)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar while long work runs, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task(label, total=1.0)
+        yield lambda share: bar.update(job, completed=share)
