@@ -5,10 +5,7 @@ same names from `__init__.pyi`.
 """
 
 from importlib import import_module
-from importlib.metadata import version as _version
 from typing import Any
-
-__version__ = _version("dissensus")
 
 _HOMES = {
     "errors": (
@@ -46,6 +43,8 @@ __all__ = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return import_module("importlib.metadata").version("dissensus")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
     return getattr(import_module(f"dissensus.{_HOME_OF[name]}"), name)

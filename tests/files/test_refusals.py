@@ -2,6 +2,9 @@
 
 import gzip
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
@@ -33,13 +36,36 @@ def test_an_unknown_extension(tmp_path: Path) -> None:
     refused(tmp_path / "ratings.xlsx", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet")
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_that_may_not_be_read(tmp_path: Path) -> None:
-    path = tmp_path / "ratings.csv"
-    path.write_text("x")
-    path.chmod(0)
-    with pytest.raises(NotAllowed, match="may not be read"):
-        read_frame(path)
+@pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
+def test_no_possible_path(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InvalidInput, match="is no path of a file"):
+        read_frame(tmp_path / name)
+
+
+@pytest.mark.parametrize("closed", ["file", "folder"])
+def test_what_may_not_be_read(closed: str) -> None:
+    with somebody_else(), tempfile.TemporaryDirectory() as name:
+        folder = Path(name) / "folder"
+        folder.mkdir()
+        path = folder / "ratings.csv"
+        path.write_text("x")
+        (path if closed == "file" else folder).chmod(0)
+        with pytest.raises(NotAllowed, match="may not be"):
+            read_frame(path)
+        folder.chmod(0o700)
+
+
+@contextmanager
+def somebody_else() -> Iterator[None]:
+    """Root may read everything, so be nobody meanwhile."""
+    root = os.geteuid() == 0
+    if root:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        if root:
+            os.seteuid(0)
 
 
 @pytest.mark.parametrize("extension", [".csv", ".jsonl", ".json", ".parquet"])

@@ -1,6 +1,7 @@
 """What a file is: told from its name, checked against its first bytes."""
 
 import gzip
+import stat
 import zlib
 from pathlib import Path
 from typing import Final
@@ -37,12 +38,20 @@ def kind_of(path: Path) -> str:
     NotFound
         There is no such file.
     InvalidInput
-        It is a folder, it is empty, or its extension is not known.
+        It is a folder, no possible path, or its extension is not known.
+    NotAllowed
+        Its folder may not be looked into.
     """
-    if path.is_dir():
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"There is no file {path}.") from None
+    except PermissionError:
+        raise NotAllowed(f"{path} may not be looked at. Change the permissions of its folder.") from None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"{path} is no path of a file: {getattr(error, 'strerror', None) or error}.") from None
+    if stat.S_ISDIR(mode):
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
-    if not path.exists():
-        raise NotFound(f"There is no file {path}.")
     extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
     if extension is None:
         raise InvalidInput(f"{path}: files end in one of {', '.join(EXTENSIONS)}. Rename or convert it.")

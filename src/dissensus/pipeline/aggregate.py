@@ -124,7 +124,7 @@ def soft_labels(ratings: Ratings, question: str, *, by: str | None = None) -> pl
     >>> from dissensus.pipeline.simulate import simulate_ratings
     >>> ratings = simulate_ratings(n_items=2, raters_per_cell=5, seed=3)
     >>> soft_labels(ratings, "Q_overall").row(0, named=True)
-    {'item_id': 'item-01', 'n_ratings': 30, 'No': 0.6, 'Unsure': 0.06666666666666667, 'Yes': 0.3333333333333333}
+    {'item_id': 'item-01', 'n_ratings': 30, 'No': 0.7666666666666667, 'Unsure': 0.1, 'Yes': 0.13333333333333333}
     """
     counts = _counts(ratings, question, by)
     scale = list(ratings.scale(question))

@@ -66,7 +66,7 @@ def simulate_ratings(
     Examples
     --------
     >>> simulate_ratings(n_items=40, raters_per_cell=6, seed=1)
-    Ratings(1,440 ratings of 40 items by 36 raters; questions: Q_overall; axes: rater_age, rater_gender)
+    Ratings(1,440 ratings of 40 items by 36 raters; questions: Q_overall; axes: rater_gender, rater_age)
     """
     if n_items < 1 or raters_per_cell < 1:
         raise InvalidInput(f"n_items is {n_items} and raters_per_cell {raters_per_cell}; both must be at least 1.")

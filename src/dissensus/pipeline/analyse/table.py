@@ -117,7 +117,7 @@ def analyse(
     >>> analysis = ds.analyse(ratings, by=["gender"], permutations=99)
     >>> row = next(row for row in analysis.rows if row.metric == "xrr")
     >>> row.axis, row.group, row.against, round(row.estimate, 3), row.n_raters
-    ('rater_gender', 'Man', 'rest', 0.206, 12)
+    ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
     settings = Settings(
         question=question_of(ratings, question),
