@@ -14,7 +14,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark clean
+.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark calibration clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,7 +38,7 @@ $(READY): requirements.lock pyproject.toml
 	  UV=.boot/bin/uv; \
 	fi; \
 	$$UV venv --quiet --clear --python "`command -v $(PYTHON)`" $(VENV) && \
-	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --require-hashes requirements.lock && \
+	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
 
 demo: $(READY)  ## analyse real ratings where DISSENSUS_DATA has them, else a small simulated campaign
@@ -66,6 +66,9 @@ check: lint types contracts docs test  ## all but the slow tests
 
 benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.json and docs/benchmarks.md
 	benchmarks/run $(ARGS)
+
+calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
+	$(BIN)/python benchmarks/calibration.py $(ARGS)
 
 lock: $(READY)  ## refresh requirements.lock
 	@UV=`command -v uv || echo .boot/bin/uv`; \

@@ -11,7 +11,7 @@ author = "The Dissensus authors"
 copyright = author  # noqa: A001 - Sphinx's name
 release = version = installed("dissensus")
 
-extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "mathml"]
+extensions = ["sphinx.ext.autodoc", "numpydoc", "myst_parser", "mathml", "commands"]
 exclude_patterns = ["_build", "generated"]
 templates_path = ["_templates"]
 

@@ -1,6 +1,7 @@
 """Command line, one file a command."""
 
 import sys
+import warnings
 
 
 def main() -> None:
@@ -8,6 +9,8 @@ def main() -> None:
     from dissensus.cli.app import app
     from dissensus.errors import DissensusError
 
+    # A warning is for the person too: what is the matter, not where in the code.
+    warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)  # noqa: T201
     try:
         app()
     except DissensusError as error:

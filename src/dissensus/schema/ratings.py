@@ -183,7 +183,9 @@ class Ratings:
         kept = ~self.raters[names.FLAG]
         if not kept.any():
             raise InvalidInput(f"Every rater is flagged ({names.FLAG}), so no ratings are left.")
-        return self._kept(kept.gather(self.answers["rater"]))
+        n = int((~kept).sum())
+        left = f"{n} flagged {'rater is' if n == 1 else 'raters are'} left out."
+        return replace(self._kept(kept.gather(self.answers["rater"])), notes=(*self.notes, left))
 
     def where(self, column: str, value: str) -> Self:
         """Return the ratings of the items, or of the raters, that have a value of an attribute.
@@ -203,7 +205,8 @@ class Ratings:
             allowed = values.unique().drop_nulls().sort().to_list()
             hint = did_you_mean(str(value), allowed[:1000])
             raise InvalidInput(f"No {name} is {shown(value)}. Its values are {listed(allowed, 30)}.{hint}")
-        return self._kept(kept.gather(self.answers["item" if of_items else "rater"]))
+        rows = kept.gather(self.answers["item" if of_items else "rater"])
+        return replace(self._kept(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
 
     def with_items(self, frame: pl.DataFrame, *, item: str = names.ITEM_ID) -> Self:
         """Return the same ratings with more attributes of their items.

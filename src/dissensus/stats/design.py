@@ -125,7 +125,7 @@ def statistics(
 
         def fill(part: slice) -> None:
             parts = [a if len(a) == 1 else a[part] for a in arrays]
-            kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)  # type: ignore[call-arg]
+            kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)
 
     _in_threads(fill, n_replicates)
     return kernels.metrics(sums, design.n_categories)

@@ -10,6 +10,9 @@ without branches that the compiler turns into vector instructions. The file hold
 compiled code notices changes in a kernel's own file alone.
 """
 
+import warnings
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,22 +24,40 @@ from numba.extending import intrinsic
 from dissensus.stats.counts import FloatArray
 from dissensus.stats.distance import ZERO
 
+
+def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Compile a kernel and keep the machine code for the next process, where there is a place to write it."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        try:
+            return njit(cache=True, nogil=True, **options)(function)
+        except RuntimeError:
+            _warn_once()
+            return njit(nogil=True, **options)(function)
+
+    return decorate
+
+
+@cache
+def _warn_once() -> None:
+    warnings.warn(
+        "There is no place to keep compiled code, so every run compiles it anew, which takes some seconds. "
+        "Set NUMBA_CACHE_DIR to a folder that can be written.",
+        RuntimeWarning,
+        stacklevel=2,
+    )
+
+
 BLOCK = 512
 
 # Within the group, over items with two distinct raters: m, squared weights, m × disagreement.
 IN_M, IN_SQUARES, IN_DISAGREEMENT = 0, 1, 2
 # Within the group, over items with one rater: how many, p ln p, largest share.
 RATED, RATED_ENTROPY, RATED_PLURALITY = 3, 4, 5
-# Across, over items that both rated: how many, squared weights, m in and out, disagreement, p ln q, split votes.
-BOTH, BOTH_SQUARES, BOTH_IN, BOTH_OUT, BOTH_DISAGREEMENT, BOTH_CROSS_ENTROPY, BOTH_SPLIT = (
-    6,
-    7,
-    8,
-    9,
-    10,
-    11,
-    12,
-)
+# Across, over items that both rated: how many, squared weights, m inside and outside.
+BOTH, BOTH_SQUARES, BOTH_IN, BOTH_OUT = 6, 7, 8, 9
+# Across, over the same items: disagreement, p ln q, split votes.
+BOTH_DISAGREEMENT, BOTH_CROSS_ENTROPY, BOTH_SPLIT = 10, 11, 12
 N_FIXED = 13
 # Stretches of K after the fixed places: marginals of pairable items, of shared items inside and outside, votes.
 PAIRABLE, SHARED_IN, SHARED_OUT, VOTES = 0, 1, 2, 3
@@ -57,7 +78,7 @@ def tables(largest: int) -> tuple[FloatArray, FloatArray]:
     return n * logs, logs
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, votes):  # type: ignore[no-untyped-def]
     """Add the first `size` items of a block to a row of sums.
 
@@ -105,7 +126,7 @@ def add_block(sums, inside, outside, squares, weight, size, n_ln_n, ln, real, vo
         sums[N_FIXED + VOTES * n_categories + k] += voted
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
     """Let category k take the vote where it beats all before it; a tie stays with the first."""
     for i in range(size):
@@ -114,7 +135,7 @@ def _vote(counts, top, vote, k, size):  # type: ignore[no-untyped-def]
         top[i] = max(top[i], counts[i])
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
 def _add_fixed(sums, squares, weight, size, ln, real, votes):  # type: ignore[no-untyped-def]
     m, m_out, agree, cross_agree = real[0], real[1], real[2], real[3]
     entropy, cross, shown, pairable, both = real[4], real[5], real[6], real[7], real[8]
@@ -192,7 +213,7 @@ def words(n_raters: int) -> int:
     return max(1, -(-n_raters // 64))
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _pack(items, raters, answers, sets):  # type: ignore[no-untyped-def]
     one = np.uint64(1)
     for t in range(items.size):
@@ -200,7 +221,7 @@ def _pack(items, raters, answers, sets):  # type: ignore[no-untyped-def]
         sets[answers[t], r // 64, items[t]] |= one << np.uint64(r % 64)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def count(items, answers, n_items, n_categories):  # type: ignore[no-untyped-def]
     """Count answers by item and category; negative answers are missing."""
     counts = np.zeros((n_items, n_categories), dtype=np.int32)
@@ -224,7 +245,7 @@ def by_item(
     return starts, sorted_raters, sorted_answers
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # type: ignore[no-untyped-def]
     """Sort by counting, stable, in two passes."""
     n_items = starts.size - 1
@@ -240,7 +261,7 @@ def _sort(items, raters, answers, starts, sorted_raters, sorted_answers):  # typ
         sorted_answers[place] = answers[t]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
     """Fill one row of sums for each comparison of each replicate; arguments as in `fill_lists`."""
     n_categories, n_words, n_items = sets.shape
@@ -274,7 +295,7 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
                 add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, inside, outside, n_ln_n, ln):  # type: ignore[no-untyped-def]
     """Fill one row of sums for each comparison of each replicate.
 
@@ -316,7 +337,7 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
                 add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped-def]
     """Count the members among the raters who gave each answer to each item of a block."""
     for k in range(counts.shape[0]):
@@ -327,7 +348,7 @@ def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped
                 counts[k, i] += _popcount(sets[k, w, low + i] & members[w])  # type: ignore[call-arg]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
     total[:] = 0
     for k in range(counts.shape[0]):
@@ -335,14 +356,14 @@ def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
             total[i] += counts[k, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _subtract(total, part, rest, size):  # type: ignore[no-untyped-def]
     for k in range(total.shape[0]):
         for i in range(size):
             rest[k, i] = total[k, i] - part[k, i]
 
 
-@njit(cache=True, nogil=True)
+@compiled()
 def _add(total, part, size):  # type: ignore[no-untyped-def]
     for k in range(total.shape[0]):
         for i in range(size):

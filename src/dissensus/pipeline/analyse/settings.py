@@ -57,7 +57,30 @@ def question_of(ratings: Ratings, question: str | None) -> str:
     raise InvalidInput(f"Several questions were read: {', '.join(ratings.questions)}. Name the one to analyse.")
 
 
-def strata_of(ratings: Ratings, attribute: str) -> npt.NDArray[np.int32]:
-    """Return the stratum of each rater; those whose stratum is unknown change places among themselves alone."""
-    codes, groups = ratings.group_codes(attribute)
-    return np.where(codes < 0, len(groups), codes).astype(np.int32)
+def strata_of(ratings: Ratings, attributes: str) -> npt.NDArray[np.int32]:
+    """Return the stratum of each rater by one attribute, or by several joined with ``*``.
+
+    An attribute of items, such as phase, is one of raters if each rater rated items of one value. Raters whose stratum
+    is unknown change places among themselves alone.
+    """
+    strata = np.zeros(ratings.n_raters, dtype=np.int64)
+    for name in attributes.split("*"):
+        column = name.strip()
+        codes = _item_strata(ratings, column) if column in ratings.items.columns else ratings.group_codes(column)[0]
+        strata = strata * (int(codes.max()) + 2) + codes + 1
+    _, stratum = np.unique(strata, return_inverse=True)
+    return stratum.astype(np.int32)
+
+
+def _item_strata(ratings: Ratings, column: str) -> npt.NDArray[np.int32]:
+    values, code = np.unique(ratings.items[column].fill_null("").to_numpy(), return_inverse=True)
+    seen = np.unique(np.stack([ratings.answers["rater"].to_numpy(), code[ratings.answers["item"].to_numpy()]]), axis=1)
+    twice = np.flatnonzero(seen[0, 1:] == seen[0, :-1])
+    if twice.size:
+        rater, first, second = seen[0, twice[0]], seen[1, twice[0]], seen[1, twice[0] + 1]
+        raise InvalidInput(
+            f"Rater {ratings.raters['rater_id'][int(rater)]} rated items whose {column} is {values[first]!r} and items "
+            f"whose {column} is {values[second]!r}, so it does not tell raters apart. Permute within an attribute of "
+            f"raters, or analyse one {column} at a time with --where."
+        )
+    return np.asarray(seen[1], dtype=np.int32)

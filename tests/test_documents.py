@@ -1,0 +1,53 @@
+"""What README and examples show is what happens."""
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def shown() -> list[tuple[str, str]]:
+    """Return the commands of the README that show an output, and that output."""
+    blocks = (block.partition("\n") for block in CONSOLE.findall(README))
+    return [(command.removeprefix("$ "), output) for command, _, output in blocks if output and output[0] != "$"]
+
+
+def environment() -> dict[str, str]:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return {**os.environ, "PATH": path, "COLUMNS": "200"}
+
+
+@pytest.mark.parametrize(("command", "output"), shown(), ids=lambda text: text.split()[1] if " " in text else "")
+def test_the_readme_shows_what_the_command_prints(dices_350: Path, command: str, output: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", command], capture_output=True, text=True, check=False, cwd=ROOT, env=environment()
+    )
+    assert done.stdout == output, done.stderr
+
+
+def test_the_python_of_the_readme(dices_350: Path) -> None:
+    code = re.search(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)
+    assert code is not None
+    test = doctest.DocTestParser().get_doctest(code[1], {}, "README", "README.md", 0)
+    assert doctest.DocTestRunner().run(test).failed == 0
+    assert test.examples
+
+
+def test_links_of_the_readme_lead_somewhere() -> None:
+    for target in re.findall(r"\]\((?!http)([^)#]+)", README):
+        assert (ROOT / target).exists(), target
+
+
+@pytest.mark.parametrize("script", sorted((ROOT / "examples").glob("*.py")), ids=lambda path: path.stem)
+def test_example_runs(script: Path) -> None:
+    done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
