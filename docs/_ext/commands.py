@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dissensus.cli.app import app as commands
 
-WIDTH = 96
+WIDTH = 86
 
 
 class Command(SphinxDirective):

@@ -1,12 +1,16 @@
 """`dissensus aggregate`: the labels of each item."""
 
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli import reading, writing
+from dissensus.cli import writing
+from dissensus.cli.reading import reads_ratings
 from dissensus.cli.writing import Format, FormatOption, OutputOption
+
+if TYPE_CHECKING:
+    from dissensus.schema.ratings import Ratings
 
 
 class Rule(StrEnum):
@@ -16,21 +20,13 @@ class Rule(StrEnum):
     PLURALITY = "plurality"
 
 
+@reads_ratings
 def aggregate(
-    ratings: reading.RatingsFile,
+    ratings: "Ratings",
     rule: Annotated[
         Rule, typer.Option(help="soft: the share of each answer. plurality: the most frequent, ties reported.")
     ] = Rule.SOFT,
     by: Annotated[str | None, typer.Option(metavar="AXIS", help="Labels of each group of an axis.")] = None,
-    items: reading.ItemsFile = None,
-    question: reading.Question = None,
-    item: reading.Item = "item_id",
-    rater: reading.Rater = "rater_id",
-    answer: reading.Answer = None,
-    rater_attribute: reading.RaterAttributes = None,
-    categories: reading.Categories = None,
-    where: reading.Where = None,
-    exclude_flagged: reading.ExcludeFlagged = False,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -38,23 +34,11 @@ def aggregate(
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
-    table = reading.read(
-        ratings,
-        items=items,
-        question=question,
-        item=item,
-        rater=rater,
-        answer=answer,
-        rater_attributes=rater_attribute,
-        categories=categories,
-        where=where,
-        exclude_flagged=exclude_flagged,
-    )
     import polars as pl
 
     from dissensus.pipeline.aggregate import plurality, soft_labels
 
-    labels = (soft_labels if rule is Rule.SOFT else plurality)(table, table.questions[0], by=by)
+    labels = (soft_labels if rule is Rule.SOFT else plurality)(ratings, ratings.questions[0], by=by)
     kind = writing.chosen(format, output)
     if kind is Format.JSON:
         writing.write(labels.write_json(), output)

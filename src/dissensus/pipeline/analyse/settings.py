@@ -74,13 +74,17 @@ def strata_of(ratings: Ratings, attributes: str) -> npt.NDArray[np.int32]:
 
 def _item_strata(ratings: Ratings, column: str) -> npt.NDArray[np.int32]:
     values, code = np.unique(ratings.items[column].fill_null("").to_numpy(), return_inverse=True)
-    seen = np.unique(np.stack([ratings.answers["rater"].to_numpy(), code[ratings.answers["item"].to_numpy()]]), axis=1)
-    twice = np.flatnonzero(seen[0, 1:] == seen[0, :-1])
+    of_rating = code[ratings.answers["item"].to_numpy()]
+    rater, value = np.divmod(
+        np.unique(ratings.answers["rater"].to_numpy().astype(np.int64) * len(values) + of_rating), len(values)
+    )
+    twice = np.flatnonzero(rater[1:] == rater[:-1])
     if twice.size:
-        rater, first, second = seen[0, twice[0]], seen[1, twice[0]], seen[1, twice[0] + 1]
+        first, second = value[twice[0]], value[twice[0] + 1]
+        who = ratings.raters["rater_id"][int(rater[twice[0]])]
         raise InvalidInput(
-            f"Rater {ratings.raters['rater_id'][int(rater)]} rated items whose {column} is {values[first]!r} and items "
-            f"whose {column} is {values[second]!r}, so it does not tell raters apart. Permute within an attribute of "
-            f"raters, or analyse one {column} at a time with --where."
+            f"Rater {who} rated items whose {column} is {values[first]!r} and items whose {column} is "
+            f"{values[second]!r}, so it does not tell raters apart. Permute within an attribute of raters, or analyse "
+            f"one {column} at a time with --where."
         )
-    return np.asarray(seen[1], dtype=np.int32)
+    return np.asarray(value, dtype=np.int32)
