@@ -299,7 +299,8 @@ def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | 
     if isinstance(found, UndefinedEstimate):
         return replace(blank, reason=str(found))
     low, high = (None, None) if ends is None else (_known(ends[0]), _known(ends[1]))
-    few = n_raters < CALIBRATED_FROM and low is not None
+    enough = CALIBRATED_FROM[metric]
+    few = low is not None and n_raters < enough
     return replace(
         blank,
         estimate=found.estimate,
@@ -307,7 +308,7 @@ def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | 
         ties=found.ties,
         ci_low=low,
         ci_high=high,
-        warning=f"fewer than {CALIBRATED_FROM} raters: the interval is not calibrated" if few else None,
+        warning=f"intervals of {metric} are too narrow with fewer than {enough} raters" if few else None,
         reason="every bootstrap replicate is undefined" if ends is not None and low is None else None,
     )
 
@@ -389,7 +390,7 @@ def _warnings(design: Design, settings: Settings) -> Iterator[str]:
     share = design.items.size / max(1, design.n_items * design.n_raters)
     if settings.permutations and settings.permute_within is None and share < 0.9:
         yield (
-            f"Raters rated {share:.0%} of the items on average, and permutations moved them freely. If raters were "
+            f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If raters were "
             "assigned or recruited by an attribute, such as phase or locale, restrict them: --permute-within COLUMN."
         )
     if settings.permutations and settings.method == "grasp":

@@ -1,0 +1,61 @@
+"""One process of its own: make a shape's data, or time one contender on it, and print what was found as JSON."""
+
+import json
+import resource
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+
+SECONDS = 0.3
+MOST_CALLS = 50
+
+
+def peak_mb() -> float:
+    """Return the peak memory of this process, without that of the one it was forked from."""
+    status = Path("/proc/self/status")
+    if status.exists():
+        line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
+        return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1 << 20 if sys.platform == "darwin" else 1 << 10)
+
+
+def measure(name: str, path: Path) -> dict[str, object]:
+    """Time a contender: import, first call, then calls for a while, at least one."""
+    from contenders import CONTENDERS
+
+    chosen = CONTENDERS[name]
+    begin = time.perf_counter()
+    import_module(chosen.imports)
+    imported = time.perf_counter() - begin
+    call = chosen.prepare(path)
+    ready = peak_mb()
+    begin = time.perf_counter()
+    value = call()
+    first = time.perf_counter() - begin
+    seconds: list[float] = []
+    while not seconds or (sum(seconds) < SECONDS and len(seconds) < MOST_CALLS):
+        begin = time.perf_counter()
+        call()
+        seconds.append(time.perf_counter() - begin)
+    return {
+        "value": value,
+        "import_s": imported,
+        "first_s": first,
+        "seconds": seconds,
+        "ready_mb": ready,
+        "peak_mb": peak_mb(),
+    }
+
+
+def make(shape: str, path: Path) -> dict[str, object]:
+    from shapes import SHAPES
+
+    SHAPES[shape][1](path)
+    return {"bytes": path.stat().st_size}
+
+
+if __name__ == "__main__":
+    task, name, path = sys.argv[1:]
+    print(json.dumps({"make": make, "measure": measure}[task](name, Path(path))))
