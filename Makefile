@@ -60,7 +60,7 @@ contracts: $(READY)  ## who may import whom
 	$(BIN)/lint-imports
 
 docs: $(READY)  ## build docs/_build/html, warnings are errors
-	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
 
 check: lint types contracts docs test  ## all but the slow tests
 

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 SIZES = (4, 9, 13, 25, 50, 104)
 REST = 104
 N_ITEMS = 350
-HEADINGS = ("IRR", "XRR", "negentropy", "cross-negentropy", "plurality size", "voting agreement", "GAI")
+HEADINGS = ("IRR", "XRR", "neg.", "cross-neg.", "plurality", "voting", "GAI")
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "calibration.md"
 INSIDE, OUTSIDE = np.array([0]), np.array([-1])
 
@@ -82,7 +82,7 @@ def rejections(size: int, simulations: int, permutations: int, seed: int) -> tup
 
 def table(rows: list[tuple[str, Floats]], digits: int = 1, scale: float = 100) -> str:
     """Return a Markdown table with one column a statistic."""
-    lines = ["| raters in the group | " + " | ".join(HEADINGS) + " |", "|--:" * 8 + "|"]
+    lines = ["| raters | " + " | ".join(HEADINGS) + " |", "|--:" * 8 + "|"]
     lines += [f"| {name} | " + " | ".join(f"{scale * v:.{digits}f}" for v in values) + " |" for name, values in rows]
     return "\n".join(lines)
 
@@ -104,7 +104,7 @@ def main() -> None:
     tests = []
     for size in (9, 25, 50):
         two_sided, grasp = rejections(size, 2 * options.simulations, options.permutations, options.seed)
-        tests += [(f"{size}, two-sided", two_sided), (f"{size}, grasp", grasp)]
+        tests += [(f"{size} two-sided", two_sided), (f"{size} grasp", grasp)]
         print(size, two_sided.round(3), grasp.round(3), flush=True)
     error = 100 * np.sqrt(0.95 * 0.05 / options.simulations)
     test_error = 100 * np.sqrt(0.95 * 0.05 / (2 * options.simulations))

@@ -50,6 +50,11 @@ def coarse_values(path: Path) -> None:
     _values(path, 2_000, 2_000)
 
 
+def few_values(path: Path) -> None:
+    """20 thousand ratings, 10 an item, on 200 distinct values."""
+    _values(path, 2_000, 200)
+
+
 def csv(path: Path) -> None:
     """DICES-350 as a csv file: 104 raters with race and gender, 350 items."""
     cells = [cell[:2] for cell in product(RACES, GENDERS, range(11))][:104]
@@ -128,6 +133,7 @@ SHAPES: dict[str, tuple[str, Callable[[Path], None]]] = {
     "sparse": (".npz", sparse),
     "fine_values": (".npz", fine_values),
     "coarse_values": (".npz", coarse_values),
+    "few_values": (".npz", few_values),
     "csv": (".csv", csv),
     "parquet": (".parquet", parquet),
 }

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from dissensus.cli.app import app as commands
 
-WIDTH = 86
+WIDTH = 82
 
 
 class Command(SphinxDirective):

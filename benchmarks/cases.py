@@ -1,0 +1,199 @@
+"""What is compared with what: which contenders run on which data, and what cannot run and why."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Run:
+    """A contender on a shape of data; by default that of its case, else with a word on the smaller one.
+
+    A factor scales the measured time to the size of the case. A check takes part in the comparison of values alone.
+    """
+
+    contender: str
+    shape: str | None = None
+    factor: float = 1
+    note: str = ""
+    check: bool = False
+
+
+@dataclass(frozen=True)
+class Missing:
+    """A library that cannot do it."""
+
+    label: str
+    given: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Process:
+    """A whole command: `dissensus` with these words, in which {data} and {out} are filled in."""
+
+    words: tuple[str, ...]
+    label: str
+    runs: int = 5
+    cold: bool = False
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most that the named row may take."""
+
+    row: str
+    what: str
+    seconds: float
+    megabytes: float | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """A table of the report."""
+
+    name: str
+    title: str
+    text: str
+    shape: str | None
+    rows: tuple[Run | Missing | Process, ...]
+    budgets: tuple[Budget, ...] = ()
+    big: bool = False
+    same_values: bool = True
+
+
+SMALL = ("krippendorff_matrix", "krippendorff_counts", "evalica_alpha", "nltk_alpha", "crowdkit_alpha")
+FIFTIETH = {"shape": "sparse", "factor": 50, "note": "extrapolated from 200 thousand ratings"}
+VALUES_SQUARED = {"shape": "coarse_values", "factor": 2500, "note": "extrapolated from 2 thousand values"}
+AXES = ("--by", "race", "--by", "gender", "--cross", "race*gender")
+ANALYSE = ("analyse", "{data}", *AXES, "--permutations", "1000", "--bootstrap", "1000", "-o", "{out}")
+ANALYSE_LARGE = ("analyse", "{data}", "--by", "race", "--by", "gender", "--permutations", "100", "-o", "{out}")
+
+CASES = (
+    Case(
+        "alpha-350",
+        "Nominal alpha, shape of DICES-350",
+        "36,400 ratings: 104 raters, 350 items, complete, 3 answers.",
+        "complete",
+        tuple(Run(name) for name in ("ours_alpha", "ours_alpha_counts", *SMALL)),
+    ),
+    Case(
+        "alpha-990",
+        "Nominal alpha, shape of DICES-990",
+        "About 72 thousand ratings: 173 raters, 990 items, 73 ratings an item, 3 answers.",
+        "partial",
+        tuple(Run(name) for name in ("ours_alpha", "ours_alpha_counts", *SMALL)),
+    ),
+    Case(
+        "alpha-10m",
+        "Nominal alpha, 10 million ratings",
+        "10 thousand raters, 1 million items, 10 ratings an item, 3 answers.",
+        "large",
+        (
+            Run("ours_alpha"),
+            Run("ours_alpha_counts"),
+            Run("krippendorff_counts"),
+            Run("ours_alpha", shape="sparse", check=True),
+            Run("nltk_alpha", **FIFTIETH),
+            Run("crowdkit_alpha", **FIFTIETH),
+            Missing("krippendorff", "raters × items", "the matrix alone is 80 GB"),
+            Missing("evalica", "raters × items", "the matrix alone is 80 GB"),
+        ),
+        (Budget("ours_alpha", "alpha of 10 million ratings", 0.12),),
+        big=True,
+    ),
+    Case(
+        "fleiss-350",
+        "Fleiss' kappa, shape of DICES-350",
+        "Items × answers, 350 × 3.",
+        "complete",
+        (Run("ours_fleiss"), Run("statsmodels_fleiss")),
+    ),
+    Case(
+        "interval-2k",
+        "Interval alpha, 2 thousand distinct values",
+        "20 thousand ratings of 2 thousand items.",
+        "coarse_values",
+        (
+            Run("ours_interval"),
+            Run("evalica_interval"),
+            Run("nltk_interval"),
+            Run("crowdkit_interval"),
+            Run("ours_interval", shape="few_values", check=True),
+            Run("krippendorff_interval", shape="few_values", note="on 200 distinct values; 2 thousand need 60 GiB"),
+        ),
+    ),
+    Case(
+        "interval-100k",
+        "Interval alpha, 100 thousand distinct values",
+        "200 thousand ratings of 20 thousand items.",
+        "fine_values",
+        (
+            Run("ours_interval"),
+            Run("ours_interval", shape="coarse_values", check=True),
+            Run("nltk_interval", **VALUES_SQUARED),
+            Run("crowdkit_interval", **VALUES_SQUARED),
+            Missing("evalica", "raters × items", "values × values alone is 80 GB"),
+            Missing("krippendorff", "raters × items", "items × values × values is 1.6 PB"),
+        ),
+    ),
+    Case(
+        "permutations-350",
+        "1,000 permutations × 5 groups, shape of DICES-350",
+        "Ours: seven statistics of each group, drawing included. There is no peer; a loop over a library's alpha, IRR "
+        "alone, is the nearest.",
+        "complete",
+        (Run("ours_permutations"), Run("krippendorff_permutations", factor=50, note="extrapolated from 20")),
+        (Budget("ours_permutations", "1,000 permutations × 5 groups, shape of DICES-350", 0.025),),
+        same_values=False,
+    ),
+    Case(
+        "permutations-990",
+        "1,000 permutations × 5 groups, shape of DICES-990",
+        "As above.",
+        "partial",
+        (Run("ours_permutations"), Run("krippendorff_permutations", factor=50, note="extrapolated from 20")),
+        (Budget("ours_permutations", "1,000 permutations × 5 groups, shape of DICES-990", 0.6),),
+        same_values=False,
+    ),
+    Case(
+        "bootstrap-350",
+        "1,000 bootstrap replicates, shape of DICES-350",
+        "The two do different work. Ours resamples raters and items, together and alone. evalica's KALPHA bootstrap "
+        "resamples pairs of one table's ratings, and its interval holds for these raters and items alone.",
+        "complete",
+        (Run("ours_bootstrap"), Run("evalica_bootstrap", factor=10, note="extrapolated from 100")),
+        same_values=False,
+    ),
+    Case(
+        "reading",
+        "Reading a csv file, shape of DICES-350",
+        "36,400 rows of 5 columns. Ours also tells the scale and makes sure that ids are there, that nobody rated an "
+        "item twice, that attributes do not contradict each other and that answers are on the scale.",
+        "csv",
+        (Run("ours_reading"), Run("polars_reading"), Run("pandas_reading")),
+    ),
+    Case(
+        "process-350",
+        "Whole process, shape of DICES-350",
+        "`dissensus analyse` of that csv file: race, gender, race × gender, 1,000 permutations, 1,000 bootstrap "
+        "replicates. Cold: nothing compiled yet.",
+        "csv",
+        (
+            Process(ANALYSE, "analyse, warm"),
+            Process(ANALYSE, "analyse, cold", cold=True),
+            Process(("--help",), "--help", runs=10),
+        ),
+        (
+            Budget("analyse, warm", "`dissensus analyse`, shape of DICES-350, warm", 4),
+            Budget("analyse, cold", "the same, cold", 15),
+        ),
+    ),
+    Case(
+        "process-10m",
+        "Whole process, 10 million ratings",
+        "`dissensus analyse` of a Parquet file, rows in random order, ids as text: race, gender, 100 permutations.",
+        "parquet",
+        (Process(ANALYSE_LARGE, "analyse, 10 million", runs=3),),
+        (Budget("analyse, 10 million", "`dissensus analyse` of 10 million ratings", 90, 3000),),
+        big=True,
+    ),
+)

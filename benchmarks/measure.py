@@ -1,0 +1,191 @@
+"""Time Dissensus beside other libraries and write benchmarks/results.json and docs/benchmarks.md.
+
+Every measurement is a process of its own; the contenders of a case take turns, round after round. This process imports
+neither the package nor a peer, so that what it forks starts small.
+"""
+
+import argparse
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import report
+from cases import CASES, Case, Missing, Process, Run
+
+HERE = Path(__file__).resolve().parent
+RESULTS = HERE / "results.json"
+PAGE = HERE.parent / "docs" / "benchmarks.md"
+SUFFIX = {"csv": ".csv", "parquet": ".parquet"}
+PEERS = ("crowd-kit", "evalica", "krippendorff", "nltk", "statsmodels")
+PACKAGES = ("dissensus", "numba", "numpy", "pandas", "polars", *PEERS)
+TOLERANCE = 1e-9
+# On the older kernels and elsewhere than Linux the figure has another unit; see getrusage(2).
+MAXRSS_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
+Row = dict[str, Any]
+
+
+def main() -> None:
+    options = _options()
+    chosen = [case for case in CASES if not options.only or case.name in options.only]
+    chosen = [case for case in chosen if not (case.big and options.quick)]
+    results = {"machine": machine(), "versions": {name: version(name) for name in PACKAGES}, "cases": []}
+    for case in chosen:
+        print(f"{case.name} ...", file=sys.stderr, flush=True)
+        with tempfile.TemporaryDirectory(prefix="dissensus-benchmark-") as folder:
+            results["cases"].append(measured(case, Path(folder), options.rounds))
+    page = report.page(results)
+    if options.quick or options.only:
+        print(page)
+        return
+    RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    PAGE.write_text(page, encoding="utf-8")
+
+
+def measured(case: Case, folder: Path, rounds: int) -> Row:
+    """Return a case's rows, measured."""
+    found = _runs(case, folder, rounds) | _processes(case, folder)
+    rows = [_missing(row) if isinstance(row, Missing) else found[row] for row in case.rows if row in found or _absent(row)]
+    return {
+        "name": case.name,
+        "title": case.title,
+        "text": case.text,
+        "rows": rows,
+        "budgets": [asdict(budget) for budget in case.budgets],
+    }
+
+
+def _runs(case: Case, folder: Path, rounds: int) -> dict[Run | Process, Row]:
+    runs = [row for row in case.rows if isinstance(row, Run)]
+    drawn: dict[Run, list[Row]] = {run: [] for run in runs}
+    for n in range(rounds):
+        for run in runs:
+            if n == 0 or not run.check:
+                drawn[run].append(_child("measure", run.contender, _data(run.shape or case.shape, folder)))
+        if n == 0 and case.same_values:
+            _agree(case, {run: rows[0]["value"] for run, rows in drawn.items()})
+    return {run: _summary(run, rows) for run, rows in drawn.items() if not run.check}
+
+
+def _summary(run: Run, rows: list[Row]) -> Row:
+    of_rounds = [median(row["seconds"]) for row in rows]
+    return {
+        "row": run.contender,
+        "label": rows[0]["label"],
+        "given": rows[0]["given"],
+        "note": run.note,
+        "median_s": median(of_rounds) * run.factor,
+        "min_s": min(min(row["seconds"]) for row in rows) * run.factor,
+        "start_s": median(row["import_s"] + row["first_s"] for row in rows),
+        "ready_mb": round(median(row["ready_mb"] for row in rows), 1),
+        "peak_mb": round(median(row["peak_mb"] for row in rows), 1),
+        "runs": len(rows),
+        "calls": sum(len(row["seconds"]) for row in rows),
+        "value": rows[0]["value"],
+        "factor": run.factor,
+    }
+
+
+def _agree(case: Case, values: dict[Run, float]) -> None:
+    """Make sure that all contenders return the same on the same data."""
+    def shape(run: Run) -> str:
+        return run.shape or case.shape or ""
+
+    for _, same in groupby(sorted(values, key=shape), key=shape):
+        of_same = {run.contender: values[run] for run in same}
+        if max(of_same.values()) - min(of_same.values()) > TOLERANCE:
+            raise SystemExit(f"{case.name}: the contenders do not agree: {of_same}")
+
+
+def _processes(case: Case, folder: Path) -> dict[Run | Process, Row]:
+    processes = [row for row in case.rows if isinstance(row, Process)]
+    drawn: dict[Process, list[tuple[float, float]]] = {process: [] for process in processes}
+    if processes:
+        data = _data(case.shape, folder)
+        _process(processes[0], data, folder)
+    for n in range(max((process.runs for process in processes), default=0)):
+        for process in processes:
+            if n < process.runs:
+                drawn[process].append(_process(process, data, folder))
+    return {process: _process_summary(process, figures) for process, figures in drawn.items()}
+
+
+def _process(process: Process, data: Path, folder: Path) -> tuple[float, float]:
+    """Return the seconds and the peak megabytes of a command."""
+    words = [word.format(data=data, out=folder / "out.json") for word in process.words]
+    with tempfile.TemporaryDirectory(dir=folder) as cache:
+        environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if process.cold else {})
+        begin = time.perf_counter()
+        child = subprocess.Popen(
+            [Path(sys.executable).with_name("dissensus"), *words],
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        _, status, usage = os.wait4(child.pid, 0)
+        seconds = time.perf_counter() - begin
+    if status != 0:
+        raise SystemExit(f"dissensus {' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}")
+    return seconds, usage.ru_maxrss / MAXRSS_MB
+
+
+def _process_summary(process: Process, figures: list[tuple[float, float]]) -> Row:
+    seconds, megabytes = zip(*figures, strict=True)
+    return {
+        "row": process.label,
+        "label": process.label,
+        "median_s": median(seconds),
+        "min_s": min(seconds),
+        "peak_mb": round(max(megabytes), 1),
+        "runs": len(figures),
+    }
+
+
+def _absent(row: object) -> bool:
+    return isinstance(row, Missing)
+
+
+def _missing(row: Missing) -> Row:
+    return {"row": row.label, "label": row.label, "given": row.given, "not_run": row.reason}
+
+
+def _data(shape: str | None, folder: Path) -> Path:
+    """Return the file of a shape, made if it is not there yet."""
+    assert shape is not None
+    path = folder / (shape + SUFFIX.get(shape, ".npz"))
+    if not path.exists():
+        _child("make", shape, path)
+    return path
+
+
+def _child(task: str, name: str, path: Path) -> Row:
+    command = [sys.executable, str(HERE / "child.py"), task, name, str(path)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise SystemExit(f"{task} {name} failed:\n{done.stderr}")
+    return dict(json.loads(done.stdout))
+
+
+def machine() -> Row:
+    """Describe the machine and the moment."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    return {
+        "cpu": _cpu(),
+        "cores": os.cpu_count(),
+        "memory_gib": round(memory, 1),
+        "system": platform.platform(terse=True),
+        "python": platform.python_version(),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        "load": round(os.getloadavg()[0], 2),
+    }
