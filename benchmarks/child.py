@@ -40,6 +40,8 @@ def measure(name: str, path: Path) -> dict[str, object]:
         call()
         seconds.append(time.perf_counter() - begin)
     return {
+        "label": chosen.label,
+        "given": chosen.given,
         "value": value,
         "import_s": imported,
         "first_s": first,

@@ -8,12 +8,10 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from dataclasses import asdict
 from importlib.metadata import version
 from itertools import groupby
@@ -31,7 +29,7 @@ SUFFIX = {"csv": ".csv", "parquet": ".parquet"}
 PEERS = ("crowd-kit", "evalica", "krippendorff", "nltk", "statsmodels")
 PACKAGES = ("dissensus", "numba", "numpy", "pandas", "polars", *PEERS)
 TOLERANCE = 1e-9
-# On the older kernels and elsewhere than Linux the figure has another unit; see getrusage(2).
+# The unit of ru_maxrss is the kilobyte, on macOS the byte.
 MAXRSS_MB = 1 << 20 if sys.platform == "darwin" else 1 << 10
 Row = dict[str, Any]
 
@@ -56,12 +54,12 @@ def main() -> None:
 def measured(case: Case, folder: Path, rounds: int) -> Row:
     """Return a case's rows, measured."""
     found = _runs(case, folder, rounds) | _processes(case, folder)
-    rows = [_missing(row) if isinstance(row, Missing) else found[row] for row in case.rows if row in found or _absent(row)]
+    rows = [_missing(row) if isinstance(row, Missing) else found.get(row) for row in case.rows]
     return {
         "name": case.name,
         "title": case.title,
         "text": case.text,
-        "rows": rows,
+        "rows": [row for row in rows if row is not None],
         "budgets": [asdict(budget) for budget in case.budgets],
     }
 
@@ -99,6 +97,7 @@ def _summary(run: Run, rows: list[Row]) -> Row:
 
 def _agree(case: Case, values: dict[Run, float]) -> None:
     """Make sure that all contenders return the same on the same data."""
+
     def shape(run: Run) -> str:
         return run.shape or case.shape or ""
 
@@ -135,8 +134,9 @@ def _process(process: Process, data: Path, folder: Path) -> tuple[float, float]:
         )
         _, status, usage = os.wait4(child.pid, 0)
         seconds = time.perf_counter() - begin
-    if status != 0:
-        raise SystemExit(f"dissensus {' '.join(words)} ended with {os.waitstatus_to_exitcode(status)}")
+    child.returncode = os.waitstatus_to_exitcode(status)
+    if child.returncode:
+        raise SystemExit(f"dissensus {' '.join(words)} ended with {child.returncode}")
     return seconds, usage.ru_maxrss / MAXRSS_MB
 
 
@@ -150,10 +150,6 @@ def _process_summary(process: Process, figures: list[tuple[float, float]]) -> Ro
         "peak_mb": round(max(megabytes), 1),
         "runs": len(figures),
     }
-
-
-def _absent(row: object) -> bool:
-    return isinstance(row, Missing)
 
 
 def _missing(row: Missing) -> Row:
@@ -189,3 +185,25 @@ def machine() -> Row:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def _cpu() -> str:
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.processor()
+    )
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="benchmarks/run", description="Time Dissensus beside other libraries.")
+    parser.add_argument("--quick", action="store_true", help="leave out the big cases; print the page, write nothing")
+    parser.add_argument(
+        "--only", nargs="+", metavar="CASE", choices=[case.name for case in CASES], help="as --quick, for these cases"
+    )
+    parser.add_argument("--rounds", type=int, default=5, help="processes for each contender")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

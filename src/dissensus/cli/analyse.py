@@ -10,10 +10,15 @@ from dissensus.cli.reading import reads_ratings
 from dissensus.cli.writing import Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from dissensus.pipeline.analyse import Analysis
+    from dissensus.pipeline.analyse.display import Cell
     from dissensus.schema.ratings import Ratings
 
 TESTS, INTERVALS = "Significance", "Intervals"
+# Columns of a terminal that show all metrics with their intervals on one line.
+ROOMY = 112
 
 
 @reads_ratings
@@ -109,18 +114,24 @@ def show(analysis: "Analysis") -> None:
     from dissensus.pipeline.analyse.display import blocks, footnotes, summary
 
     console = Console(highlight=False)
+    narrow = console.width < ROOMY
     console.print(Text(summary(analysis)))
     for block in blocks(analysis):
-        grid = Table(box=box.SIMPLE_HEAD, caption=Text(block.caption), caption_justify="left", pad_edge=False)
-        grid.add_column(Text(block.title, style="bold"), overflow="fold", min_width=14)
+        grid = Table(box=box.SIMPLE_HEAD, padding=(0, 0 if narrow else 1), pad_edge=False)
+        grid.add_column(Text(block.title, style="bold"), overflow="fold", min_width=10)
         for heading in ("raters", *block.headings):
-            grid.add_column(Text(heading), justify="right")
+            grid.add_column(Text(heading), justify="right", no_wrap=True)
         for group, raters, cells in block.lines:
-            filled = [
-                Text.assemble(cell.value, (cell.stars, "bold"), (f"\n{cell.interval}" if cell.interval else "", "dim"))
-                for cell in cells
-            ]
-            grid.add_row(Text(group), Text(raters), *filled)
+            grid.add_row(Text(group), Text(raters), *(_cell(cell, narrow) for cell in cells))
         console.print(grid)
+        if block.caption:
+            console.print(Text(block.caption + "\n", style="italic"))
     for note in footnotes(analysis):
         console.print(Text(note, style="dim"))
+
+
+def _cell(cell: "Cell", narrow: bool) -> "Text":
+    from rich.text import Text
+
+    interval = cell.interval.replace(" ", "\n") if narrow else cell.interval
+    return Text.assemble(cell.value, (cell.stars, "bold"), ("\n" + interval if interval else "", "dim"))

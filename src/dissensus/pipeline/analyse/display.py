@@ -4,12 +4,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
 
-from dissensus.pipeline.analyse.result import Analysis, Row
+from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
 
 HEADINGS = {
     "irr": "IRR",
     "xrr": "XRR",
-    "negentropy": "negentropy",
+    "negentropy": "neg.",
     "cross_negentropy": "cross-neg.",
     "plurality_size": "plurality",
     "voting_agreement": "voting",
@@ -79,8 +79,12 @@ def footnotes(analysis: Analysis) -> Iterator[str]:
         yield f"{SMALL} fewer than {settings.min_raters} raters: read with care."
     reasons = dict.fromkeys(row.reason for row in analysis.rows if row.estimate is None and row.reason)
     yield from (f"{UNDEFINED} {reason}" for reason in reasons)
-    cautions = dict.fromkeys(row.warning for row in (*analysis.overall, *analysis.rows) if row.warning)
-    yield from (f"Note: {caution}." for caution in cautions)
+    narrow = dict.fromkeys(row.metric for row in (*analysis.overall, *analysis.rows) if row.warning)
+    if narrow:
+        least = ", ".join(
+            f"{CALIBRATED_FROM[metric]} for {HEADINGS[metric]}" for metric in HEADINGS if metric in narrow
+        )
+        yield f"Note: intervals are too narrow with fewer raters than {least}."
     yield from (f"Note: {note}" for note in analysis.notes)
     yield from (f"Warning: {warning}" for warning in analysis.warnings)
 

@@ -390,8 +390,8 @@ def _warnings(design: Design, settings: Settings) -> Iterator[str]:
     share = design.items.size / max(1, design.n_items * design.n_raters)
     if settings.permutations and settings.permute_within is None and share < 0.9:
         yield (
-            f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If raters were "
-            "assigned or recruited by an attribute, such as phase or locale, restrict them: --permute-within COLUMN."
+            f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If an "
+            "attribute, such as phase or locale, decided who rates what, restrict them: --permute-within COLUMN."
         )
     if settings.permutations and settings.method == "grasp":
         yield "The grasp rule picks its side after looking: at 5 % it rejects a true null nearly 10 % of the time."
