@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import polars as pl
 import pytest
@@ -128,13 +130,16 @@ def test_an_axis_cannot_be_crossed_with_itself(table: pl.DataFrame) -> None:
 
 def test_where_keeps_items_and_encodes_again(table: pl.DataFrame) -> None:
     kept = Ratings.from_frame(table).where("degree_of_harm", "Extreme")
-    assert same(kept, Ratings.from_frame(table.filter(pl.col("degree_of_harm") == "Extreme")))
+    alone = Ratings.from_frame(table.filter(pl.col("degree_of_harm") == "Extreme"))
+    assert same(replace(kept, notes=()), alone)
+    assert kept.notes == ("Only ratings whose degree_of_harm is Extreme.",)
     assert kept.raters["rater_id"].to_list() == ["ann", "bob"]
 
 
 def test_where_keeps_raters_under_the_short_name(table: pl.DataFrame) -> None:
     kept = Ratings.from_frame(table).where("gender", "Man")
-    assert same(kept, Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man")))
+    assert same(replace(kept, notes=()), Ratings.from_frame(table.filter(pl.col("rater_gender") == "Man")))
+    assert kept.notes == ("Only ratings whose rater_gender is Man.",)
 
 
 def test_where_lists_the_values_when_the_value_is_unknown(table: pl.DataFrame) -> None:
