@@ -17,8 +17,9 @@ and prints the page instead. The peers are pinned in `benchmarks/requirements.lo
 
 Every measurement is a process of its own, contenders take turns, and figures are medians over processes of the median
 call after a first one. *Start* is import and first call together. *Memory* is the peak of the process, with the
-interpreter, libraries and data. *× ours* compares with the first row: below 1 the other is faster. The contenders of a
-table must return the same value to 10⁻⁹ before they are timed further, except where the work differs, as said there.
+interpreter, libraries and data. *× ours* compares with our row that is given the same, else with the first: below 1 the
+other is faster. The contenders of a table must return the same value to 10⁻⁹ before they are timed further, except where
+the work differs, as said there.
 """
 
 
@@ -44,24 +45,37 @@ def _case(case: Row) -> Iterator[str]:
     yield f"## {case['title']}\n"
     yield case["text"] + "\n"
     if "given" in case["rows"][0]:
-        first = case["rows"][0]["median_s"]
         headings = ["Library", "Given", "Median", "Fastest", "× ours", "Start", "Memory"]
-        yield _table(headings, [_line(row, first) for row in case["rows"]])
-        yield from _slower(case["rows"])
+        yield _table(headings, [_line(row, case["rows"]) for row in case["rows"]])
+        yield from (_faster(row, case["rows"]) for row in case["rows"] if _comparable(row) and _ratio(row, case["rows"]) < 1)
     else:
         headings = ["Command", "Median", "Fastest", "Memory", "Runs"]
         yield _table(headings, [_process_line(row) for row in case["rows"]])
 
 
-def _line(row: Row, first: float) -> list[str]:
+def _line(row: Row, rows: list[Row]) -> list[str]:
     if "not_run" in row:
         return [row["label"], row["given"], f"cannot: {row['not_run']}", "", "", "", ""]
     exact = row["factor"] == 1
-    start = [seconds(row["start_s"]), megabytes(row["peak_mb"])] if exact and not row["note"] else ["", ""]
     time = ("" if exact else "≈ ") + seconds(row["median_s"]) + (f" ({row['note']})" if row["note"] else "")
-    least = "" if row["note"] else seconds(row["min_s"])
-    ratio = "" if exact and row["note"] else f"{row['median_s'] / first:,.3g}"
-    return [row["label"], row["given"], time, least, ratio, *start]
+    own = [seconds(row["min_s"]), seconds(row["start_s"]), megabytes(row["peak_mb"])] if exact else ["", "", ""]
+    ratio = times(_ratio(row, rows)) if _comparable(row) else ""
+    return [row["label"], row["given"], time, own[0], ratio, *own[1:]]
+
+
+def _comparable(row: Row) -> bool:
+    """Tell whether the row says how long the work of its table takes, measured or extrapolated."""
+    return "median_s" in row and (row["factor"] != 1 or not row["note"])
+
+
+def _ratio(row: Row, rows: list[Row]) -> float:
+    return float(row["median_s"] / _ours(row, rows)["median_s"])
+
+
+def _ours(row: Row, rows: list[Row]) -> Row:
+    """Return our row that is given the same as a peer's, else our first."""
+    same = (own for own in rows if OURS == own["label"] != row["label"] and own["given"] == row["given"])
+    return next(same, rows[0])
 
 
 def _process_line(row: Row) -> list[str]:
@@ -69,15 +83,11 @@ def _process_line(row: Row) -> list[str]:
     return [label, seconds(row["median_s"]), seconds(row["min_s"]), megabytes(row["peak_mb"]), str(row["runs"])]
 
 
-def _slower(rows: list[Row]) -> Iterator[str]:
-    """Say where a peer beats the first of our rows that is given the same, or our first."""
-    timed = [row for row in rows if "median_s" in row and (row["factor"] != 1 or not row["note"])]
-    ours = [row for row in timed if row["label"] == OURS]
-    for row in timed:
-        rival = next((own for own in ours if own["given"] == row["given"]), ours[0])
-        if row["label"] != OURS and row["median_s"] < rival["median_s"]:
-            times = rival["median_s"] / row["median_s"]
-            yield f"**{row['label']} ({row['given']}) is {times:.2g} times as fast as ours ({rival['given']}).**\n"
+def _faster(row: Row, rows: list[Row]) -> str:
+    own = _ours(row, rows)
+    if row["label"] == OURS:
+        return ""
+    return f"**{row['label']} takes {times(_ratio(row, rows))} of the time of ours, given {own['given']}.**\n"
 
 
 def _budgets(case: Row) -> Iterator[list[str]]:

@@ -287,12 +287,7 @@ def fill_bits(sums, sets, group, inside, outside, n_ln_n, ln):  # type: ignore[n
                 _count_members(counts[g], sets, members[g], low, size)
             for g in range(n_groups):
                 _sum_over_categories(counts[g], squares[g], size)
-            for c in range(inside.size):
-                g, h = inside[c], outside[c]
-                against = counts[h] if h >= 0 else rest
-                if h < 0:
-                    _subtract(counts[n_groups], counts[g], rest, size)
-                add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
+            _compare(sums[b], counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes)
 
 
 @compiled()
@@ -329,12 +324,21 @@ def fill_lists(sums, starts, raters, answers, group, rater_weight, item_weight, 
             for g in range(n_groups):
                 _add(counts[n_groups], counts[g], size)
             weight = item_weight_b[low : low + size]
-            for c in range(inside.size):
-                g, h = inside[c], outside[c]
-                against = counts[h] if h >= 0 else rest
-                if h < 0:
-                    _subtract(counts[n_groups], counts[g], rest, size)
-                add_block(sums[b, c], counts[g], against, squares[g], weight, size, n_ln_n, ln, real, votes)
+            _compare(sums[b], counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes)
+
+
+@compiled()
+def _compare(sums, counts, squares, weight, size, inside, outside, n_ln_n, ln, rest, real, votes):  # type: ignore[no-untyped-def]
+    """Add a block to each comparison; the last of `counts` is everybody, and `rest`, `real`, `votes` are scratch."""
+    for c in range(inside.size):
+        g, h = inside[c], outside[c]
+        if h >= 0:
+            add_block(sums[c], counts[g], counts[h], squares[g], weight, size, n_ln_n, ln, real, votes)
+        else:
+            for k in range(rest.shape[0]):
+                for i in range(size):
+                    rest[k, i] = counts[-1, k, i] - counts[g, k, i]
+            add_block(sums[c], counts[g], rest, squares[g], weight, size, n_ln_n, ln, real, votes)
 
 
 @compiled()
@@ -350,6 +354,7 @@ def _count_members(counts, sets, members, low, size):  # type: ignore[no-untyped
 
 @compiled()
 def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
+    """Sum counts over categories: an unweighted rater has a squared weight of one."""
     total[:] = 0
     for k in range(counts.shape[0]):
         for i in range(size):
@@ -357,14 +362,8 @@ def _sum_over_categories(counts, total, size):  # type: ignore[no-untyped-def]
 
 
 @compiled()
-def _subtract(total, part, rest, size):  # type: ignore[no-untyped-def]
-    for k in range(total.shape[0]):
-        for i in range(size):
-            rest[k, i] = total[k, i] - part[k, i]
-
-
-@compiled()
 def _add(total, part, size):  # type: ignore[no-untyped-def]
+    """Add the counts of a group to those of everybody."""
     for k in range(total.shape[0]):
         for i in range(size):
             total[k, i] += part[k, i]
