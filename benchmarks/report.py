@@ -47,7 +47,9 @@ def _case(case: Row) -> Iterator[str]:
     if "given" in case["rows"][0]:
         headings = ["Library", "Given", "Median", "Fastest", "× ours", "Start", "Memory"]
         yield _table(headings, [_line(row, case["rows"]) for row in case["rows"]])
-        yield from (_faster(row, case["rows"]) for row in case["rows"] if _comparable(row) and _ratio(row, case["rows"]) < 1)
+        yield from (
+            _faster(row, case["rows"]) for row in case["rows"] if _comparable(row) and _ratio(row, case["rows"]) < 1
+        )
     else:
         headings = ["Command", "Median", "Fastest", "Memory", "Runs"]
         yield _table(headings, [_process_line(row) for row in case["rows"]])

@@ -42,6 +42,8 @@ class Settings:
         for name in ("permutations", "bootstrap", "seed", "min_raters"):
             if getattr(self, name) < 0:
                 raise InvalidInput(f"{name} is {getattr(self, name)}; give 0 or a positive number.")
+        if self.bootstrap == 1:
+            raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
         if not 0 < self.level < 1:
             raise InvalidInput(f"level is {self.level}; give a confidence level between 0 and 1, such as 0.95.")
 

@@ -387,11 +387,21 @@ def _unknown(axes: list[Axis]) -> Iterator[str]:
 
 
 def _warnings(design: Design, settings: Settings) -> Iterator[str]:
-    share = design.items.size / max(1, design.n_items * design.n_raters)
-    if settings.permutations and settings.permute_within is None and share < 0.9:
+    if 0 < settings.bootstrap < 2 / (1 - settings.level):
+        yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {settings.level:.0%} interval."
+    if settings.permutations == 0:
+        return
+    if not settings.axes:
+        yield "Permutations compare groups, and no axis was named, so nothing was tested."
+        return
+    if settings.permutations < 39 and settings.method == "two-sided":
+        least = 2 / (settings.permutations + 1)
+        yield f"With {settings.permutations} permutations no p-value can be below {least:.2g}; 1,000 are usual."
+    share = design.items.size / (design.n_items * design.n_raters)
+    if settings.permute_within is None and share < 0.9:
         yield (
             f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If an "
             "attribute, such as phase or locale, decided who rates what, restrict them: --permute-within COLUMN."
         )
-    if settings.permutations and settings.method == "grasp":
+    if settings.method == "grasp":
         yield "The grasp rule picks its side after looking: at 5 % it rejects a true null nearly 10 % of the time."
