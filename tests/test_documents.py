@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+import dissensus
+import dissensus.errors
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -51,3 +54,17 @@ def test_example_runs(script: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=environment())
     assert done.returncode == 0, done.stderr
     assert done.stdout
+
+
+def test_every_public_name_is_documented() -> None:
+    pages = "\n".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").rglob("*.md"))
+    assert "automodule:: dissensus.errors" in pages
+    others = [name for name in dissensus.__all__ if not hasattr(dissensus.errors, name)]
+    missing = [name for name in others if not re.search(rf"\b{name}\b", pages)]
+    assert not missing
+
+
+def test_every_option_of_the_reading_panel_is_explained() -> None:
+    data = (ROOT / "docs" / "data.md").read_text(encoding="utf-8")
+    for option in ("--item", "--rater", "--answer", "--rater-attribute", "--categories", "--exclude-flagged"):
+        assert option in data, option
