@@ -35,7 +35,7 @@ _HOMES = {
         "total_variation",
         "wasserstein",
     ),
-    "stats.result": ("Estimate", "Interval"),
+    "stats.result": ("Estimate",),
     "stats.significance": ("benjamini_hochberg", "max_t", "permutation_p"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

@@ -40,7 +40,6 @@ from dissensus.stats.divergence import kullback_leibler as kullback_leibler
 from dissensus.stats.divergence import total_variation as total_variation
 from dissensus.stats.divergence import wasserstein as wasserstein
 from dissensus.stats.result import Estimate as Estimate
-from dissensus.stats.result import Interval as Interval
 from dissensus.stats.significance import benjamini_hochberg as benjamini_hochberg
 from dissensus.stats.significance import max_t as max_t
 from dissensus.stats.significance import permutation_p as permutation_p

@@ -4,16 +4,6 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Interval:
-    """A confidence interval and how it was made."""
-
-    low: float
-    high: float
-    level: float
-    method: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
     """One statistic with what it was made of; unrounded and unclipped.
 
@@ -35,8 +25,6 @@ class Estimate:
         Level of measurement (nominal, ordinal, interval, ratio, custom) where it matters.
     ties
         Items where more than one answer had the most votes; None where ties do not matter.
-    interval
-        Confidence interval, if one was asked for.
     """
 
     estimate: float
@@ -48,7 +36,6 @@ class Estimate:
     expected: float | None = None
     level: str | None = None
     ties: int | None = None
-    interval: Interval | None = None
 
     def __float__(self) -> float:
         return self.estimate
