@@ -61,11 +61,18 @@ class Case:
 
 
 SMALL = ("krippendorff_matrix", "krippendorff_counts", "evalica_alpha", "nltk_alpha", "crowdkit_alpha")
-FIFTIETH = {"shape": "sparse", "factor": 50, "note": "extrapolated from 200 thousand ratings"}
-VALUES_SQUARED = {"shape": "coarse_values", "factor": 2500, "note": "extrapolated from 2 thousand values"}
 AXES = ("--by", "race", "--by", "gender", "--cross", "race*gender")
 ANALYSE = ("analyse", "{data}", *AXES, "--permutations", "1000", "--bootstrap", "1000", "-o", "{out}")
 ANALYSE_LARGE = ("analyse", "{data}", "--by", "race", "--by", "gender", "--permutations", "100", "-o", "{out}")
+
+
+def _fiftieth(contender: str) -> Run:
+    return Run(contender, "sparse", 50, "extrapolated from 200 thousand ratings")
+
+
+def _by_values_squared(contender: str) -> Run:
+    return Run(contender, "coarse_values", 2500, "extrapolated from 2 thousand values")
+
 
 CASES = (
     Case(
@@ -92,8 +99,8 @@ CASES = (
             Run("ours_alpha_counts"),
             Run("krippendorff_counts"),
             Run("ours_alpha", shape="sparse", check=True),
-            Run("nltk_alpha", **FIFTIETH),
-            Run("crowdkit_alpha", **FIFTIETH),
+            _fiftieth("nltk_alpha"),
+            _fiftieth("crowdkit_alpha"),
             Missing("krippendorff", "raters × items", "the matrix alone is 80 GB"),
             Missing("evalica", "raters × items", "the matrix alone is 80 GB"),
         ),
@@ -129,8 +136,8 @@ CASES = (
         (
             Run("ours_interval"),
             Run("ours_interval", shape="coarse_values", check=True),
-            Run("nltk_interval", **VALUES_SQUARED),
-            Run("crowdkit_interval", **VALUES_SQUARED),
+            _by_values_squared("nltk_interval"),
+            _by_values_squared("crowdkit_interval"),
             Missing("evalica", "raters × items", "values × values alone is 80 GB"),
             Missing("krippendorff", "raters × items", "items × values × values is 1.6 PB"),
         ),
@@ -141,7 +148,10 @@ CASES = (
         "Ours: seven statistics of each group, drawing included. There is no peer; a loop over a library's alpha, IRR "
         "alone, is the nearest.",
         "complete",
-        (Run("ours_permutations"), Run("krippendorff_permutations", factor=50, note="extrapolated from 20")),
+        (
+            Run("ours_permutations"),
+            Run("krippendorff_permutations", factor=50, note="extrapolated from 20 permutations"),
+        ),
         (Budget("ours_permutations", "1,000 permutations × 5 groups, shape of DICES-350", 0.025),),
         same_values=False,
     ),
@@ -150,7 +160,10 @@ CASES = (
         "1,000 permutations × 5 groups, shape of DICES-990",
         "As above.",
         "partial",
-        (Run("ours_permutations"), Run("krippendorff_permutations", factor=50, note="extrapolated from 20")),
+        (
+            Run("ours_permutations"),
+            Run("krippendorff_permutations", factor=50, note="extrapolated from 20 permutations"),
+        ),
         (Budget("ours_permutations", "1,000 permutations × 5 groups, shape of DICES-990", 0.6),),
         same_values=False,
     ),
@@ -160,7 +173,7 @@ CASES = (
         "The two do different work. Ours resamples raters and items, together and alone. evalica's KALPHA bootstrap "
         "resamples pairs of one table's ratings, and its interval holds for these raters and items alone.",
         "complete",
-        (Run("ours_bootstrap"), Run("evalica_bootstrap", factor=10, note="extrapolated from 100")),
+        (Run("ours_bootstrap"), Run("evalica_bootstrap", factor=10, note="extrapolated from 100 replicates")),
         same_values=False,
     ),
     Case(

@@ -167,7 +167,7 @@ def ours_permutations(path: Path) -> Call:
     return call
 
 
-@contender("krippendorff", "20 permutations, counts by bincount, IRR alone", "krippendorff")
+@contender("krippendorff", "1,000 permutations, counts by `bincount`, IRR alone", "krippendorff")
 def krippendorff_permutations(path: Path) -> Call:
     import krippendorff
 
@@ -207,7 +207,7 @@ def ours_bootstrap(path: Path) -> Call:
     return call
 
 
-@contender("evalica", "100 replicates of pairs (KALPHA), the pool, alpha alone", "evalica")
+@contender("evalica", "1,000 replicates of pairs, the pool, alpha alone", "evalica")
 def evalica_bootstrap(path: Path) -> Call:
     import evalica
     import pandas as pd

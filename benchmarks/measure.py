@@ -38,17 +38,16 @@ def main() -> None:
     options = _options()
     chosen = [case for case in CASES if not options.only or case.name in options.only]
     chosen = [case for case in chosen if not (case.big and options.quick)]
-    results = {"machine": machine(), "versions": {name: version(name) for name in PACKAGES}, "cases": []}
+    results: Row = {"machine": machine(), "versions": {name: version(name) for name in PACKAGES}, "cases": []}
     for case in chosen:
         print(f"{case.name} ...", file=sys.stderr, flush=True)
         with tempfile.TemporaryDirectory(prefix="dissensus-benchmark-") as folder:
             results["cases"].append(measured(case, Path(folder), options.rounds))
-    page = report.page(results)
     if options.quick or options.only:
-        print(page)
+        print(report.page(results))
         return
     RESULTS.write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    PAGE.write_text(page, encoding="utf-8")
+    PAGE.write_text(report.page(results), encoding="utf-8")
 
 
 def measured(case: Case, folder: Path, rounds: int) -> Row:
@@ -180,11 +179,19 @@ def machine() -> Row:
         "cpu": _cpu(),
         "cores": os.cpu_count(),
         "memory_gib": round(memory, 1),
-        "system": platform.platform(terse=True),
+        "system": _system(),
         "python": platform.python_version(),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "load": round(os.getloadavg()[0], 2),
     }
+
+
+def _system() -> str:
+    try:
+        name = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:
+        return platform.platform(terse=True)
+    return f"{name}, {platform.system()} {platform.release().partition('-')[0]}"
 
 
 def _cpu() -> str:

@@ -15,11 +15,11 @@ INTRODUCTION = """\
 `make benchmark` measures these figures and writes this page; `make benchmark ARGS=--quick` leaves out the large tables
 and prints the page instead. The peers are pinned in `benchmarks/requirements.lock`, in an environment of their own.
 
-Every measurement is a process of its own, contenders take turns, and figures are medians over processes of the median
-call after a first one. *Start* is import and first call together. *Memory* is the peak of the process, with the
-interpreter, libraries and data. *× ours* compares with our row that is given the same, else with the first: below 1 the
-other is faster. The contenders of a table must return the same value to 10⁻⁹ before they are timed further, except where
-the work differs, as said there.
+Every measurement is a process of its own, and contenders take turns. Figures are medians over processes of the median
+call after a first one. *Start* is import and first call together; ours loads numba where it has to count. *Memory* is
+the peak of the process, with interpreter, libraries and data. *× ours* compares with our row that is given the same,
+else with the first: below 1 the other is faster. Where the work is the same, contenders must return the same value to
+10⁻⁹ before they are timed further.
 """
 
 
@@ -37,7 +37,7 @@ def _machine(results: Row) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in results["versions"].items())
     return (
         f"{machine['cpu']}, {machine['cores']} cores, {machine['memory_gib']} GiB; {machine['system']}; "
-        f"Python {machine['python']}; {machine['date']}, load {machine['load']} at the start. {versions}.\n"
+        f"Python {machine['python']}; {machine['date']}, load {machine['load']} at the start.\n\n{versions}.\n"
     )
 
 
@@ -47,9 +47,8 @@ def _case(case: Row) -> Iterator[str]:
     if "given" in case["rows"][0]:
         headings = ["Library", "Given", "Median", "Fastest", "× ours", "Start", "Memory"]
         yield _table(headings, [_line(row, case["rows"]) for row in case["rows"]])
-        yield from (
-            _faster(row, case["rows"]) for row in case["rows"] if _comparable(row) and _ratio(row, case["rows"]) < 1
-        )
+        peers = [row for row in case["rows"] if _comparable(row) and row["label"] != OURS]
+        yield from (sentence for row in peers for sentence in _ahead(row, _ours(row, case["rows"])))
     else:
         headings = ["Command", "Median", "Fastest", "Memory", "Runs"]
         yield _table(headings, [_process_line(row) for row in case["rows"]])
@@ -85,11 +84,14 @@ def _process_line(row: Row) -> list[str]:
     return [label, seconds(row["median_s"]), seconds(row["min_s"]), megabytes(row["peak_mb"]), str(row["runs"])]
 
 
-def _faster(row: Row, rows: list[Row]) -> str:
-    own = _ours(row, rows)
-    if row["label"] == OURS:
-        return ""
-    return f"**{row['label']} takes {times(_ratio(row, rows))} of the time of ours, given {own['given']}.**\n"
+def _ahead(row: Row, own: Row) -> Iterator[str]:
+    """Say where a peer is ahead of us: in the time of a call, or by a tenth of a second and more at the start."""
+    who = f"{row['label']}, given {row['given']},"
+    ratio = row["median_s"] / own["median_s"]
+    if ratio < 1:
+        yield f"**{who} takes {times(ratio)} our time.**\n"
+    if row["factor"] == 1 and row["start_s"] < own["start_s"] - 0.1:
+        yield f"**{who} starts in {seconds(row['start_s'])}, ours in {seconds(own['start_s'])}.**\n"
 
 
 def _budgets(case: Row) -> Iterator[list[str]]:
@@ -114,6 +116,16 @@ def seconds(value: float) -> str:
         if value < end:
             return f"{value / size:.3g} {unit}"
     return f"{value / 3600:.3g} h"
+
+
+def times(value: float) -> str:
+    """Return a ratio to two digits with its sign.
+
+    >>> times(0.815), times(17.31), times(181_146)
+    ('0.81 ×', '17 ×', '180,000 ×')
+    """
+    rounded = float(f"{value:.2g}")
+    return f"{rounded:,.0f} ×" if rounded >= 10 else f"{rounded:g} ×"
 
 
 def megabytes(value: float) -> str:

@@ -120,10 +120,15 @@ def _values(path: Path, n_items: int, n_values: int) -> None:
 
 
 def _save(
-    path: Path, items: Codes, raters: Codes, answers: npt.NDArray[np.int16], shape: tuple[int, ...], group: Codes
+    path: Path,
+    items: Codes,
+    raters: Codes,
+    answers: npt.NDArray[np.int16],
+    shape: tuple[int, ...],
+    group: npt.NDArray[np.int64],
 ) -> None:
-    group = group.astype(np.int32)
-    np.savez(path, items=items, raters=raters, answers=answers, shape=np.array([*shape, 3]), group=group)
+    codes = {"items": items, "raters": raters, "answers": answers, "group": group.astype(np.int32)}
+    np.savez(path, **codes, shape=np.array([*shape, 3]))  # type: ignore[arg-type]  # its flag is taken for one of them
 
 
 SHAPES: dict[str, tuple[str, Callable[[Path], None]]] = {

@@ -44,4 +44,5 @@ from dissensus.stats.significance import benjamini_hochberg as benjamini_hochber
 from dissensus.stats.significance import max_t as max_t
 from dissensus.stats.significance import permutation_p as permutation_p
 
+__all__: list[str]
 __version__: str
