@@ -1,9 +1,7 @@
-"""Files as they come: official-looking DICES tables, a small table in every format, real data where it is."""
+"""Files as they come: official-looking DICES tables, a small table in every format."""
 
 import gzip
 import json
-import os
-from collections.abc import Callable
 from pathlib import Path
 
 import polars as pl
@@ -93,23 +91,6 @@ def write(frame: pl.DataFrame, path: Path) -> Path:
     data = text.encode()
     path.write_bytes(gzip.compress(data) if path.name.endswith(".gz") else data)
     return path
-
-
-@pytest.fixture(scope="session")
-def real_data() -> Callable[[str], Path]:
-    """Return where a real file is; skip, loudly, where the data are not there."""
-
-    def find(name: str) -> Path:
-        folder = os.environ.get("DISSENSUS_DATA")
-        path = Path(folder or "", name)
-        if folder and path.exists():
-            return path
-        reason = f"REAL DATA NOT TESTED: DISSENSUS_DATA={folder or ''} has no {name}"
-        if os.environ.get("CI") == "true":
-            pytest.fail(reason)
-        pytest.skip(reason)
-
-    return find
 
 
 @pytest.fixture

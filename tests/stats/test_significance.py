@@ -179,13 +179,13 @@ def test_max_t_counts_replicates_that_only_reach_the_observed_value() -> None:
 
 
 def test_max_t_leaves_out_what_cannot_be_tested() -> None:
-    """No observed value, or replicates that never vary: no p, and no weight in the family."""
+    """Replicates that never vary: p is 1; no observed value: no p; neither has weight in the family."""
     rng = np.random.default_rng(8)
     observed, replicates = rng.normal(size=2), rng.normal(size=(50, 2))
     constant, unseen = np.ones((50, 1)), rng.normal(size=(50, 1))
     adjusted = max_t(np.append(observed, [1.0, np.nan]), np.hstack([replicates, constant, unseen]))
     np.testing.assert_array_equal(adjusted[:2], max_t(observed, replicates))
-    assert np.isnan(adjusted[2:]).all()
+    np.testing.assert_array_equal(adjusted[2:], [1.0, np.nan])
 
 
 def test_max_t_does_not_know_units_or_order_of_tests() -> None:

@@ -20,3 +20,6 @@ def main() -> None:
         # The reader of our output has left, as `| head` does; closing stderr keeps the interpreter from complaining.
         sys.stderr.close()
         sys.exit(1)
+    except OSError as error:
+        print(f"Error: {error.strerror or error}: {error.filename or 'no file named'}", file=sys.stderr)  # noqa: T201
+        sys.exit(1)

@@ -42,13 +42,18 @@ def resampled(
     raters = np.zeros((len(seeds), len(strata)), dtype=np.int32) if resample != "items" else None
     items = np.empty((len(seeds), n_items), dtype=np.int32) if resample != "raters" else None
     for b, seed in enumerate(seeds):
-        for_raters, for_items = np.random.Generator(np.random.PCG64(seed)).spawn(2)
         if raters is not None:
-            drawn = order[low + (for_raters.random(len(order)) * width).astype(np.int64)]
+            drawn = order[low + (_stream(seed, 0).random(len(order)) * width).astype(np.int64)]
             raters[b] = np.bincount(drawn, minlength=len(strata))
         if items is not None:
-            items[b] = np.bincount(for_items.integers(n_items, size=n_items), minlength=n_items)
+            items[b] = np.bincount(_stream(seed, 1).integers(n_items, size=n_items), minlength=n_items)
     return raters, items
+
+
+def _stream(seed: np.random.SeedSequence, key: int) -> np.random.Generator:
+    # A named child, where spawning would change the seed and so what the next caller draws from it.
+    child = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, key))
+    return np.random.Generator(np.random.PCG64(child))
 
 
 def interval(observed: FloatArray, replicates: FloatArray, *, level: float = 0.95) -> tuple[FloatArray, FloatArray]:

@@ -9,6 +9,8 @@ from dissensus.errors import InvalidInput
 from dissensus.stats.counts import FloatArray
 
 Method = Literal["two-sided", "grasp"]
+# Values that are equal but for the order in which they were summed lie within this of each other, relative to 1 + |s|.
+ROUNDING = 1e-12
 
 
 def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method: Method = "two-sided") -> FloatArray:
@@ -40,7 +42,8 @@ def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method:
 
     Notes
     -----
-    Replicates that are NaN are left out, and B is the number of those that remain. The grasp rule picks its side
+    Replicates that are NaN are left out, and B is the number of those that remain; values that differ by rounding
+    alone are ties. The grasp rule picks its side
     after looking at the data, ignores ties and may return 0: a test at 5 % by it rejects a true null nearly 10 % of
     the time.
 
@@ -54,11 +57,12 @@ def permutation_p(observed: npt.ArrayLike, replicates: npt.ArrayLike, *, method:
     if method not in get_args(Method):
         raise InvalidInput(f"method is {method!r}; choose one of {', '.join(get_args(Method))}.")
     n = (~np.isnan(drawn)).sum(axis=0)
+    rounding = ROUNDING * (1 + np.abs(seen))
     if method == "grasp":
-        below, above = (drawn < seen).sum(axis=0), (drawn > seen).sum(axis=0)
+        below, above = (drawn < seen - rounding).sum(axis=0), (drawn > seen + rounding).sum(axis=0)
         p = np.where(seen < medians(drawn), below, above) / np.maximum(n, 1)
     else:
-        low, high = (drawn <= seen).sum(axis=0), (drawn >= seen).sum(axis=0)
+        low, high = (drawn <= seen + rounding).sum(axis=0), (drawn >= seen - rounding).sum(axis=0)
         p = np.minimum(1, 2 * (1 + np.minimum(low, high)) / (n + 1))
     return np.where(np.isnan(seen) | (n == 0), np.nan, p)
 
@@ -111,7 +115,7 @@ def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
     Returns
     -------
     ndarray, shape (M,)
-        NaN where the observed value is NaN or the replicates do not vary.
+        NaN where the observed value is NaN or no replicate is defined; 1 where the replicates do not vary.
 
     Notes
     -----
@@ -127,14 +131,14 @@ def max_t(observed: npt.ArrayLike, replicates: npt.ArrayLike) -> FloatArray:
     if seen.ndim != 1:
         raise InvalidInput("observed must be one row of statistics.")
     center, spread = _moments(drawn)
-    # Replicates that differ by rounding alone do not vary.
-    tested = np.flatnonzero(~np.isnan(seen) & (spread > 1e-12 * (1 + np.abs(center))))
+    constant = spread <= ROUNDING * (1 + np.abs(center))
+    tested = np.flatnonzero(~np.isnan(seen) & ~constant)
     t = np.abs(seen - center)[tested] / spread[tested]
     t_star = np.nan_to_num(np.abs(drawn - center)[:, tested] / spread[tested], nan=-np.inf)
     order = np.argsort(-t, kind="stable")
     largest = np.maximum.accumulate(t_star[:, order][:, ::-1], axis=1)[:, ::-1]
     p = (1 + (largest >= t[order]).sum(axis=0)) / (len(drawn) + 1)
-    adjusted = np.full(seen.shape, np.nan)
+    adjusted = np.where(np.isnan(seen) | np.isnan(drawn).all(axis=0), np.nan, 1.0)
     adjusted[tested[order]] = np.maximum.accumulate(p)
     return adjusted
 

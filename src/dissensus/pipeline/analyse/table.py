@@ -20,7 +20,7 @@ from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
 from dissensus.stats.design import METRICS, Design, chunks, statistics
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.result import Estimate
-from dissensus.stats.significance import Method, benjamini_hochberg, max_t, medians, permutation_p
+from dissensus.stats.significance import ROUNDING, Method, benjamini_hochberg, max_t, medians, permutation_p
 
 WITHIN: dict[str, Callable[..., Estimate]] = {
     "irr": krippendorff_alpha,
@@ -341,7 +341,7 @@ def _with_significance(rows: list[Row], tables: list[_Table], settings: Settings
             benjamini_hochberg(p[members]) if settings.adjust == "bh" else max_t(observed[members], null[:, members])
         )
     tested = [
-        row
+        _untested(row)
         if np.isnan(p[r])
         else replace(row, p=float(p[r]), p_adjusted=_known(adjusted[r]), direction=_direction(observed[r], middle[r]))
         for r, row in enumerate(rows)
@@ -371,8 +371,14 @@ def _families(rows: list[Row], family: Family) -> list[list[int]]:
     return list(members.values())
 
 
+def _untested(row: Row) -> Row:
+    return row if row.estimate is None else replace(row, reason="every permutation replicate is undefined")
+
+
 def _direction(observed: float, middle: float) -> str | None:
-    return None if observed == middle else "above" if observed > middle else "below"
+    if abs(observed - middle) <= ROUNDING * (1 + abs(observed)):
+        return None
+    return "above" if observed > middle else "below"
 
 
 def _known(value: float) -> float | None:

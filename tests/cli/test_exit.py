@@ -1,0 +1,162 @@
+"""0 is fine, 1 a clear error, 2 bad use; never a traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import SCRIPT, Run
+
+COMMANDS = ("analyse", "aggregate", "demo")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_of_every_command_has_an_example(run: Run, command: str) -> None:
+    done = run(command, "--help")
+    assert done.returncode == 0
+    assert f"Example: dissensus {command}" in done.stdout
+    assert done.stderr == ""
+
+
+def test_help_lists_every_command(run: Run) -> None:
+    for flag in ("--help", "-h"):
+        done = run(flag)
+        assert done.returncode == 0
+        assert all(command in done.stdout for command in COMMANDS)
+
+
+def test_the_commands_tested_here_are_all_there_are() -> None:
+    from dissensus.cli.app import app
+
+    assert {command.name for command in app.registered_commands} == set(COMMANDS)
+
+
+def test_version(run: Run) -> None:
+    import dissensus
+
+    done = run("--version")
+    assert (done.returncode, done.stdout) == (0, f"dissensus {dissensus.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("nonsense",),
+        ("analyse",),
+        ("analyse", "ratings.csv", "--bogus"),
+        ("analyse", "ratings.csv", "--permutations", "many"),
+        ("analyse", "ratings.csv", "--permutations", "-1"),
+        ("analyse", "ratings.csv", "--method", "one-sided"),
+        ("analyse", "ratings.csv", "--format", "xml"),
+        ("aggregate", "ratings.csv", "--rule", "mean"),
+        ("analyse", "ratings.csv", "more.csv"),
+    ],
+    ids=" ".join,
+)
+def test_bad_use_is_2(run: Run, ratings_csv: Path, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert done.returncode == 2
+    assert "Usage: dissensus" in done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("analyse", "nowhere.csv"), "There is no file nowhere.csv"),
+        (("analyse", "."), "."),
+        (("analyse", "ratings.csv", "--by", "rase"), "There is no axis 'rase'"),
+        (("analyse", "ratings.csv", "--by", "race", "--against", "Blue"), "no group 'Blue'"),
+        (("analyse", "ratings.csv", "--question", "Q9"), "Q9"),
+        (("analyse", "ratings.csv", "--answer", "verdict"), "verdict"),
+        (("analyse", "ratings.csv", "--question", "Q1", "--answer", "Q2"), "give one of them"),
+        (("analyse", "ratings.csv", "--item", "post"), "post"),
+        (("analyse", "ratings.csv", "--exclude-flagged"), "not known which raters are flagged"),
+        (("analyse", "ratings.csv", "--where", "race"), "has no '='"),
+        (("analyse", "ratings.csv", "--where", "race=Blue"), "Its values are"),
+        (("analyse", "ratings.csv", "--where", "nope=Blue"), "There is no attribute 'nope'"),
+        (("analyse", "ratings.csv", "--categories", "No,Yes"), "Unsure"),
+        (("analyse", "ratings.csv", "--level", "95"), "level is 95"),
+        (("analyse", "ratings.csv", "--by", "race", "--bootstrap", "1"), "one replicate has no spread"),
+        (("analyse", "ratings.csv", "-o", "no/such/folder.json"), "cannot be written"),
+        (("analyse", "empty.csv"), "empty.csv"),
+        (("analyse", "noise.parquet"), "noise.parquet"),
+        (("aggregate", "ratings.csv", "--by", "rase"), "There is no axis 'rase'"),
+        (("analyse", "ratings.csv", "--items", "nowhere.csv"), "There is no file nowhere.csv"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_an_error_is_one_clear_line_on_stderr(
+    run: Run, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
+) -> None:
+    (tmp_path / "empty.csv").touch()
+    (tmp_path / "noise.parquet").write_bytes(b"PAR1 and then nothing")
+    done = run(*words)
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert done.stderr.startswith("Error: ")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: Run, ratings_csv: Path) -> None:
+    """Enough output to fill the pipe, most of which nobody reads."""
+    import polars as pl
+
+    pairs = 3000
+    frame = pl.DataFrame(
+        {"item_id": [f"item {i} with a long name" * 5 for i in range(pairs)], "rater_id": "a", "Q_overall": "No"}
+    )
+    frame.write_csv(tmp_path / "long.csv")
+    for words in ("analyse ratings.csv --by race --format json", "aggregate long.csv --format csv"):
+        done = subprocess.run(
+            ["bash", "-c", f'"$0" {words} | head -1', SCRIPT],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=tmp_path,
+            timeout=120,
+        )
+        assert done.returncode == 0
+        assert done.stderr == ""
+        assert len(done.stdout.splitlines()) == 1
+
+
+def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, run: Run, ratings_csv: Path) -> None:
+    """A copy of the package whose caches would have to go where files are."""
+    import shutil
+
+    import dissensus
+
+    source = Path(dissensus.__file__).parent
+    copy = tmp_path / "elsewhere" / "dissensus"
+    shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    (copy / "stats" / "__pycache__").touch()
+    nowhere = os.devnull + "/nowhere"
+    done = run(
+        *("analyse", ratings_csv, "--by", "race", "--format", "csv"),
+        env={
+            "PYTHONPATH": str(copy.parent),
+            "PYTHONDONTWRITEBYTECODE": "1",
+            "HOME": nowhere,
+            "XDG_CACHE_HOME": nowhere,
+            "NUMBA_CACHE_DIR": nowhere,
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == run("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
+    assert done.stderr.count("Warning: There is no place to keep compiled code") == 1
+    assert "NUMBA_CACHE_DIR" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits files by ulimit")
+def test_where_the_place_for_compiled_code_is_full_it_says_so(tmp_path: Path, ratings_csv: Path) -> None:
+    words = f'ulimit -f 1 && NUMBA_CACHE_DIR={tmp_path}/small "$0" analyse ratings.csv --by race'
+    done = subprocess.run(
+        ["bash", "-c", words, SCRIPT], capture_output=True, text=True, check=False, cwd=tmp_path, timeout=120
+    )
+    assert done.stderr.startswith("Error: File too large")
+    assert done.returncode == 1

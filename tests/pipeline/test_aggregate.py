@@ -1,0 +1,176 @@
+"""Questions to overalls, raters to labels."""
+
+from collections.abc import Callable
+from itertools import product
+
+import polars as pl
+import pytest
+from tests.pipeline.tables import drawn_frame, ratings_of
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.tables import read_ratings
+from dissensus.pipeline.aggregate import overall_answers, plurality, soft_labels, worst_answer
+from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.ratings import Ratings
+
+ANSWERS = ("No", "Unsure", "Yes", None)
+
+
+def by_the_rule(answers: tuple[str | None, ...]) -> str | None:
+    """DICES section 4: any Yes is Yes, else any Unsure is Unsure, else No; unknown where a Yes may be missing."""
+    if "Yes" in answers:
+        return "Yes"
+    if None in answers:
+        return None
+    return "Unsure" if "Unsure" in answers else "No"
+
+
+def test_truth_table_of_the_dices_rule() -> None:
+    """All 64 answers to three questions; a fourth is always answered, so that no row is blank."""
+    cases = list(product(ANSWERS, repeat=3))
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"{i:02}" for i in range(len(cases))],
+            "rater_id": ["a"] * len(cases),
+            "Q2": [case[0] for case in cases],
+            "Q3": [case[1] for case in cases],
+            "Q4": [case[2] for case in cases],
+            "Q5": ["No"] * len(cases),
+        }
+    )
+    ratings = Ratings.from_frame(frame, questions=["Q2", "Q3", "Q4", "Q5"])
+    assert worst_answer(ratings, ["Q2", "Q3", "Q4"]).to_list() == [by_the_rule(case) for case in cases]
+    assert worst_answer(ratings, ["Q2"]).to_list() == [case[0] for case in cases]
+    worst = worst_answer(ratings, ["Q2", "Q3"])
+    assert worst.dtype == pl.Enum(["No", "Unsure", "Yes"])
+
+
+def test_questions_of_two_scales_have_no_worst_answer() -> None:
+    frame = pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], "Q_overall": ["No"], "Q_severity": ["3"]})
+    ratings = Ratings.from_frame(frame, questions=["Q_overall", "Q_severity"])
+    with pytest.raises(InvalidInput, match="Q_severity has the scale 3 and Q_overall has No, Unsure, Yes"):
+        worst_answer(ratings, ["Q_overall", "Q_severity"])
+
+
+def test_no_question_no_answer() -> None:
+    ratings = ratings_of({"a": "NY"}, {})
+    with pytest.raises(InvalidInput, match="none was given"):
+        worst_answer(ratings, [])
+    with pytest.raises(NotFound, match="'Q9'"):
+        worst_answer(ratings, ["Q9"])
+
+
+def granular(name: str, answer: Callable[[int, int], str]) -> Ratings:
+    """A table with every column of a questionnaire, whose overalls are not yet what the rule says."""
+    questionnaire = load_questionnaire(name)
+    rows = []
+    for row in range(6):
+        given = {
+            question.name: answer(row, place) if question.scale else "None of the above"
+            for place, question in enumerate(questionnaire.questions)
+        }
+        rows.append(
+            {"item_id": str(row // 2), "rater_id": str(row % 2), **given, **dict.fromkeys(questionnaire.overalls, "No")}
+        )
+    return read_ratings(pl.DataFrame(rows), questions="all")
+
+
+@pytest.mark.parametrize("name", ["dices-350", "dices-990"])
+def test_overalls_of_a_table_like_the_official_one(name: str) -> None:
+    questionnaire = load_questionnaire(name)
+    places = {question.name: place for place, question in enumerate(questionnaire.questions)}
+
+    def answer(row: int, place: int) -> str:
+        return "Yes" if place == 3 * row + 2 else "Unsure" if (row + place) % 7 == 0 and row % 2 else "No"
+
+    found = overall_answers(granular(name, answer), questionnaire)
+    assert found.columns == ["item_id", "rater_id", *questionnaire.overalls]
+    assert found.select("item_id", "rater_id").rows() == [(str(r // 2), str(r % 2)) for r in range(6)]
+    for overall, parts in questionnaire.overalls.items():
+        assert found[overall].to_list() == [
+            by_the_rule(tuple(answer(row, places[part]) for part in parts)) for row in range(6)
+        ], overall
+    assert len({answer for overall in questionnaire.overalls for answer in found[overall]}) == 3
+
+
+@pytest.mark.parametrize("name", ["dices-350", "dices-990"])
+def test_one_yes_shows_in_its_category_and_in_the_overall_of_all_that_counts(name: str) -> None:
+    questionnaire = load_questionnaire(name)
+    for place, question in enumerate(questionnaire.questions):
+        if question.scale is None:
+            continue
+        found = overall_answers(granular(name, lambda row, at: "Yes" if at == place else "No"), questionnaire)  # noqa: B023
+        unsafe = {overall for overall in questionnaire.overalls if found[overall][0] == "Yes"}
+        expected = {question.category} if question.category else set()
+        if question.counts:
+            expected.add("Q_overall")
+        assert unsafe == expected, question.name
+
+
+def test_overalls_need_the_granular_questions() -> None:
+    with pytest.raises(NotFound, match=r'more questions that were not read.*questions="all"'):
+        overall_answers(ratings_of({"a": "NY"}, {}), load_questionnaire("dices-350"))
+
+
+def test_soft_labels_are_shares() -> None:
+    ratings = ratings_of({"a": "NY.", "b": "NNU", "c": "NYU", "d": "U.."}, {})
+    assert soft_labels(ratings, "Q_overall").rows() == [
+        ("item-0", 4, 0.75, 0.25, 0.0),
+        ("item-1", 3, 1 / 3, 0.0, 2 / 3),
+        ("item-2", 2, 0.0, 1.0, 0.0),
+    ]
+
+
+@pytest.mark.parametrize("by", [None, "race", "race*gender"])
+def test_shares_sum_to_one_and_counts_to_all(by: str | None) -> None:
+    ratings = Ratings.from_frame(drawn_frame(8, share_rated=0.3))
+    labels = soft_labels(ratings, "Q_overall", by=by)
+    assert labels.select(pl.sum_horizontal("No", "Unsure", "Yes")).to_series().to_list() == pytest.approx(
+        [1] * labels.height
+    )
+    assert labels["n_ratings"].sum() == ratings.n_ratings
+    assert labels["n_ratings"].min() != 0
+
+
+def test_labels_by_group_are_those_of_its_raters_alone() -> None:
+    ratings = Ratings.from_frame(drawn_frame(8, share_rated=0.3))
+    for group in ("Asian", "Black", "White"):
+        own = soft_labels(ratings, "Q_overall", by="race").filter(pl.col("group") == group).drop("group")
+        assert own.equals(soft_labels(ratings.where("race", group), "Q_overall"))
+
+
+def test_raters_without_a_group_are_left_out() -> None:
+    ratings = ratings_of({"a": "NY", "b": "NN", "c": "YY"}, {"rater_race": ["x", "y", None]})
+    assert soft_labels(ratings, "Q_overall", by="race")["n_ratings"].sum() == 4
+
+
+def test_plurality_reports_ties_and_breaks_none() -> None:
+    ratings = ratings_of({"a": "NYU", "b": "NNN", "c": "UYY"}, {})
+    assert plurality(ratings, "Q_overall").rows() == [
+        ("item-0", 3, ["No"], 2 / 3, False),
+        ("item-1", 3, ["Yes"], 2 / 3, False),
+        ("item-2", 3, ["No", "Unsure", "Yes"], 1 / 3, True),
+    ]
+
+
+def test_plurality_by_group() -> None:
+    ratings = ratings_of({"a": "N", "b": "Y", "c": "Y"}, {"rater_race": ["x", "y", "y"]})
+    assert plurality(ratings, "Q_overall", by="race").rows() == [
+        ("item-0", "x", 1, ["No"], 1.0, False),
+        ("item-0", "y", 2, ["Yes"], 1.0, False),
+    ]
+
+
+def test_answers_that_would_collide_with_columns_are_refused() -> None:
+    frame = pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], "label": ["group"]})
+    ratings = Ratings.from_frame(frame, answer="label", categories=["group", "other"])
+    with pytest.raises(InvalidInput, match="cannot become columns; rename them"):
+        soft_labels(ratings, "label")
+
+
+@pytest.mark.parametrize("answers", [("share", "tied"), ("answers", "x"), ("1", "2")])
+def test_answers_may_have_any_other_name(answers: tuple[str, str]) -> None:
+    frame = pl.DataFrame({"item_id": ["1", "1"], "rater_id": ["a", "b"], "label": list(answers)})
+    ratings = Ratings.from_frame(frame, answer="label", categories=list(answers))
+    assert plurality(ratings, "label").rows() == [("1", 2, list(answers), 0.5, True)]
+    assert soft_labels(ratings, "label").rows() == [("1", 2, 0.5, 0.5)]

@@ -1,0 +1,100 @@
+"""How an analysis prints, as text and in a notebook."""
+
+import re
+from html.parser import HTMLParser
+
+import pytest
+from tests.pipeline.tables import drawn_frame, ratings_of
+
+from dissensus.pipeline.analyse import Analysis, analyse
+from dissensus.schema.ratings import Ratings
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    return analyse(
+        Ratings.from_frame(drawn_frame(5)), by=["race"], cross=["race*gender"], permutations=99, bootstrap=60
+    )
+
+
+class Page(HTMLParser):
+    """Checks that tags are closed in order, and collects the text."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.tags: set[str] = set()
+        self.text = ""
+        self.feed(source)
+        self.close()
+        assert not self.open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        if tag != "br":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data + "\n"
+
+
+def test_every_group_and_its_raters_are_in_the_text(analysis: Analysis) -> None:
+    text = str(analysis)
+    for row in analysis.rows:
+        if row.group is not None:
+            assert re.search(rf"^{re.escape(row.group)} +{row.n_raters}\b", text, re.MULTILINE), row.group
+    assert "everybody" in text
+    for heading in ("IRR", "XRR", "neg.", "cross-neg.", "plurality", "voting", "GAI", "DSI"):
+        assert heading in text
+
+
+def test_numbers_of_the_text_are_those_of_the_rows(analysis: Analysis) -> None:
+    lines = {line.split("  ")[0]: line for line in str(analysis).splitlines()}
+    for row in analysis.rows:
+        if row.group is not None and row.estimate is not None:
+            assert f"{row.estimate:.3f}{row.stars}" in lines[row.group]
+
+
+def test_footnotes_say_what_was_done(analysis: Analysis) -> None:
+    text = str(analysis)
+    assert "99 permutations, two-sided, seed 0" in text
+    assert "Benjamini–Hochberg over the whole table" in text
+    assert "95% intervals, 60 bootstrap replicates of raters and items" in text
+
+
+def test_the_notebook_shows_every_group_too(analysis: Analysis) -> None:
+    page = Page(analysis._repr_html_())
+    for row in analysis.rows:
+        if row.group is not None:
+            assert f"\n{row.group}\n" in page.text
+    assert "script" not in page.tags
+
+
+def test_hostile_names_are_escaped() -> None:
+    evil, other = "<script>alert('x')</script>", 'a & b "<i>"'
+    ratings = ratings_of({"a": "NYN", "b": "NYY", "c": "UYN", "d": "NNN"}, {"rater_race": [evil, evil, other, other]})
+    source = analyse(ratings, by=["race"], permutations=20)._repr_html_()
+    page = Page(source)
+    assert not {"script", "i"} & page.tags
+    assert evil in page.text
+    assert other in page.text
+
+
+def test_small_groups_are_marked() -> None:
+    ratings = Ratings.from_frame(drawn_frame(6))
+    marked = str(analyse(ratings, by=["race"], min_raters=8))
+    assert re.search(r"^White +6†", marked, re.MULTILINE)
+    assert re.search(r"^Black +8 ", marked, re.MULTILINE)
+    assert "† fewer than 8 raters" in marked
+    assert "†" not in str(analyse(ratings, by=["race"], min_raters=6))
+
+
+def test_the_comparison_is_named() -> None:
+    assert "rater_race against White" in str(analyse(Ratings.from_frame(drawn_frame(6)), by=["race"], against="White"))
+
+
+def test_lines_have_no_trailing_blanks(analysis: Analysis) -> None:
+    assert all(line == line.rstrip() for line in str(analysis).splitlines())

@@ -1,0 +1,87 @@
+"""Campaigns that never were."""
+
+import numpy as np
+import polars as pl
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse import analyse, group_divergence
+from dissensus.pipeline.simulate import draw_answers, simulate_ratings
+
+
+def test_the_same_seed_gives_the_same_ratings() -> None:
+    one, other, another = (simulate_ratings(n_items=30, raters_per_cell=3, seed=seed) for seed in (4, 4, 5))
+    assert one.answers.equals(other.answers)
+    assert not one.answers.equals(another.answers)
+
+
+def test_the_pool_is_balanced() -> None:
+    ratings = simulate_ratings(n_items=5, raters_per_cell=4)
+    cells = ratings.raters.group_by("rater_gender", "rater_age").len()
+    assert cells.height == 6
+    assert set(cells["len"]) == {4}
+    assert (ratings.n_ratings, ratings.n_items, ratings.n_raters) == (24 * 5, 5, 24)
+
+
+def test_shares_of_answers_are_about_those_of_dices() -> None:
+    """.61, .06, .33 of 35,700 answers that depend on few raters and items: the mean of ten pools, within .03."""
+    shares = [
+        simulate_ratings(seed=seed).answers["Q_overall"].value_counts(normalize=True).sort("Q_overall")["proportion"]
+        for seed in range(10)
+    ]
+    assert np.mean(shares, axis=0) == pytest.approx([0.61, 0.06, 0.33], abs=0.03)
+
+
+def test_what_groups_see_apart_raises_their_divergence() -> None:
+    found = [
+        group_divergence(simulate_ratings(n_items=100, raters_per_cell=8, group_sd=sd, seed=1), "age").estimate
+        for sd in (0.0, 0.5, 1.0, 2.0)
+    ]
+    assert found == sorted(found)
+    assert found[-1] > found[0] + 0.1
+
+
+def test_items_that_differ_raise_alpha_and_raters_that_differ_lower_it() -> None:
+    def alpha(**options: float) -> float:
+        pool = simulate_ratings(n_items=200, raters_per_cell=5, seed=2, **options)
+        return analyse(pool).overall[0].estimate or 0.0
+
+    assert alpha(item_sd=1.5) > alpha(item_sd=0.5) > alpha(item_sd=0.0)
+    assert alpha(rater_sd=0.0) > alpha(rater_sd=1.5)
+    assert abs(alpha(item_sd=0.0)) < 0.02
+
+
+def test_a_share_of_items_is_rated() -> None:
+    ratings = simulate_ratings(n_items=100, raters_per_cell=10, share_rated=0.2, seed=0)
+    # 6,000 pairs: five standard errors of a share of .2 are .026.
+    assert ratings.n_ratings / 6000 == pytest.approx(0.2, abs=0.026)
+
+
+def test_answers_are_codes_of_raters_by_items() -> None:
+    answers = draw_answers(np.random.default_rng(0), np.array([0, 1, 1, 2]), 50)
+    assert answers.shape == (4, 50)
+    assert set(np.unique(answers)) <= {0, 1, 2}
+
+
+def test_ids_sort_as_text_in_the_order_of_their_numbers() -> None:
+    items = simulate_ratings(n_items=120, raters_per_cell=1).items["item_id"]
+    assert items.to_list() == sorted(items.to_list(), key=lambda name: int(name.split("-")[1]))
+    assert isinstance(items, pl.Series)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"n_items": 0},
+        {"raters_per_cell": 0},
+        {"item_sd": -1.0},
+        {"rater_sd": -0.1},
+        {"group_sd": -0.1},
+        {"share_rated": 0.0},
+        {"share_rated": 1.1},
+        {"n_items": 1, "raters_per_cell": 1, "share_rated": 1e-9},
+    ],
+)
+def test_impossible_campaigns_are_refused(options: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match=r"\w"):
+        simulate_ratings(**options)  # type: ignore[arg-type]

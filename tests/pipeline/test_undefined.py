@@ -1,0 +1,153 @@
+"""What the data do not determine is null, with the reason: never 0, 1 or NaN."""
+
+import json
+import re
+
+import pytest
+from tests.pipeline.tables import find, ratings_of
+
+from dissensus.pipeline.analyse import Analysis, analyse
+from dissensus.schema.ratings import Ratings
+
+# One rater alone, three who rate items of their own, three who always say No, and seven who rate the first six items.
+ANSWERS = {
+    "solo": "NYNYUN....",
+    "far-1": "......NYNY",
+    "far-2": "......NYYY",
+    "far-3": "......UYNN",
+    "no-1": "NNNNNN....",
+    "no-2": "NNNNNN....",
+    "no-3": "NNNNNN....",
+    "a": "NYNYNN....",
+    "b": "NYNNUN....",
+    "c": "YYNYNY....",
+    "d": "NYUYNN....",
+    "e": "UYNYNN....",
+    "f": "NYNYUN....",
+    "g": "NYYYNN....",
+}
+RACE = ["solo", *["far"] * 3, *["constant"] * 3, *["others"] * 7]
+
+
+@pytest.fixture(scope="module")
+def analysis() -> Analysis:
+    ratings = ratings_of(ANSWERS, {"rater_race": RACE})
+    return analyse(ratings, by=["race"], permutations=60, bootstrap=60)
+
+
+UNDEFINED = {
+    ("solo", "irr"),
+    ("solo", "gai"),
+    ("far", "xrr"),
+    ("far", "cross_negentropy"),
+    ("far", "voting_agreement"),
+    ("far", "gai"),
+    ("constant", "irr"),
+    ("constant", "gai"),
+}
+
+
+def test_undefined_rows_are_null_with_a_reason_and_no_others(analysis: Analysis) -> None:
+    assert {(row.group, row.metric) for row in analysis.rows if row.estimate is None} == UNDEFINED
+    for row in analysis.rows:
+        if row.estimate is None:
+            assert row.reason
+            nulls = (row.ci_low, row.ci_high, row.p, row.p_adjusted, row.direction, row.ties)
+            assert nulls == (None,) * 6, row
+
+
+@pytest.mark.parametrize(
+    ("group", "metric", "says"),
+    [
+        ("solo", "irr", "no item has two"),
+        ("far", "xrr", "both"),
+        ("constant", "irr", "one categor|same|single"),
+    ],
+)
+def test_the_reason_says_what_the_matter_is(analysis: Analysis, group: str, metric: str, says: str) -> None:
+    reason = find(analysis, group, metric).reason
+    assert reason is not None
+    assert re.search(says, reason, re.IGNORECASE), reason
+
+
+def test_what_is_defined_beside_it_is_still_there(analysis: Analysis) -> None:
+    ln_3 = 1.0986122886681098
+    assert find(analysis, "solo", "negentropy").estimate == pytest.approx(ln_3)
+    assert find(analysis, "solo", "plurality_size").estimate == 1
+    assert find(analysis, "constant", "negentropy").estimate == pytest.approx(ln_3)
+    assert find(analysis, "solo", "xrr").estimate is not None
+    assert find(analysis, "constant", "xrr").estimate is not None
+    far = find(analysis, "far", "irr")
+    assert far.estimate is not None
+    assert (far.n_raters, far.n_items) == (3, 4)
+
+
+def test_dsi_is_the_largest_of_what_is_defined(analysis: Analysis) -> None:
+    assert find(analysis, None, "dsi", "rater_race").estimate == find(analysis, "others", "gai").estimate
+
+
+def test_the_json_has_no_nan(analysis: Analysis) -> None:
+    text = analysis.to_json()
+    assert "NaN" not in text
+    assert "Infinity" not in text
+    json.loads(text)
+
+
+def test_undefined_rows_are_not_tests_of_the_family(analysis: Analysis) -> None:
+    tested = [row for row in analysis.rows if row.p is not None]
+    largest = max(tested, key=lambda row: row.p or 0)
+    assert largest.p == largest.p_adjusted
+    assert f"({len(tested)} tests in all)" in str(analysis)
+
+
+def test_a_dash_stands_for_it_and_the_reason_below(analysis: Analysis) -> None:
+    text = str(analysis)
+    (line,) = [line for line in text.splitlines() if line.startswith("far ")]
+    assert "–" in line
+    for row in analysis.rows:
+        if row.estimate is None:
+            assert f"– {row.reason}" in text
+
+
+def test_an_axis_whose_groups_share_no_item_has_no_dsi() -> None:
+    ratings = ratings_of(
+        {"a": "NYN...", "b": "NYY...", "c": "...NYN", "d": "...YYN"}, {"rater_race": ["x", "x", "y", "y"]}
+    )
+    row = find(analyse(ratings, by=["race"], permutations=20, bootstrap=10), None, "dsi", "rater_race")
+    assert (row.estimate, row.p, row.ci_low) == (None, None, None)
+    assert row.reason == "DSI is undefined: no group has a defined GAI."
+
+
+def test_everybody_saying_the_same_has_no_alpha_and_full_cohesion() -> None:
+    ratings = ratings_of({"a": "NNN", "b": "NNN", "c": "NNN", "d": "NNN"}, {"rater_race": ["x", "x", "y", "y"]})
+    analysis = analyse(ratings, by=["race"], permutations=20, bootstrap=10)
+    for row in (*analysis.overall, *analysis.rows):
+        if row.metric in ("irr", "xrr", "voting_agreement", "gai", "dsi"):
+            assert row.estimate is None
+            assert row.reason
+        if row.metric == "plurality_size":
+            assert row.estimate == 1
+
+
+def pair_and_loners() -> Ratings:
+    """Only the two raters of x ever rate an item together, so nearly every shuffle leaves alpha undefined."""
+    alone = {f"r{i}": "." * (4 + i) + "N" + "." * (11 - i) for i in range(12)}
+    return ratings_of({"a": "NYNY" + "." * 12, "b": "NYYY" + "." * 12, **alone}, {"rater_race": ["x"] * 2 + ["y"] * 12})
+
+
+def test_where_every_bootstrap_replicate_is_undefined_the_row_says_so() -> None:
+    """A replicate of two raters is one of them twice every other time."""
+    analyses = (analyse(pair_and_loners(), by=["race"], bootstrap=2, seed=seed) for seed in range(20))
+    without = [row for found in analyses if (row := find(found, "x", "irr")).ci_low is None]
+    assert without
+    for row in without:
+        assert row.estimate is not None
+        assert row.ci_high is None
+        assert row.reason == "every bootstrap replicate is undefined"
+
+
+def test_where_every_permutation_is_undefined_the_row_says_so() -> None:
+    row = find(analyse(pair_and_loners(), by=["race"], permutations=3), "x", "irr")
+    assert row.estimate is not None
+    assert row.p is None
+    assert row.reason

@@ -1,0 +1,107 @@
+"""Size of the permutation tests under the null and coverage of the two-way intervals, by simulation.
+
+Pools are drawn from the model of `dissensus.simulate_ratings` without any effect of group. Tolerances are those of
+counts: with n independent simulations a share p has a standard error of sqrt(p (1 - p) / n).
+"""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.strategies import Floats
+
+from dissensus.pipeline.simulate import draw_answers
+from dissensus.stats.bootstrap import resampled, two_way_interval
+from dissensus.stats.design import METRICS, Design, statistics
+from dissensus.stats.permutation import shuffles
+from dissensus.stats.significance import permutation_p
+
+pytestmark = pytest.mark.slow
+
+INSIDE, OUTSIDE = np.array([0]), np.array([-1])
+# XRR and voting agreement of two groups are the same seen from either side, so one comparison is all there is.
+N_PERMUTATIONS = 199
+
+
+def pool(
+    rng: np.random.Generator, size: int, rest: int, n_items: int, share_rated: float = 1.0
+) -> tuple[Design, NDArray[np.int32]]:
+    """Draw the ratings of a group of `size` raters and of the rest."""
+    group = np.repeat(np.array([0, 1], dtype=np.int32), [size, rest])
+    answers = draw_answers(rng, np.zeros_like(group), n_items)
+    raters, items = np.nonzero(rng.random(answers.shape) < share_rated)
+    design = Design(items.astype(np.int32), raters.astype(np.int32), answers[raters, items], n_items, size + rest, 3)
+    return design, group
+
+
+def p_values(method: str, simulations: int, seed: int, share_rated: float) -> Floats:
+    """P-values of every statistic in pools of 12 + 24 raters × 60 items, shape (simulations, 7)."""
+    rng = np.random.default_rng(seed)
+    seeds = np.random.SeedSequence(seed)
+    found = []
+    for _ in range(simulations):
+        design, group = pool(rng, 12, 24, 60, share_rated)
+        observed = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
+        null = statistics(design, group[shuffles(seeds.spawn(N_PERMUTATIONS), group.size)], INSIDE, OUTSIDE)[:, 0]
+        found.append(permutation_p(observed, null, method="grasp" if method == "grasp" else "two-sided"))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("share_rated", [1.0, 0.5], ids=["complete", "sparse"])
+def test_the_default_test_rejects_a_true_null_in_five_of_a_hundred(share_rated: float) -> None:
+    """10,000 simulations: standard error .0022, so that .04 to .06 is more than four of them on either side.
+
+    A two-sided p of 199 permutations takes the values .01, .02, …, so that p ≤ .05 has a probability of exactly .05,
+    less what ties take away.
+    """
+    p = p_values("two-sided", 10_000, 1, share_rated)
+    rejected = dict(zip(METRICS, (p <= 0.05).mean(axis=0), strict=True))
+    for share in rejected.values():
+        assert 0.04 <= share <= 0.06, rejected
+
+
+def test_p_values_of_a_true_null_are_uniform() -> None:
+    """Each tenth holds a tenth of 4,000 p-values, within five standard errors of .0047: 40 tenths are looked at."""
+    p = p_values("two-sided", 4000, 3, 1.0)
+    for metric in ("irr", "xrr", "negentropy", "cross_negentropy"):
+        shares, _ = np.histogram(p[:, METRICS.index(metric)], bins=np.linspace(0.0001, 1.0001, 11))
+        assert np.abs(shares / len(p) - 0.1).max() < 0.024, metric
+
+
+def test_the_grasp_rule_rejects_a_true_null_twice_as_often_as_it_says() -> None:
+    """5,000 simulations: standard error .0042, so that .08 to .12 is more than four of them on either side."""
+    p = p_values("grasp", 5000, 2, 1.0)
+    rejected = dict(zip(METRICS, (p < 0.05).mean(axis=0), strict=True))
+    for share in rejected.values():
+        assert 0.08 <= share <= 0.12, rejected
+
+
+@pytest.mark.parametrize("size", [50, 104])
+def test_two_way_intervals_hold_the_mean_of_pools_of_their_size(size: int) -> None:
+    """800 pools beside 104 others × 200 items, 200 replicates: nominal .95.
+
+    A share of .95 has a standard error of .0077; three of them are added to the band of .93 to .97. 200 replicates
+    make an interval cover about .005 less than many would. The truth is the mean of 8,000 pools, whose error is a
+    hundredth of an interval's half width.
+    """
+    rng = np.random.default_rng([size, 1])
+    truth_rng = np.random.default_rng([size, 0])
+    truth = np.nanmean([_observed(*pool(truth_rng, size, 104, 200)) for _ in range(8000)], axis=0)
+    seeds = np.random.SeedSequence(size)
+    held = []
+    for _ in range(800):
+        design, group = pool(rng, size, 104, 200)
+        raters, items = resampled(seeds.spawn(200), group, 200)
+        both, of_raters, of_items = (
+            statistics(design, group[None], INSIDE, OUTSIDE, rater_weight=r, item_weight=i)[:, 0]
+            for r, i in ((raters, items), (raters, None), (None, items))
+        )
+        low, high = two_way_interval(_observed(design, group), both, of_raters, of_items)
+        held.append((low <= truth) & (truth <= high))
+    coverage = dict(zip(METRICS, np.mean(held, axis=0), strict=True))
+    for share in coverage.values():
+        assert 0.93 - 0.023 <= share <= 0.97 + 0.023, coverage
+
+
+def _observed(design: Design, group: NDArray[np.int32]) -> Floats:
+    found: Floats = statistics(design, group[None], INSIDE, OUTSIDE)[0, 0]
+    return found

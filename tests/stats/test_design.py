@@ -1,0 +1,98 @@
+"""Designs: counts, the choice of kernel, threads and chunks."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.designs import LARGE, Case, Kernel, case, cases, kernel
+from tests.strategies import Floats, quick
+
+from dissensus.stats.design import Design, chunks, statistics
+
+
+@given(of=cases())
+@quick
+def test_counts_are_ratings_counted_one_by_one(of: Case) -> None:
+    design = of.design
+    expected = np.zeros((int(of.group.max()) + 1, design.n_items, design.n_categories), dtype=np.int64)
+    for item, rater, answer in of.rated_by_hand:
+        if of.group[rater] >= 0:
+            expected[of.group[rater], item, answer] += 1
+    np.testing.assert_array_equal(design.counts(of.group), expected)
+    np.testing.assert_array_equal(design.counts(np.zeros(design.n_raters, np.int32))[0], design.counts())
+
+
+@given(of=cases())
+@quick
+def test_counts_of_all_groups_add_up_to_those_of_everybody(of: Case) -> None:
+    everybody = np.where(of.group < 0, of.group.max() + 1, of.group)
+    np.testing.assert_array_equal(of.design.counts(everybody).sum(axis=0), of.design.counts())
+
+
+@given(of=cases(), seed=st.integers(0, 2**32 - 1))
+@quick
+def test_the_order_of_ratings_does_not_matter(of: Case, seed: int) -> None:
+    order = np.random.default_rng(seed).permutation(of.design.items.size)
+    design = of.design
+    other = Design(
+        design.items[order],
+        design.raters[order],
+        design.answers[order],
+        design.n_items,
+        design.n_raters,
+        design.n_categories,
+    )
+    arguments = (of.group[None], of.inside, of.outside)
+    np.testing.assert_array_equal(statistics(other, *arguments), statistics(design, *arguments))
+
+
+def test_dense_designs_are_packed_and_sparse_ones_are_not() -> None:
+    dense = case(0, n_items=50, n_raters=100, n_categories=3, n_groups=2).design
+    sparse = case(0, n_items=200, n_raters=2000, n_categories=3, n_groups=2, share_rated=0.002).design
+    assert dense.packs(2)
+    assert not sparse.packs(2)
+
+
+def test_packing_is_refused_where_it_would_take_gigabytes() -> None:
+    """A million items and 10,000 raters: 157 words × 3 answers × 1,000,000 items × 8 bytes are 3.8 GB."""
+    none = np.zeros(10, np.int32)
+    assert not Design(none, none, none, 1_000_000, 10_000, 3).packs(2)
+
+
+@pytest.mark.parametrize("which", ["bits", "lists"])
+@pytest.mark.parametrize("n_cpus", [None, 2, 3, 64])
+def test_the_number_of_threads_does_not_matter(
+    monkeypatch: pytest.MonkeyPatch, which: Kernel, n_cpus: int | None
+) -> None:
+    of = case(1, **LARGE["129 raters, some without a group"])
+    rng = np.random.default_rng(0)
+    shuffled = np.stack([rng.permutation(of.group) for _ in range(10)])
+    weights = {
+        "rater_weight": rng.integers(0, 4, shuffled.shape).astype(np.int32),
+        "item_weight": rng.integers(0, 3, (10, of.design.n_items)).astype(np.int32),
+    }
+    arguments = (of.inside, of.outside)
+
+    def both_ways() -> tuple[Floats, Floats]:
+        with kernel(which):
+            plain = statistics(of.design, shuffled, *arguments)
+        return plain, statistics(of.design, of.group[None], *arguments, **weights)
+
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    one = both_ways()
+    monkeypatch.setattr(os, "cpu_count", lambda: n_cpus)
+    for alone, together in zip(one, both_ways(), strict=True):
+        np.testing.assert_array_equal(together, alone)
+
+
+def test_chunks_hold_every_replicate_once_in_order() -> None:
+    parts = list(chunks(1000, 1 << 20))
+    assert [b for part in parts for b in part] == list(range(1000))
+    assert {len(part) for part in parts[:-1]} == {64}
+
+
+def test_a_row_larger_than_a_chunk_comes_alone() -> None:
+    assert list(chunks(3, 1 << 40)) == [range(1), range(1, 2), range(2, 3)]
+    assert list(chunks(0, 8)) == []

@@ -1,0 +1,76 @@
+"""The public names, and what importing them costs."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import dissensus
+
+PACKAGE = Path(dissensus.__file__).parent
+HEAVY = ("numpy", "polars", "numba", "rich", "typer", "narwhals")
+NAMES: list[str] = importlib.import_module("dissensus").__all__
+
+
+def loaded_after(code: str) -> set[str]:
+    """Return which heavy packages a fresh interpreter has loaded after some code."""
+    probe = f"import sys\n{code}\nprint(*(name for name in {HEAVY!r} if name in sys.modules), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, check=True)
+    return set(done.stderr.split())
+
+
+def test_the_stub_names_what_the_package_offers() -> None:
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
+    imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    homes = {
+        alias.asname: node.module for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+    assert imported == set(NAMES)
+    for name in NAMES:
+        assert getattr(dissensus, name) is getattr(importlib.import_module(str(homes[name])), name)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_resolves_and_is_documented(name: str) -> None:
+    found = getattr(dissensus, name)
+    assert found.__doc__
+    assert found.__name__ == name
+
+
+def test_dir_lists_the_public_names() -> None:
+    assert set(NAMES) <= set(dir(dissensus))
+    assert len(NAMES) == len(set(NAMES))
+
+
+def test_an_unknown_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'analyze'"):
+        getattr(dissensus, "analyze")  # noqa: B009
+    assert not hasattr(dissensus, "nonsense")
+
+
+def test_the_version_is_that_of_the_distribution() -> None:
+    from importlib.metadata import version
+
+    assert dissensus.__version__ == version("dissensus")
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    assert loaded_after("import dissensus") == set()
+    assert loaded_after("import dissensus; dissensus.InvalidInput; dissensus.__version__; dir(dissensus)") == set()
+
+
+def test_statistics_need_no_tables() -> None:
+    assert "polars" not in loaded_after("import dissensus; dissensus.krippendorff_alpha")
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["analyse", "--help"], ["demo", "-h"]], ids=" ".join)
+def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
+    code = (
+        f"sys.argv = ['dissensus', *{words!r}]\n"
+        "from dissensus.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    )
+    assert not loaded_after(code) & {"numpy", "polars", "numba", "narwhals"}
