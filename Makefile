@@ -77,4 +77,4 @@ lock: $(READY)  ## refresh requirements.lock
 	  --custom-compile-command "make lock"
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .boot docs/_build docs/api dissensus-demo
+	rm -rf $(VENV) .boot docs/_build benchmarks/.venv

@@ -73,6 +73,10 @@ def test_an_empty_file(tmp_path: Path, extension: str) -> None:
     refused(tmp_path / f"ratings{extension}", "", "is empty")
 
 
+def test_only_a_byte_order_mark(tmp_path: Path) -> None:
+    refused(tmp_path / "ratings.csv", b"\xef\xbb\xbf\n\n", "is empty")
+
+
 def test_only_white_space(tmp_path: Path) -> None:
     refused(tmp_path / "ratings.csv", "\n \r\n", "is empty")
     refused(tmp_path / "ratings.csv.gz", gzip.compress(b"\n"), "is empty")

@@ -12,7 +12,9 @@ def two_sided_p(observed: float, replicates: Sequence[float]) -> Fraction:
 
 
 def grasp_p(observed: float, replicates: Sequence[float]) -> Fraction:
-    """Prabhakaran et al. (2024): only the side on which the observed value lies, ties not counted."""
+    """Prabhakaran et al. (2024): only the side on which the observed value lies, ties not counted; 1 if all tie."""
+    if all(s == observed for s in replicates):
+        return Fraction(1)
     if observed < median(replicates):
         return Fraction(sum(s < observed for s in replicates), len(replicates))
     return Fraction(sum(s > observed for s in replicates), len(replicates))

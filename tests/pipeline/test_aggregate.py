@@ -162,13 +162,14 @@ def test_plurality_by_group() -> None:
 
 
 def test_answers_that_would_collide_with_columns_are_refused() -> None:
-    frame = pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], "label": ["group"]})
+    frame = pl.DataFrame({"item_id": ["1"], "rater_id": ["a"], "rater_x": ["u"], "label": ["group"]})
     ratings = Ratings.from_frame(frame, answer="label", categories=["group", "other"])
-    with pytest.raises(InvalidInput, match="cannot become columns; rename them"):
-        soft_labels(ratings, "label")
+    with pytest.raises(InvalidInput, match="'group' is also the name of a column of the result; rename the answer"):
+        soft_labels(ratings, "label", by="x")
+    assert soft_labels(ratings, "label").columns == ["item_id", "n_ratings", "group", "other"]
 
 
-@pytest.mark.parametrize("answers", [("share", "tied"), ("answers", "x"), ("1", "2")])
+@pytest.mark.parametrize("answers", [("share", "tied"), ("answers", "x"), ("1", "2"), ("item", "answer")])
 def test_answers_may_have_any_other_name(answers: tuple[str, str]) -> None:
     frame = pl.DataFrame({"item_id": ["1", "1"], "rater_id": ["a", "b"], "label": list(answers)})
     ratings = Ratings.from_frame(frame, answer="label", categories=list(answers))

@@ -138,7 +138,7 @@ def test_estimates_are_those_of_the_public_functions(ratings: Ratings, full: Ana
 
 def test_against_a_group_compares_all_others_with_it(ratings: Ratings) -> None:
     analysis = analyse(ratings, by=["race"], against="White", permutations=19)
-    assert {row.group for row in analysis.rows if row.group} == {"Asian", "Black"}
+    assert {row.group for row in analysis.rows if row.group} == {"Asian", "Black", "White"}
     assert {row.against for row in analysis.rows if row.metric == "xrr"} == {"White"}
     item, rater, answer = ratings.coded("Q_overall")
     codes, groups = ratings.group_codes("race")
@@ -148,7 +148,12 @@ def test_against_a_group_compares_all_others_with_it(ratings: Ratings) -> None:
         own, other = counts[groups.index(group)], counts[groups.index("White")]
         assert find(analysis, group, "xrr").estimate == xrr(own, other).estimate
         assert find(analysis, group, "cross_negentropy").estimate == cross_negentropy(own, other).estimate
-    assert find(analysis, None, "dsi", "rater_race").against == "White"
+    reference, dsi_row = find(analysis, "White", "xrr"), find(analysis, None, "dsi", "rater_race")
+    assert reference.estimate is None
+    assert "the one that others are compared with" in str(reference.reason)
+    assert find(analysis, "White", "irr").estimate == krippendorff_alpha(counts[groups.index("White")]).estimate
+    assert dsi_row.estimate is None
+    assert "with the rest" in str(dsi_row.reason)
 
 
 def test_the_settings_of_a_result_reproduce_it(ratings: Ratings) -> None:
@@ -212,8 +217,28 @@ def test_raters_without_a_known_group_take_no_part_and_are_counted() -> None:
     without = ratings_of({k: v for k, v in answers.items() if k != "e"}, {"rater_gender": gender})
     one, other = (analyse(r, by=["gender"], permutations=9) for r in (with_e, without))
     assert [row.estimate for row in one.rows] == [row.estimate for row in other.rows]
-    assert "1 rater has no known value on rater_gender" in one.notes[-1]
+    assert one.notes[-1] == "Left out of the comparisons on rater_gender: 1 rater without a known value."
     assert one.overall != other.overall
+
+
+def test_one_of_several_questions_counts_those_who_answered_it() -> None:
+    frame = pl.DataFrame(
+        {
+            "item_id": ["1", "1", "1", "2", "2", "2"],
+            "rater_id": ["a", "b", "c"] * 2,
+            "rater_x": ["u", "v", "v"] * 2,
+            "Q1": ["Yes", "No", None, "No", "No", None],
+            "Q2": ["Yes", "No", "No", "No", "No", "Yes"],
+        }
+    )
+    ratings = Ratings.from_frame(frame, questions=["Q1", "Q2"])
+    assert analyse(ratings, question="Q1").overall[0].n_raters == analyse(ratings, question="Q1").n_raters == 2
+    assert analyse(ratings, question="Q2").n_raters == 3
+
+
+def test_a_crossing_in_either_order_is_one_crossing(ratings: Ratings) -> None:
+    assert analyse(ratings, cross=["race*gender", "gender*race"]).settings.axes == ("rater_race*rater_gender",)
+    assert analyse(ratings, by="race").settings.axes == ("rater_race",)
 
 
 def test_an_axis_named_twice_comes_once(ratings: Ratings) -> None:

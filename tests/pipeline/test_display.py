@@ -62,7 +62,7 @@ def test_footnotes_say_what_was_done(analysis: Analysis) -> None:
     text = str(analysis)
     assert "99 permutations, two-sided, seed 0" in text
     assert "Benjamini–Hochberg over the whole table" in text
-    assert "95% intervals, 60 bootstrap replicates of raters and items" in text
+    assert "95 % intervals, 60 bootstrap replicates of raters and items" in text
 
 
 def test_the_notebook_shows_every_group_too(analysis: Analysis) -> None:

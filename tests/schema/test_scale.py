@@ -49,8 +49,32 @@ def test_any_other_order_must_be_given(labels: tuple[str, ...]) -> None:
     message = str(error.value)
     found = sorted(labels)
     assert f"order of the answers to label is not known. It has {found[0]!r}, {found[1]!r}" in message
-    assert f'--categories "{",".join(found)}"' in message
+    assert f"--categories '{','.join(found)}'" in message
     assert f"categories={found!r}" in message
+
+
+def test_an_answer_with_a_comma_can_be_pasted() -> None:
+    with pytest.raises(InvalidInput, match=r"""--categories 'No,"Yes, a bit"'"""):
+        scale("No", "Yes, a bit")
+
+
+def test_one_number_written_differently_is_no_scale() -> None:
+    with pytest.raises(InvalidInput, match=r"'01', '1', '1\.0' are one number written differently"):
+        scale("1", "2", "1.0", "01")
+
+
+@pytest.mark.parametrize(
+    ("labels", "note"),
+    [
+        (["Yes", "No"], "Nobody answered 'Unsure' to label, which counts as possible"),
+        (["1", "2", "4"], "The answers to label are '1', '2', '4'; if others were possible"),
+    ],
+)
+def test_a_scale_that_nobody_declared_is_noted(labels: list[str], note: str) -> None:
+    ids = [str(i) for i in range(len(labels))]
+    frame = pl.DataFrame({"item_id": ids, "rater_id": ids, "label": labels})
+    assert note in Ratings.from_frame(frame, answer="label").notes[0]
+    assert not Ratings.from_frame(frame, answer="label", categories=labels).notes
 
 
 def test_a_column_of_texts_is_probably_the_wrong_one() -> None:

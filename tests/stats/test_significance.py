@@ -188,6 +188,15 @@ def test_max_t_leaves_out_what_cannot_be_tested() -> None:
     np.testing.assert_array_equal(adjusted[2:], [1.0, np.nan])
 
 
+def test_max_t_counts_undefined_replicates_against_their_own_test() -> None:
+    rng = np.random.default_rng(5)
+    replicates = rng.normal(size=(99, 2))
+    replicates[:50, 0] = np.nan
+    adjusted = max_t([9.0, 9.0], replicates)
+    assert adjusted[0] >= 51 / 100
+    assert max_t([9.0], replicates[:, 1:])[0] == 0.01
+
+
 def test_max_t_does_not_know_units_or_order_of_tests() -> None:
     rng = np.random.default_rng(4)
     observed, replicates = rng.normal(scale=2, size=5), rng.normal(size=(99, 5))
@@ -226,3 +235,7 @@ def test_ranks_are_all_that_permutation_p_sees() -> None:
     values = np.random.default_rng(7).normal(size=50)
     ranks = rankdata(values)
     assert float(permutation_p(values[0], values[1:])) == float(permutation_p(ranks[0], ranks[1:]))
+
+
+def test_the_grasp_rule_gives_no_star_to_what_never_varies() -> None:
+    assert permutation_p(0.3, [0.3] * 20, method="grasp") == 1

@@ -40,11 +40,22 @@ def aggregate(
 
     labels = (soft_labels if rule is Rule.SOFT else plurality)(ratings, ratings.questions[0], by=by)
     kind = writing.chosen(format, output)
+    for note in ratings.notes:
+        typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
         writing.write(labels.write_json(), output)
-    elif kind is Format.CSV:
-        lists = [name for name, dtype in labels.schema.items() if dtype == pl.List(pl.String)]
-        writing.write(labels.with_columns(pl.col(lists).list.join("|")).write_csv(), output)
-    else:
-        with pl.Config(tbl_rows=-1, tbl_cols=-1, tbl_hide_dataframe_shape=True, tbl_hide_column_data_types=True):
-            writing.write(str(labels), output)
+        return
+    lists = [name for name, dtype in labels.schema.items() if dtype == pl.List(pl.String)]
+    labels = labels.with_columns(pl.col(lists).list.join("|"))
+    if kind is Format.CSV:
+        writing.write(labels.write_csv(), output)
+        return
+    with pl.Config(
+        fmt_str_lengths=10_000,
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=10_000,
+        tbl_hide_dataframe_shape=True,
+        tbl_hide_column_data_types=True,
+    ):
+        writing.write(str(labels), output)

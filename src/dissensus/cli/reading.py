@@ -1,5 +1,6 @@
 """Options by which every command reads ratings."""
 
+import csv
 import inspect
 from collections.abc import Callable
 from functools import wraps
@@ -97,7 +98,7 @@ def read(
         answer=answer,
         questions=None if question is None or answer is not None else [question],
         rater_attributes=rater_attribute or (),
-        categories=None if categories is None else [name.strip() for name in categories.split(",")],
+        categories=None if categories is None else [name.strip() for name in next(csv.reader([categories]), [])],
     )
     for condition in where or ():
         column, equals, value = condition.partition("=")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from dissensus.errors import Unavailable
+from dissensus.errors import InvalidInput, Unavailable
 
 
 class Format(StrEnum):
@@ -31,6 +31,8 @@ def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 
     if format is not None:
         return format
     suffix = output.suffix.lstrip(".").lower() if output is not None else ""
+    if suffix not in ("", "txt", "md", Format.JSON, Format.CSV):
+        raise InvalidInput(f"{output} ends in .{suffix}; name a .json, .csv or .txt file, or say --format.")
     return Format(suffix) if suffix in (Format.JSON, Format.CSV) else Format.TABLE
 
 

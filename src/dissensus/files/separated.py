@@ -44,9 +44,11 @@ def _header(data: bytes, path: Path, separator: str) -> list[str]:
     csv.field_size_limit(max(csv.field_size_limit(), len(data)))
     lines = TextIOWrapper(BytesIO(data), "utf-8-sig", "replace", newline="")
     try:
-        header = next(row for row in csv.reader(lines, delimiter=separator) if row)
+        header = next((row for row in csv.reader(lines, delimiter=separator) if row), None)
     except csv.Error as error:
         raise InvalidInput(f"{path}: its first line cannot be read ({error}). Is it a table?") from None
+    if header is None:
+        raise InvalidInput(f"{path} is empty.")
     if len(header) == 1 and any(other in header[0] for other in ",;\t"):
         raise InvalidInput(
             f"{path} has the single column {header[0]!r}: its fields are not separated by {separator!r}. "

@@ -8,6 +8,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.questionnaire import Questionnaire
 from dissensus.schema.ratings import Ratings
+from dissensus.stats.counts import count_answers
 
 
 def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:
@@ -172,17 +173,16 @@ def plurality(ratings: Ratings, question: str, *, by: str | None = None) -> pl.D
 def _counts(ratings: Ratings, question: str, by: str | None) -> pl.DataFrame:
     """Return how many raters gave each answer to each item, by group: item_id, group, n_ratings, one column each."""
     scale = list(ratings.scale(question))
-    if "n_ratings" in scale or "item_id" in scale or "group" in scale:
-        raise InvalidInput("Answers named item_id, group or n_ratings cannot become columns; rename them.")
+    keys = ["item_id", "n_ratings"] if by is None else ["item_id", "group", "n_ratings"]
+    if clash := set(scale) & set(keys):
+        raise InvalidInput(f"The answer {min(clash)!r} is also the name of a column of the result; rename the answer.")
     item, rater, answer = ratings.coded(question)
     codes, groups = (np.zeros(ratings.n_raters, np.int32), ("",)) if by is None else ratings.group_codes(by)
-    long = pl.DataFrame({"item": item, "group": codes[rater], "answer": answer}).filter(pl.col("group") >= 0)
-    wide = (
-        long.group_by("item", "group")
-        .agg(pl.len().alias("n_ratings"), *((pl.col("answer") == k).sum().alias(name) for k, name in enumerate(scale)))
-        .sort("item", "group")
-    )
-    keys = [ratings.items["item_id"].gather(wide["item"])]
+    cell = codes[rater].astype(np.int64) + item.astype(np.int64) * len(groups)
+    used, place = np.unique(cell[codes[rater] >= 0], return_inverse=True)
+    counts = count_answers(place, answer[codes[rater] >= 0], n_items=len(used), n_categories=len(scale))
+    columns = [ratings.items["item_id"].gather(used // len(groups))]
     if by is not None:
-        keys.append(pl.Series("group", groups).gather(wide["group"]))
-    return pl.DataFrame(keys).hstack(wide.select("n_ratings", *scale))
+        columns.append(pl.Series("group", groups).gather(used % len(groups)))
+    columns.append(pl.Series("n_ratings", counts.sum(axis=1), dtype=pl.UInt32))
+    return pl.DataFrame([*columns, *(pl.Series(name, counts[:, k]) for k, name in enumerate(scale))])

@@ -1,7 +1,6 @@
 """Axes by which raters are grouped: their names, and the group of each rater."""
 
 from collections.abc import Sequence
-from itertools import product
 
 import numpy as np
 import polars as pl
@@ -54,5 +53,6 @@ def group_codes(raters: pl.DataFrame, axis: str) -> tuple[NDArray[np.int32], tup
     occurring, group = np.unique(cell[known], return_inverse=True)
     codes = np.full(raters.height, -1, dtype=np.int32)
     codes[known] = group
-    cells = [names.CROSSED.join(levels) for levels in product(*values)]
-    return codes, tuple(cells[index] for index in occurring)
+    places = np.unravel_index(occurring, [max(1, len(levels)) for levels in values])
+    parts = [levels.gather(place) for levels, place in zip(values, places, strict=True)]
+    return codes, tuple(names.CROSSED.join(cell) for cell in zip(*parts, strict=True))

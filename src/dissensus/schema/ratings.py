@@ -208,6 +208,12 @@ class Ratings:
         rows = kept.gather(self.answers["item" if of_items else "rater"])
         return replace(self._kept(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
 
+    def answering(self, question: str) -> Self:
+        """Return the ratings that answer a question, with that question alone."""
+        answered = self._question(question).is_not_null()
+        alone = replace(self, answers=self.answers.select("item", "rater", question))
+        return alone if answered.all() else alone._kept(answered)
+
     def with_items(self, frame: pl.DataFrame, *, item: str = names.ITEM_ID) -> Self:
         """Return the same ratings with more attributes of their items.
 

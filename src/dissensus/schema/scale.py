@@ -53,7 +53,8 @@ def find_scale(column: pl.Series, answers: pl.Series) -> tuple[str, ...] | None:
 def no_scale(question: str, answers: pl.Series) -> InvalidInput:
     """Word the error for a question whose scale cannot be told, with an option to paste."""
     found = answers.unique().drop_nulls().sort().to_list()
-    pasted = f'Put its answers in order with --categories "{",".join(found)}" (in Python: categories={found!r})'
+    line = ",".join(f'"{name}"' if set(name) & set(',"') else name for name in found)
+    pasted = f"Name them in their own order, not the alphabet's: --categories '{line}' (in Python: categories={found})"
     remedy = pasted if len(pasted) < 500 else "Is it the right column? --answer names another"
     return InvalidInput(f"The order of the answers to {question} is not known. It has {listed(found)}. {remedy}.")
 
@@ -62,4 +63,21 @@ def _numeric(found: pl.Series) -> tuple[str, ...] | None:
     numbers = found.cast(pl.Float64, strict=False)
     if len(found) > MOST_NUMBERS or numbers.null_count() or not numbers.is_finite().all():
         return None
+    if numbers.n_unique() < len(found):
+        twice = sorted(found.filter(numbers.is_duplicated()).to_list())
+        raise InvalidInput(f"{listed(twice)} are one number written differently. Write each number one way.")
     return tuple(found.to_frame().sort(numbers, found).to_series())
+
+
+def assumed(question: str, scale: Sequence[str], answers: pl.Series) -> str | None:
+    """Return a note where a scale that nobody declared may have other answers than those that count."""
+    if known_scale(question) is not None:
+        return None
+    found = set(answers.unique().drop_nulls())
+    unused = [name for name in scale if name not in found]
+    if unused:
+        return f"Nobody answered {listed(unused)} to {question}, which counts as possible; --categories tells better."
+    steps = pl.Series(scale).cast(pl.Float64, strict=False).diff().drop_nulls()
+    if len(steps) == len(scale) - 1 and steps.n_unique() > 1:
+        return f"The answers to {question} are {listed(scale)}; if others were possible, name all with --categories."
+    return None

@@ -76,11 +76,14 @@ def _answers(
     given = scale.checked_categories(categories) if categories is not None else None
     read: list[pl.Series] = []
     left_out: list[str] = []
+    notes: list[str] = []
     for question in choice.questions:
         column = cells.text(frame[question])
         order = given or scale.find_scale(frame[question], column)
         if order is not None:
             read.append(cells.answers(column, order))
+            if given is None and (note := scale.assumed(question, order, column)):
+                notes.append(note)
         elif choice.optional:
             left_out.append(question)
         else:
@@ -89,8 +92,9 @@ def _answers(
         raise scale.no_scale(left_out[0], cells.text(frame[left_out[0]]))
     if all(answers.null_count() == len(answers) for answers in read):
         raise InvalidInput(f"There is not one answer in {listed(choice.questions)}. Name the right one with --answer.")
-    note = f"Left out, because the order of their answers is not known: {listed(left_out)}."
-    return read, (note,) * bool(left_out)
+    if left_out:
+        notes.append(f"Left out, because the order of their answers is not known: {listed(left_out)}.")
+    return read, tuple(notes)
 
 
 def _flag(

@@ -69,6 +69,10 @@ class Design:
         flat = kernels.count(place[kept], self.answers[kept], n_groups * self.n_items, self.n_categories)
         return np.asarray(flat.reshape(n_groups, self.n_items, self.n_categories))
 
+    def row_bytes(self, n_comparisons: int) -> int:
+        """Return how much memory the sums of one replicate take, with what is made of them."""
+        return 24 * n_comparisons * kernels.width(self.n_categories)
+
     def packs(self, n_groups: int) -> bool:
         """Tell whether counting bits of packed rater sets is the cheaper way."""
         words = self.n_categories * kernels.words(self.n_raters)

@@ -28,10 +28,11 @@ def shuffles(
     """
     if within is not None and len(within) != n_raters:
         raise InvalidInput(f"within has {len(within)} strata for {n_raters} raters; give one a rater.")
+    free = within is None or bool((within == within[:1]).all())
     drawn = np.empty((len(seeds), n_raters), dtype=np.int32)
     for row, seed in zip(drawn, seeds, strict=True):
         rng = np.random.Generator(np.random.PCG64(seed))
-        if within is None:
+        if free or within is None:
             row[:] = rng.permutation(n_raters)
         else:
             _shuffle_within(row, within, rng)

@@ -1,13 +1,16 @@
 """Which groups are compared with whom on each axis."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.settings import REST
+from dissensus.schema.columns import OVERALL
 from dissensus.schema.ratings import Ratings
 
 Codes = npt.NDArray[np.int32]
@@ -45,6 +48,10 @@ class Axis:
         """Raters without a group."""
         return int((self.codes < 0).sum())
 
+    def is_reference(self, comparison: int) -> bool:
+        """Tell whether the group is the one that others are compared with."""
+        return bool(self.inside[comparison] == self.outside[comparison])
+
     def against(self, comparison: int) -> str:
         """Return the name of what a comparison is with."""
         outside = self.outside[comparison]
@@ -70,6 +77,63 @@ def axis_of(ratings: Ratings, name: str, against: str) -> Axis:
         return Axis(name, codes, groups, inside, np.full(len(groups), -1, np.int32))
     if against not in groups:
         raise InvalidInput(f"Axis {name} has no group {against!r}. Its groups are {', '.join(groups)}; or say {REST}.")
-    other = groups.index(against)
-    inside = np.array([g for g in range(len(groups)) if g != other], dtype=np.int32)
-    return Axis(name, codes, groups, inside, np.full(len(inside), other, np.int32))
+    inside = np.arange(len(groups), dtype=np.int32)
+    return Axis(name, codes, groups, inside, np.full(len(groups), groups.index(against), np.int32))
+
+
+def exchangeable(ratings: Ratings, within: str | None, axes: Sequence[Axis]) -> Codes:
+    """Return strata within which raters change places: those asked for, and the axes on which they are known.
+
+    A rater without a known group takes no part in an axis, and must not lend answers to one who does.
+    """
+    strata = np.zeros(ratings.n_raters, np.int32) if within is None else strata_of(ratings, within)
+    for axis in axes:
+        _, finer = np.unique(strata * 2 + (axis.codes < 0), return_inverse=True)
+        strata = finer.astype(np.int32)
+    return strata
+
+
+def question_of(ratings: Ratings, question: str | None) -> str:
+    """Return the question to analyse: the one named, the only one, or the overall."""
+    if question is not None:
+        return question
+    if len(ratings.questions) == 1:
+        return ratings.questions[0]
+    if OVERALL in ratings.questions:
+        return OVERALL
+    raise InvalidInput(f"Several questions were read: {', '.join(ratings.questions)}. Name the one to analyse.")
+
+
+def strata_of(ratings: Ratings, attributes: str) -> Codes:
+    """Return the stratum of each rater by one attribute, or by several joined with ``*``.
+
+    An attribute of items, such as phase, is one of raters if each rater rated items of one value. Raters whose stratum
+    is unknown change places among themselves alone.
+    """
+    strata = np.zeros(ratings.n_raters, dtype=np.int64)
+    for name in attributes.split("*"):
+        column = name.strip()
+        codes = _item_strata(ratings, column) if column in ratings.items.columns else ratings.group_codes(column)[0]
+        strata = strata * (int(codes.max()) + 2) + codes + 1
+    _, stratum = np.unique(strata, return_inverse=True)
+    return stratum.astype(np.int32)
+
+
+def _item_strata(ratings: Ratings, column: str) -> Codes:
+    values = ratings.items[column].unique().drop_nulls().sort()
+    code = ratings.items[column].cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
+    of_rating = code[ratings.answers["item"].to_numpy()]
+    rater_of_rating = ratings.answers["rater"].to_numpy().astype(np.int64)
+    pairs = np.unique(rater_of_rating[of_rating >= 0] * max(1, len(values)) + of_rating[of_rating >= 0])
+    rater, value = np.divmod(pairs, max(1, len(values)))
+    twice = np.flatnonzero(rater[1:] == rater[:-1])
+    if twice.size:
+        who, first, second = ratings.raters["rater_id"][int(rater[twice[0]])], value[twice[0]], value[twice[0] + 1]
+        raise InvalidInput(
+            f"Rater {who} rated items whose {column} is {values[int(first)]!r} and items whose {column} is "
+            f"{values[int(second)]!r}, so it does not tell raters apart. Permute within an attribute of raters, or "
+            f"analyse one {column} at a time with --where."
+        )
+    strata = np.full(ratings.n_raters, -1, dtype=np.int32)
+    strata[rater] = value
+    return strata

@@ -74,7 +74,7 @@ def footnotes(analysis: Analysis) -> Iterator[str]:
         )
     if settings.bootstrap:
         what = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
-        yield f"[ ] {settings.level:.0%} intervals, {settings.bootstrap:,} bootstrap replicates of {what}."
+        yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {what}."
     if any(row.n_raters < settings.min_raters for row in analysis.rows):
         yield f"{SMALL} fewer than {settings.min_raters} raters: read with care."
     reasons = dict.fromkeys(row.reason for row in analysis.rows if row.estimate is None and row.reason)

@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.settings import question_of, strata_of
+from dissensus.pipeline.analyse.comparisons import question_of, strata_of
+from dissensus.pipeline.analyse.settings import check_count
 from dissensus.schema.hints import did_you_mean
 from dissensus.schema.ratings import Ratings
 from dissensus.stats import divergence as measures
@@ -120,13 +121,16 @@ def group_divergence(
     >>> ratings = ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1)
     >>> found = ds.group_divergence(ratings, "gender", permutations=99)
     >>> round(found.estimate, 3), round(found.null_mean, 3), found.p
-    (0.139, 0.144, 0.78)
+    (0.139, 0.144, 0.72)
     """
     if measure not in MEASURES:
         raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join(MEASURES)}.")
+    check_count("permutations", permutations)
+    check_count("seed", seed)
+    ratings = ratings.answering(question_of(ratings, question))
     name = ratings.axis_name(axis)
     codes, chosen = _chosen(*ratings.group_codes(name), name, groups)
-    asked = question_of(ratings, question)
+    asked = ratings.questions[0]
     item, rater, answer = ratings.coded(asked)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(asked)))
     matrix, n_items = _pairwise_means(design, codes, len(chosen), measure)
@@ -135,7 +139,7 @@ def group_divergence(
     # Raters of other groups stay where they are, so that those compared keep their sizes among themselves.
     within = np.where(codes < 0, -1, 0 if permute_within is None else strata_of(ratings, permute_within))
     drawn = shuffles(np.random.SeedSequence(seed).spawn(permutations), design.n_raters, within)
-    null = np.array([np.nanmean(_pairwise_means(design, codes[row], len(chosen), measure)[0]) for row in drawn])
+    null = np.array([_mean(_pairwise_means(design, codes[row], len(chosen), measure)[0]) for row in drawn])
     return GroupDivergence(
         axis=name,
         groups=chosen,
@@ -144,9 +148,15 @@ def group_divergence(
         estimate=float(np.nanmean(matrix)),
         n_items=n_items,
         null=null,
-        null_mean=float(null.mean()) if permutations else None,
+        null_mean=_mean(null) if permutations else None,
         p=float(permutation_p(np.nanmean(matrix), null)) if permutations else None,
     )
+
+
+def _mean(values: Floats) -> float:
+    """Return the mean of what is defined, NaN where nothing is."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if defined.size else float("nan")
 
 
 def _chosen(

@@ -133,12 +133,20 @@ class Analysis:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return one line per row, the whole pool first, with the settings in columns of their own."""
+        """Return one line per row, the whole pool first, with settings, size, notes and version in columns."""
         settings = asdict(self.settings)
         settings["axes"] = " ".join(self.settings.axes)
         frame = pl.DataFrame([asdict(row) for row in (*self.overall, *self.rows)], schema=_ROW_SCHEMA)
-        extra = [pl.lit(value).alias(f"setting_{name}") for name, value in settings.items()]
-        return frame.with_columns(*extra, pl.lit(self.version).alias("dissensus_version"))
+        about = {f"setting_{name}": value for name, value in settings.items()} | {
+            "pool_raters": self.n_raters,
+            "pool_items": self.n_items,
+            "pool_ratings": self.n_ratings,
+            "categories": " | ".join(self.categories),
+            "notes": " ".join(self.notes),
+            "warnings": " ".join(self.warnings),
+            "dissensus_version": self.version,
+        }
+        return frame.with_columns(pl.lit(value).alias(name) for name, value in about.items())
 
     def __str__(self) -> str:
         from dissensus.pipeline.analyse.display import as_text

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import Axis, axis_of, whole_pool
+from dissensus.pipeline.analyse.comparisons import Axis, axis_of, exchangeable, question_of, whole_pool
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
-from dissensus.pipeline.analyse.settings import REST, Adjust, Family, Settings, question_of, strata_of
+from dissensus.pipeline.analyse.settings import REST, Adjust, Family, Settings
 from dissensus.schema.ratings import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
@@ -40,8 +40,8 @@ Progress = Callable[[float], None]
 def analyse(
     ratings: Ratings,
     *,
-    by: Sequence[str] = (),
-    cross: Sequence[str] = (),
+    by: str | Sequence[str] = (),
+    cross: str | Sequence[str] = (),
     question: str | None = None,
     against: str = REST,
     permutations: int = 0,
@@ -121,7 +121,7 @@ def analyse(
     """
     settings = Settings(
         question=question_of(ratings, question),
-        axes=tuple(dict.fromkeys(ratings.axis_name(name) for name in (*by, *cross))),
+        axes=_axis_names(ratings, by, cross),
         against=against,
         permutations=permutations,
         permute_within=permute_within,
@@ -134,6 +134,7 @@ def analyse(
         seed=seed,
         min_raters=min_raters,
     )
+    ratings = ratings.answering(settings.question)
     item, rater, answer = ratings.coded(settings.question)
     categories = ratings.scale(settings.question)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(categories))
@@ -141,7 +142,7 @@ def analyse(
     pool = whole_pool(design.n_raters)
     tick = _Ticks(progress, settings)
     for_permutation, for_bootstrap = np.random.SeedSequence(settings.seed).spawn(2)
-    within = None if permute_within is None else strata_of(ratings, permute_within)
+    within = exchangeable(ratings, settings.permute_within, axes)
     tables = [_Table(axis, _estimates(design, axis)) for axis in (pool, *axes)]
     if settings.bootstrap:
         seeds = for_bootstrap.spawn(settings.bootstrap)
@@ -155,12 +156,12 @@ def analyse(
         overall=overall,
         rows=tuple(rows),
         settings=settings,
-        n_raters=int(np.count_nonzero(np.bincount(rater))),
-        n_items=int(np.count_nonzero(np.bincount(item))),
+        n_raters=ratings.n_raters,
+        n_items=ratings.n_items,
         n_ratings=item.size,
         categories=categories,
         notes=(*ratings.notes, *_unknown(axes)),
-        warnings=tuple(_warnings(design, settings)),
+        warnings=tuple(_warnings(design, settings, axes, within)),
         version=version("dissensus"),
         null=null,
     )
@@ -191,6 +192,13 @@ class _Ticks:
             self._report(self._done / max(1, self._total))
 
 
+def _axis_names(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ...]:
+    """Return full names, each axis and each crossing once, whatever the order of its parts."""
+    texts = [text for part in asked for text in ([part] if isinstance(part, str) else part)]
+    names = [ratings.axis_name(text) for text in texts]
+    return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
+
+
 def _estimates(design: Design, axis: Axis) -> list[dict[str, Estimate | UndefinedEstimate]]:
     counts = design.counts(axis.codes)
     total = counts.sum(axis=0)
@@ -198,7 +206,7 @@ def _estimates(design: Design, axis: Axis) -> list[dict[str, Estimate | Undefine
     for g, h in zip(axis.inside, axis.outside, strict=True):
         rest = total - counts[g] if h < 0 else counts[h]
         values = {name: _attempt(function, counts[g]) for name, function in WITHIN.items()}
-        if axis.name is not None:
+        if axis.name is not None and g != h:
             values |= {name: _attempt(function, counts[g], rest) for name, function in ACROSS.items()}
         found.append(values)
     return found
@@ -218,7 +226,7 @@ def _intervals(
     axis = table.axis
     group = axis.codes[None]
     parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
-    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items)):
+    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
         chosen = [seeds[b] for b in chunk]
         raters, items = resampled(chosen, axis.codes, design.n_items, settings.resample)
         if settings.resample == "both":
@@ -253,12 +261,13 @@ def _tested(
     design: Design,
     tables: list[_Table],
     seeds: list[np.random.SeedSequence],
-    within: npt.NDArray[np.int32] | None,
+    within: npt.NDArray[np.int32],
     tick: _Ticks,
 ) -> list[_Table]:
     """Add the replicates of the null: every axis sees the same permutations, so crossings stay intact."""
     null: list[list[Floats]] = [[] for _ in tables]
-    for chunk in chunks(len(seeds), 8 * design.n_raters):
+    most = max(len(table.axis.inside) for table in tables)
+    for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(most)):
         drawn = shuffles([seeds[b] for b in chunk], design.n_raters, within)
         for table, collected in zip(tables, null, strict=True):
             axis = table.axis
@@ -295,7 +304,8 @@ def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | 
         n_items=0,
     )
     if found is None:
-        return replace(blank, reason="compares groups; name an axis")
+        what = "name an axis" if axis.name is None else "this is the one that others are compared with"
+        return replace(blank, reason=f"compares groups; {what}")
     if isinstance(found, UndefinedEstimate):
         return replace(blank, reason=str(found))
     low, high = (None, None) if ends is None else (_known(ends[0]), _known(ends[1]))
@@ -319,6 +329,8 @@ def _dsi(table: _Table) -> Row:
     blank = Row(axis=axis.name, group=None, against=None, metric="dsi", estimate=None, n_raters=n_raters, n_items=0)
     if axis.name is None:
         return replace(blank, reason="compares groups; name an axis")
+    if axis.outside[0] >= 0:
+        return replace(blank, reason="DSI compares each group with the rest, not with one group.")
     defined = [found for values in table.estimates if isinstance(found := values["gai"], Estimate)]
     if not defined:
         return replace(blank, reason="DSI is undefined: no group has a defined GAI.")
@@ -337,9 +349,10 @@ def _with_significance(rows: list[Row], tables: list[_Table], settings: Settings
     p, middle = permutation_p(observed, null, method=settings.method), medians(null)
     adjusted = np.full(len(rows), np.nan)
     for members in _families(rows, settings.family):
-        adjusted[members] = (
-            benjamini_hochberg(p[members]) if settings.adjust == "bh" else max_t(observed[members], null[:, members])
-        )
+        if settings.adjust == "bh":
+            adjusted[members] = benjamini_hochberg(p[members])
+        else:  # a skewed statistic may lie far out by its standard deviation and not by its ranks
+            adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
     tested = [
         _untested(row)
         if np.isnan(p[r])
@@ -388,13 +401,14 @@ def _known(value: float) -> float | None:
 def _unknown(axes: list[Axis]) -> Iterator[str]:
     for axis in axes:
         if axis.n_unknown:
-            who = "1 rater has" if axis.n_unknown == 1 else f"{axis.n_unknown} raters have"
-            yield f"{who} no known value on {axis.name} and take no part in its comparisons."
+            who = "1 rater without a" if axis.n_unknown == 1 else f"{axis.n_unknown} raters without a"
+            yield f"Left out of the comparisons on {axis.name}: {who} known value."
 
 
-def _warnings(design: Design, settings: Settings) -> Iterator[str]:
+def _warnings(design: Design, settings: Settings, axes: list[Axis], within: npt.NDArray[np.int32]) -> Iterator[str]:
     if 0 < settings.bootstrap < 2 / (1 - settings.level):
-        yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {settings.level:.0%} interval."
+        tails = f"{100 * settings.level:g} % interval"
+        yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {tails}."
     if settings.permutations == 0:
         return
     if not settings.axes:
@@ -409,5 +423,8 @@ def _warnings(design: Design, settings: Settings) -> Iterator[str]:
             f"Raters rated {100 * share:.2g} % of the items on average, and permutations moved them freely. If an "
             "attribute, such as phase or locale, decided who rates what, restrict them: --permute-within COLUMN."
         )
+    for axis in axes:
+        if len(np.unique(np.stack([within, axis.codes]), axis=1)[0]) == len(np.unique(within)):
+            yield f"Within the strata everybody has the same {axis.name}: no shuffle changes it, and every p is 1."
     if settings.method == "grasp":
         yield "The grasp rule picks its side after looking: at 5 % it rejects a true null nearly 10 % of the time."
