@@ -98,3 +98,11 @@ def test_the_comparison_is_named() -> None:
 
 def test_lines_have_no_trailing_blanks(analysis: Analysis) -> None:
     assert all(line == line.rstrip() for line in str(analysis).splitlines())
+
+
+def test_control_characters_in_the_name_of_a_group_are_shown_not_sent() -> None:
+    answers = {"a": "NYNY", "b": "NYYY", "c": "YYNU", "d": "NNNY"}
+    ratings = ratings_of(answers, {"rater_x": ["\x1b[31mred\nline"] * 2 + ["plain"] * 2})
+    text = str(analyse(ratings, by=["x"]))
+    assert "\x1b" not in text
+    assert r"\x1b[31mred\nline" in text

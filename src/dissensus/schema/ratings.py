@@ -112,7 +112,7 @@ class Ratings:
             item=item,
             rater=rater,
             questions=questions if answer is None else [answer],
-            rater_attributes=rater_attributes,
+            rater_attributes=[rater_attributes] if isinstance(rater_attributes, str) else rater_attributes,
         )
         return cls(*validate(frame, choice, categories))._answered()
 

@@ -1,6 +1,6 @@
 """The answers that a question may have, in their order."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import polars as pl
 
@@ -15,7 +15,7 @@ MOST_NUMBERS = 1000
 
 def checked_categories(categories: Sequence[str]) -> tuple[str, ...]:
     """Return categories given by the caller, or say what is wrong with them."""
-    if isinstance(categories, str):
+    if isinstance(categories, str) or not isinstance(categories, Iterable):
         raise InvalidInput(f"categories must be a list of answers in order, not the text {shown(categories)}.")
     names = tuple(str(name) for name in categories)
     if not names or "" in names:

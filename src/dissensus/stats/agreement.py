@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import FloatArray, checked_counts
+from dissensus.stats.counts import FloatArray, checked_counts, numbers
 from dissensus.stats.distance import Distance, Level, level_name, pairwise, squared_distances
 from dissensus.stats.result import Estimate
 
@@ -94,7 +94,7 @@ def krippendorff_alpha_long(
     Same estimand and formula as :func:`krippendorff_alpha`. Nominal, ordinal and interval levels take
     :math:`O(N \log N)` time and :math:`O(N)` memory for N ratings however many values are distinct, since the
     interval disagreement is a variance and the ordinal one that of mid-ranks. The ratio level and functions
-    compare every pair of distinct values, in blocks of bounded memory.
+    compare every pair of distinct values, in blocks of bounded memory, and every pair of ratings of an item.
 
     Parameters
     ----------
@@ -277,7 +277,7 @@ def _checked_distances(squared: FloatArray) -> FloatArray:
 
 
 def _checked_long(items: npt.ArrayLike, values: npt.ArrayLike) -> tuple[npt.NDArray[np.generic], FloatArray]:
-    item, value = np.asarray(items), np.asarray(values, dtype=np.float64)
+    item, value = np.asarray(items), numbers(values, "values")
     if item.ndim != 1 or item.shape != value.shape:
         raise InvalidInput(f"items has shape {item.shape} and values {value.shape}; each rating has one of both.")
     rated = ~np.isnan(value)

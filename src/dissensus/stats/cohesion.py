@@ -70,8 +70,8 @@ def negentropy(
         raise InvalidInput("Give either a correction or rarefy_to, not both.")
     if correction not in (None, "miller-madow"):
         raise InvalidInput(f"correction is {correction!r}; 'miller-madow' is the one there is.")
-    if rarefy_to is not None and rarefy_to < 1:
-        raise InvalidInput(f"rarefy_to is {rarefy_to}; give the number of raters to rarefy to, at least 1.")
+    if rarefy_to is not None and (rarefy_to < 1 or rarefy_to != int(rarefy_to)):
+        raise InvalidInput(f"rarefy_to is {rarefy_to}; give a whole number of raters, at least 1.")
     m = table.sum(axis=1)
     enough = m >= (rarefy_to or 1)
     if not enough.any():

@@ -95,9 +95,17 @@ def count_matrix(matrix: npt.ArrayLike, *, n_categories: int | None = None) -> n
     return count_answers(items.ravel(), table.ravel(), n_items=table.shape[1], n_categories=n_categories)
 
 
+def numbers(values: npt.ArrayLike, name: str) -> FloatArray:
+    """Return an array of floating-point numbers, or say that it is none."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be numbers in an array, all rows of one length.") from None
+
+
 def checked_counts(counts: npt.ArrayLike, name: str = "counts") -> npt.NDArray[np.int64]:
     """Return counts as int64, shape (I, K), or say why they are none."""
-    table = np.asarray(counts)
+    table = counts if isinstance(counts, np.ndarray) else numbers(counts, name)
     if table.ndim != 2:
         raise InvalidInput(f"{name} has {table.ndim} dimensions; give items × categories.")
     if not np.issubdtype(table.dtype, np.integer):

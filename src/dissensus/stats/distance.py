@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.counts import FloatArray, numbers
 
 # A coefficient that is mathematically zero comes out within this of it.
 ZERO = 1e-12
@@ -52,7 +52,7 @@ def checked_values(values: npt.ArrayLike | None, n_categories: int) -> FloatArra
     """Return one finite number a category, 0 … K-1 by default."""
     if values is None:
         return np.arange(n_categories, dtype=np.float64)
-    points = np.asarray(values, dtype=np.float64)
+    points = numbers(values, "values")
     if points.shape != (n_categories,):
         raise InvalidInput(f"values has shape {points.shape}; {n_categories} categories need ({n_categories},).")
     if not np.isfinite(points).all():

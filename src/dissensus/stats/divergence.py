@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.counts import FloatArray, numbers
 from dissensus.stats.distance import checked_values
 
 
@@ -157,7 +157,7 @@ def _checked(p: npt.ArrayLike, q: npt.ArrayLike) -> tuple[FloatArray, FloatArray
 
 
 def _distribution(shares: npt.ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(shares, dtype=np.float64)
+    array = numbers(shares, name)
     if array.ndim == 0 or array.shape[-1] == 0:
         raise InvalidInput(f"{name} has no categories; give shares over the last axis.")
     if (array < 0).any():

@@ -133,7 +133,16 @@ def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ..
     by_metric = {row.metric: row for row in rows}
     first = rows[0]
     small = SMALL if first.n_raters < analysis.settings.min_raters else ""
-    return str(first.group), f"{first.n_raters:,}{small}", tuple(_cell(by_metric[metric]) for metric in HEADINGS)
+    return (
+        _printable(str(first.group)),
+        f"{first.n_raters:,}{small}",
+        tuple(_cell(by_metric[metric]) for metric in HEADINGS),
+    )
+
+
+def _printable(text: str) -> str:
+    """Show control characters as escapes: a group's name must not write to the terminal as it likes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def _cell(row: Row) -> Cell:

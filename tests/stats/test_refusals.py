@@ -1,0 +1,27 @@
+"""What is no array of numbers is refused in words, whatever the function."""
+
+from collections.abc import Callable
+
+import pytest
+
+import dissensus as ds
+from dissensus.errors import InvalidInput
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: ds.krippendorff_alpha([[1, 2], [1]]), "counts must be numbers in an array"),
+        (lambda: ds.krippendorff_alpha([["Yes"]]), "counts must be numbers in an array"),
+        (lambda: ds.krippendorff_alpha([[1, 2], [1, float("nan")]]), "whole numbers of raters"),
+        (lambda: ds.krippendorff_alpha([[1, 1]], values=["a", "b"]), "values must be numbers in an array"),
+        (lambda: ds.krippendorff_alpha_long(["a", "a"], ["x", "y"]), "values must be numbers in an array"),
+        (lambda: ds.xrr([[1, 2], [1]], [[1, 2]]), "counts_x must be numbers in an array"),
+        (lambda: ds.total_variation(["a"], ["b"]), "p must be numbers in an array"),
+        (lambda: ds.negentropy([[1, 2]], rarefy_to=2.5), "give a whole number of raters"),  # type: ignore[arg-type]
+        (lambda: ds.count_answers(["a"], [1]), "whole numbers as codes"),
+    ],
+)
+def test_what_is_no_array_of_numbers(call: Callable[[], object], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        call()
