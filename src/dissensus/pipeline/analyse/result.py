@@ -159,6 +159,11 @@ class Analysis:
         return as_html(self)
 
 
+def known(value: float) -> float | None:
+    """Return None for NaN, which no row holds."""
+    return None if np.isnan(value) else float(value)
+
+
 _TEXT = ("axis", "group", "against", "metric", "direction", "reason", "warning")
 _WHOLE = ("n_raters", "n_items", "ties")
 _ROW_SCHEMA = {

@@ -1,0 +1,108 @@
+"""Replicates of every group: with raters and items resampled, and with demographic rows shuffled."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.comparisons import Axis
+from dissensus.pipeline.analyse.settings import Settings
+from dissensus.stats.bootstrap import interval, resampled, two_way_interval
+from dissensus.stats.design import Design, chunks, statistics
+from dissensus.stats.permutation import shuffles
+from dissensus.stats.result import Estimate
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[float], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """One axis on its way: estimates (C, M), intervals (2, C, M), observed (C, M) and null (B, C, M) by the kernels."""
+
+    axis: Axis
+    estimates: list[dict[str, Estimate | UndefinedEstimate]]
+    intervals: Floats | None = None
+    observed: Floats | None = None
+    null: Floats | None = None
+
+
+class Ticks:
+    """Progress over all replicates of all axes."""
+
+    def __init__(self, report: Progress | None, settings: Settings) -> None:
+        self._report = report
+        self._total = (1 + len(settings.axes)) * settings.bootstrap + len(settings.axes) * settings.permutations
+        self._done = 0
+
+    def __call__(self, replicates: int) -> None:
+        """Count replicates that are done."""
+        self._done += replicates
+        if self._report is not None:
+            self._report(self._done / max(1, self._total))
+
+
+def intervals_of(
+    design: Design, table: Table, seeds: list[np.random.SeedSequence], settings: Settings, tick: Ticks
+) -> Floats:
+    """Return the lower and upper ends, shape (2, C, M); each axis resamples raters within its groups."""
+    axis = table.axis
+    group = axis.codes[None]
+    parts: dict[str, list[Floats]] = {"both": [], "raters": [], "items": []}
+    for chunk in chunks(len(seeds), 4 * (design.n_raters + design.n_items) + design.row_bytes(len(axis.inside))):
+        chosen = [seeds[b] for b in chunk]
+        raters, items = resampled(chosen, axis.codes, design.n_items, settings.resample)
+        if settings.resample == "both":
+            parts["both"].append(_resampled(design, axis, group, raters, items))
+        if settings.resample != "items":
+            parts["raters"].append(_resampled(design, axis, group, raters, None))
+        if settings.resample != "raters":
+            parts["items"].append(_resampled(design, axis, group, None, items))
+        tick(len(chosen))
+    observed = statistics(design, group, axis.inside, axis.outside)[0]
+    replicates = {name: np.concatenate(drawn) for name, drawn in parts.items() if drawn}
+    if settings.resample == "both":
+        ends = two_way_interval(
+            observed, replicates["both"], replicates["raters"], replicates["items"], level=settings.level
+        )
+    else:
+        ends = interval(observed, replicates[settings.resample], level=settings.level)
+    return np.stack(ends)
+
+
+def _resampled(
+    design: Design,
+    axis: Axis,
+    group: npt.NDArray[np.int32],
+    raters: npt.NDArray[np.int32] | None,
+    items: npt.NDArray[np.int32] | None,
+) -> Floats:
+    return statistics(design, group, axis.inside, axis.outside, rater_weight=raters, item_weight=items)
+
+
+def tested(
+    design: Design,
+    tables: list[Table],
+    seeds: list[np.random.SeedSequence],
+    within: npt.NDArray[np.int32],
+    tick: Ticks,
+) -> list[Table]:
+    """Add the replicates of the null: every axis sees the same permutations, so crossings stay intact."""
+    null: list[list[Floats]] = [[] for _ in tables]
+    most = max(len(table.axis.inside) for table in tables)
+    for chunk in chunks(len(seeds), 8 * design.n_raters + design.row_bytes(most)):
+        drawn = shuffles([seeds[b] for b in chunk], design.n_raters, within)
+        for table, collected in zip(tables, null, strict=True):
+            axis = table.axis
+            collected.append(statistics(design, axis.codes[drawn], axis.inside, axis.outside))
+            tick(len(drawn))
+    return [
+        replace(
+            table,
+            observed=statistics(design, table.axis.codes[None], table.axis.inside, table.axis.outside)[0],
+            null=np.concatenate(collected),
+        )
+        for table, collected in zip(tables, null, strict=True)
+    ]

@@ -1,0 +1,108 @@
+"""Rows of the table: estimates of each group, and why one is missing."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.comparisons import Axis
+from dissensus.pipeline.analyse.resampling import Floats, Table
+from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row, known
+from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.association import gai
+from dissensus.stats.cohesion import negentropy, plurality_size
+from dissensus.stats.crossgroup import cross_negentropy, voting_agreement, xrr
+from dissensus.stats.design import METRICS, Design
+from dissensus.stats.result import Estimate
+
+WITHIN: dict[str, Callable[..., Estimate]] = {
+    "irr": krippendorff_alpha,
+    "negentropy": negentropy,
+    "plurality_size": plurality_size,
+}
+ACROSS: dict[str, Callable[..., Estimate]] = {
+    "xrr": xrr,
+    "cross_negentropy": cross_negentropy,
+    "voting_agreement": voting_agreement,
+    "gai": gai,
+}
+
+
+def estimates_of(design: Design, axis: Axis) -> list[dict[str, Estimate | UndefinedEstimate]]:
+    """Return the statistics of each comparison by the estimators on counts, or the error that says why not."""
+    counts = design.counts(axis.codes)
+    total = counts.sum(axis=0)
+    found = []
+    for g, h in zip(axis.inside, axis.outside, strict=True):
+        rest = total - counts[g] if h < 0 else counts[h]
+        values = {name: _attempt(function, counts[g]) for name, function in WITHIN.items()}
+        if axis.name is not None and g != h:
+            values |= {name: _attempt(function, counts[g], rest) for name, function in ACROSS.items()}
+        found.append(values)
+    return found
+
+
+def _attempt(function: Callable[..., Estimate], *counts: npt.NDArray[np.int32]) -> Estimate | UndefinedEstimate:
+    try:
+        return function(*counts)
+    except UndefinedEstimate as reason:
+        return reason
+
+
+def rows_of(table: Table) -> Iterator[Row]:
+    """Yield the rows of each comparison in the order of `METRICS`, then DSI."""
+    axis = table.axis
+    for c, estimates in enumerate(table.estimates):
+        for m, metric in enumerate(METRICS):
+            ends = None if table.intervals is None else table.intervals[:, c, m]
+            yield _row(axis, c, metric, estimates.get(metric), ends)
+    yield _dsi(table)
+
+
+def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None) -> Row:
+    n_raters = int(axis.sizes[axis.inside[c]])
+    blank = Row(
+        axis=axis.name,
+        group=None if axis.name is None else axis.groups[axis.inside[c]],
+        against=axis.against(c) if axis.name is not None and metric in ACROSS else None,
+        metric=metric,
+        estimate=None,
+        n_raters=n_raters,
+        n_items=0,
+    )
+    if found is None:
+        what = "name an axis" if axis.name is None else "this is the one that others are compared with"
+        return replace(blank, reason=f"compares groups; {what}")
+    if isinstance(found, UndefinedEstimate):
+        return replace(blank, reason=str(found))
+    low, high = (None, None) if ends is None else (known(ends[0]), known(ends[1]))
+    enough = CALIBRATED_FROM[metric]
+    few = low is not None and n_raters < enough
+    return replace(
+        blank,
+        estimate=found.estimate,
+        n_items=found.n_items,
+        ties=found.ties,
+        ci_low=low,
+        ci_high=high,
+        warning=f"intervals of {metric} are too narrow with fewer than {enough} raters" if few else None,
+        reason="every bootstrap replicate is undefined" if ends is not None and low is None else None,
+    )
+
+
+def _dsi(table: Table) -> Row:
+    axis = table.axis
+    n_raters = int(axis.sizes.sum())
+    blank = Row(axis=axis.name, group=None, against=None, metric="dsi", estimate=None, n_raters=n_raters, n_items=0)
+    if axis.name is None:
+        return replace(blank, reason="compares groups; name an axis")
+    if axis.outside[0] >= 0:
+        return replace(blank, reason="DSI compares each group with the rest, not with one group.")
+    defined = [found for values in table.estimates if isinstance(found := values["gai"], Estimate)]
+    if not defined:
+        return replace(blank, reason="DSI is undefined: no group has a defined GAI.")
+    top = max(defined, key=float)
+    reason = "a maximum of noisy values has no honest interval" if table.intervals is not None else None
+    return replace(blank, against=axis.against(0), estimate=top.estimate, n_items=top.n_items, reason=reason)

@@ -1,0 +1,62 @@
+"""P-values, raw and adjusted, and directions of all rows together."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from dissensus.pipeline.analyse.resampling import Floats, Table
+from dissensus.pipeline.analyse.result import Row, known
+from dissensus.pipeline.analyse.settings import Family, Settings
+from dissensus.stats.design import METRICS
+from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p
+
+
+def with_significance(rows: list[Row], tables: list[Table], settings: Settings) -> tuple[list[Row], Floats]:
+    """Add p-values, raw and adjusted, and directions; return the replicates of all rows beside them."""
+    if settings.permutations == 0 or not rows:
+        return rows, np.empty((0, len(rows)))
+    observed = np.concatenate([_flat(table.observed) for table in tables[1:]])
+    null = np.concatenate([_flat(table.null) for table in tables[1:]], axis=-1)
+    observed = np.where([row.estimate is None for row in rows], np.nan, observed)
+    p, middle = permutation_p(observed, null, method=settings.method), medians(null)
+    adjusted = np.full(len(rows), np.nan)
+    for members in _families(rows, settings.family):
+        if settings.adjust == "bh":
+            adjusted[members] = benjamini_hochberg(p[members])
+        else:  # a skewed statistic may lie far out by its standard deviation and not by its ranks
+            adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
+    tested = [
+        _untested(row)
+        if np.isnan(p[r])
+        else replace(row, p=float(p[r]), p_adjusted=known(adjusted[r]), direction=_direction(observed[r], middle[r]))
+        for r, row in enumerate(rows)
+    ]
+    return tested, null
+
+
+def _flat(values: Floats | None) -> Floats:
+    """Return the statistics of an axis in the order of its rows, DSI last: (…, C, M) to (…, C × M + 1)."""
+    assert values is not None  # noqa: S101 - tables are tested before they are read
+    gais = values[..., METRICS.index("gai")]
+    undefined = np.isnan(gais).all(axis=-1)
+    top = np.where(undefined, np.nan, np.where(np.isnan(gais), -np.inf, gais).max(axis=-1))
+    return np.concatenate([values.reshape(*values.shape[:-2], -1), top[..., None]], axis=-1)
+
+
+def _families(rows: list[Row], family: Family) -> list[list[int]]:
+    """Return the places of the rows that are adjusted together."""
+    members: dict[tuple[str | None, str | None], list[int]] = {}
+    for r, row in enumerate(rows):
+        key = (row.axis if "axis" in family else None, row.metric if "metric" in family else None)
+        members.setdefault(key, []).append(r)
+    return list(members.values())
+
+
+def _untested(row: Row) -> Row:
+    return row if row.estimate is None else replace(row, reason="every permutation replicate is undefined")
+
+
+def _direction(observed: float, middle: float) -> str | None:
+    if abs(observed - middle) <= ROUNDING * (1 + abs(observed)):
+        return None
+    return "above" if observed > middle else "below"
