@@ -1,6 +1,7 @@
 """The page of the documentation that shows the results."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,6 +9,8 @@ from typing import Any
 
 Row = dict[str, Any]
 OURS = "Dissensus"
+WORDS = {"Library", "Given", "Command", "What", "Met"}
+UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|MB|GB|×)\b|×)|(?<=≈) ")
 
 INTRODUCTION = """\
 # Benchmarks
@@ -134,7 +137,9 @@ def megabytes(value: float) -> str:
 
 
 def _table(headings: list[str], rows: list[list[str]]) -> str:
-    lines = [headings, ["---"] * len(headings), *rows]
+    # Words go left, figures right, and a figure stays with its unit.
+    rules = ["---" if heading in WORDS else "--:" for heading in headings]
+    lines = [headings, rules, *([UNIT.sub("\u00a0", cell) for cell in row] for row in rows)]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 

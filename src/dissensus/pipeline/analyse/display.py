@@ -18,6 +18,8 @@ HEADINGS = {
 WITHIN = ("irr", "negentropy", "plurality_size")
 SMALL = "†"
 UNDEFINED = "–"
+NAME = "style='text-align:left;padding:.2em .8em .2em 0'"
+FIGURE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular-nums'"
 FAMILIES = {
     "table": "the whole table",
     "metric": "each metric",
@@ -115,18 +117,22 @@ def as_text(analysis: Analysis) -> str:
 
 
 def as_html(analysis: Analysis) -> str:
-    """Return the table as an HTML fragment for a notebook."""
+    """Return the table as an HTML fragment for a notebook; styles are inline, since notebooks drop others."""
     parts = [f"<p>{escape(summary(analysis))}</p>"]
     for block in blocks(analysis):
-        head = "".join(f"<th scope='col'>{escape(text)}</th>" for text in (block.title, "raters", *block.headings))
+        head = f"<th scope='col' {NAME}>{escape(block.title)}</th>" + "".join(
+            f"<th scope='col' {FIGURE}>{escape(text)}</th>" for text in ("raters", *block.headings)
+        )
         body = "".join(
-            f"<tr><th scope='row'>{escape(group)}</th><td>{escape(raters)}</td>{''.join(map(_html_cell, cells))}</tr>"
+            f"<tr><th scope='row' {NAME}>{escape(group)}</th><td {FIGURE}>{escape(raters)}</td>"
+            f"{''.join(map(_html_cell, cells))}</tr>"
             for group, raters, cells in block.lines
         )
-        caption = f"<caption style='caption-side:bottom'>{escape(block.caption)}</caption>" if block.caption else ""
-        parts.append(f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-    parts += [f"<p><small>{escape(note)}</small></p>" for note in footnotes(analysis)]
-    return "\n".join(parts)
+        caption = f"<caption style='caption-side:bottom;text-align:left'>{escape(block.caption)}</caption>"
+        table = f"{caption if block.caption else ''}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+        parts.append(f"<table style='border-collapse:collapse;margin:1em 0'>{table}</table>")
+    notes = "<br>".join(escape(note) for note in footnotes(analysis))
+    return "\n".join([*parts, f"<p><small>{notes}</small></p>" if notes else ""])
 
 
 def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ...]]:
@@ -172,4 +178,4 @@ def _aligned(line: list[str], widths: list[int]) -> str:
 
 def _html_cell(cell: Cell) -> str:
     interval = f"<br><small>{escape(cell.interval)}</small>" if cell.interval else ""
-    return f"<td>{escape(cell.value)}<b>{cell.stars}</b>{interval}</td>"
+    return f"<td {FIGURE}>{escape(cell.value)}<b>{cell.stars}</b>{interval}</td>"
