@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -152,7 +151,6 @@ def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, 
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits files by ulimit")
 def test_where_the_place_for_compiled_code_is_full_it_says_so(tmp_path: Path, ratings_csv: Path) -> None:
     words = f'ulimit -f 1 && NUMBA_CACHE_DIR={tmp_path}/small "$0" analyse ratings.csv --by race'
     done = subprocess.run(

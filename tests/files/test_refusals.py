@@ -15,7 +15,7 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.files.tables import read_frame, read_ratings
 
 
-def refused(path: Path, data: bytes | str, message: str) -> None:
+def assert_refused(path: Path, data: bytes | str, message: str) -> None:
     path.write_bytes(data if isinstance(data, bytes) else data.encode())
     with pytest.raises(InvalidInput, match=message) as error:
         read_frame(path)
@@ -33,7 +33,7 @@ def test_a_folder(tmp_path: Path) -> None:
 
 
 def test_an_unknown_extension(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.xlsx", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet")
+    assert_refused(tmp_path / "ratings.xlsx", "x", r"\.csv, \.csv\.gz, .*\.jsonl, .*\.parquet")
 
 
 @pytest.mark.parametrize("name", ["x" * 300 + ".csv", "nul\0.csv"])
@@ -70,36 +70,36 @@ def somebody_else() -> Iterator[None]:
 
 @pytest.mark.parametrize("extension", [".csv", ".jsonl", ".json", ".parquet"])
 def test_an_empty_file(tmp_path: Path, extension: str) -> None:
-    refused(tmp_path / f"ratings{extension}", "", "is empty")
+    assert_refused(tmp_path / f"ratings{extension}", "", "is empty")
 
 
 def test_only_a_byte_order_mark(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv", b"\xef\xbb\xbf\n\n", "is empty")
+    assert_refused(tmp_path / "ratings.csv", b"\xef\xbb\xbf\n\n", "is empty")
 
 
 def test_only_white_space(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv", "\n \r\n", "is empty")
-    refused(tmp_path / "ratings.csv.gz", gzip.compress(b"\n"), "is empty")
+    assert_refused(tmp_path / "ratings.csv", "\n \r\n", "is empty")
+    assert_refused(tmp_path / "ratings.csv.gz", gzip.compress(b"\n"), "is empty")
 
 
 @pytest.mark.parametrize("text", ["item_id,rater_id,Q_overall\n", "item_id,rater_id,Q_overall", "a,b\n\n\n"])
 def test_a_header_alone(tmp_path: Path, text: str) -> None:
-    refused(tmp_path / "ratings.csv", text, "no rows")
+    assert_refused(tmp_path / "ratings.csv", text, "no rows")
 
 
 def test_no_objects(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.json", "[]", "no rows")
+    assert_refused(tmp_path / "ratings.json", "[]", "no rows")
 
 
 def test_text_that_is_not_utf_8(tmp_path: Path) -> None:
     text = "item_id,rater_id,context\n1,2,caf\xe9\n".encode("latin-1")
-    refused(tmp_path / "ratings.csv", text, "byte 32, counted from 0, is 0xe9. Save it as UTF-8")
-    refused(tmp_path / "ratings.csv", b"\xef\xbb\xbf" + text, "byte 35, ")
-    refused(tmp_path / "ratings.jsonl", b'{"a": "\xe9"}', "byte 7, ")
+    assert_refused(tmp_path / "ratings.csv", text, "byte 32, counted from 0, is 0xe9. Save it as UTF-8")
+    assert_refused(tmp_path / "ratings.csv", b"\xef\xbb\xbf" + text, "byte 35, ")
+    assert_refused(tmp_path / "ratings.jsonl", b'{"a": "\xe9"}', "byte 7, ")
 
 
 def test_utf_16(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text. Save it as UTF-8")
+    assert_refused(tmp_path / "ratings.csv", "a,b\n1,2\n".encode("utf-16"), "UTF-16 text. Save it as UTF-8")
 
 
 @pytest.mark.parametrize(
@@ -111,49 +111,49 @@ def test_utf_16(tmp_path: Path) -> None:
     ],
 )
 def test_a_row_of_another_length(tmp_path: Path, text: str, message: str) -> None:
-    refused(tmp_path / "ratings.csv", text, message)
+    assert_refused(tmp_path / "ratings.csv", text, message)
 
 
 @pytest.mark.parametrize("text", ['a,b\n1,"x\n2,y\n', 'a,b\n1,2\n3,"x"y\n'])
 def test_quotes_that_do_not_match(tmp_path: Path, text: str) -> None:
-    refused(tmp_path / "ratings.csv", text, "line 3: the quotes do not match")
+    assert_refused(tmp_path / "ratings.csv", text, "line 3: the quotes do not match")
 
 
 def test_two_columns_of_one_name(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv", "a,b,a\n1,2,3\n", "two columns are named 'a'")
-    refused(tmp_path / "ratings.jsonl", '{"a": 1}\n{"a": 1, "a": 2}\n', "line 2 .*names 'a' twice")
+    assert_refused(tmp_path / "ratings.csv", "a,b,a\n1,2,3\n", "two columns are named 'a'")
+    assert_refused(tmp_path / "ratings.jsonl", '{"a": 1}\n{"a": 1, "a": 2}\n', "line 2 .*names 'a' twice")
 
 
 @pytest.mark.parametrize("name", ["ratings.csv", "ratings.tsv"])
 def test_another_separator(tmp_path: Path, name: str) -> None:
-    refused(tmp_path / name, "a;b\n1;2\n", "single column 'a;b': .*Save it with commas as .csv, or with tabs")
+    assert_refused(tmp_path / name, "a;b\n1;2\n", "single column 'a;b': .*Save it with commas as .csv, or with tabs")
 
 
 def test_gzip_cut_short(tmp_path: Path) -> None:
     data = gzip.compress(b"item_id,rater_id,Q_overall\n" + os.urandom(1000))
-    refused(tmp_path / "ratings.csv.gz", data[:500], "cut short")
+    assert_refused(tmp_path / "ratings.csv.gz", data[:500], "cut short")
 
 
 def test_damaged_gzip(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv.gz", gzip.compress(b"a,b")[:-8] + bytes(8), "damaged gzip data")
+    assert_refused(tmp_path / "ratings.csv.gz", gzip.compress(b"a,b")[:-8] + bytes(8), "damaged gzip data")
 
 
 def test_not_a_parquet_file(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.parquet", "a,b\n1,2\n", "not a Parquet file: it does not begin with PAR1")
+    assert_refused(tmp_path / "ratings.parquet", "a,b\n1,2\n", "not a Parquet file: it does not begin with PAR1")
 
 
 def test_a_damaged_parquet_file(table: pl.DataFrame, tmp_path: Path) -> None:
     path = write(table, tmp_path / "ratings.parquet")
-    refused(path, path.read_bytes()[:-10], "damaged Parquet file")
+    assert_refused(path, path.read_bytes()[:-10], "damaged Parquet file")
 
 
 def test_a_parquet_file_under_another_name(table: pl.DataFrame, tmp_path: Path) -> None:
     path = write(table, tmp_path / "ratings.parquet").rename(tmp_path / "ratings.csv")
-    refused(path, path.read_bytes(), r"holds a Parquet file. Rename it so that it ends in \.parquet")
+    assert_refused(path, path.read_bytes(), r"holds a Parquet file. Rename it so that it ends in \.parquet")
 
 
 def test_a_spreadsheet(tmp_path: Path) -> None:
-    refused(tmp_path / "ratings.csv", b"PK\x03\x04rest", "spreadsheet or a ZIP archive")
+    assert_refused(tmp_path / "ratings.csv", b"PK\x03\x04rest", "spreadsheet or a ZIP archive")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_a_spreadsheet(tmp_path: Path) -> None:
     ],
 )
 def test_bad_json(tmp_path: Path, text: str, message: str) -> None:
-    refused(tmp_path / "ratings.json", text, message)
+    assert_refused(tmp_path / "ratings.json", text, message)
 
 
 def test_errors_in_the_table_name_the_file(tmp_path: Path) -> None:
