@@ -16,8 +16,6 @@ FLAG: Final = "rater_flagged"
 REMOVED: Final = "removed_by_authors"
 """What DICES derivatives call the flag column; read as `FLAG`."""
 
-ANSWER_TIME: Final = "answer_time_ms"
-ANSWER_TIMESTAMP: Final = "answer_timestamp"
 
 CROSS: Final = "*"
 """Joins the names of crossed axes: ``rater_race*rater_gender``."""

@@ -48,10 +48,6 @@ class Axis:
         """Raters without a group."""
         return int((self.codes < 0).sum())
 
-    def is_reference(self, comparison: int) -> bool:
-        """Tell whether the group is the one that others are compared with."""
-        return bool(self.inside[comparison] == self.outside[comparison])
-
     def against(self, comparison: int) -> str:
         """Return the name of what a comparison is with."""
         outside = self.outside[comparison]
@@ -72,13 +68,11 @@ def axis_of(ratings: Ratings, name: str, against: str) -> Axis:
             f"Axis {name} has {found}, so there is nobody to compare with. Name another axis, or none to "
             "get the statistics of the whole pool."
         )
-    if against == REST:
-        inside = np.arange(len(groups), dtype=np.int32)
-        return Axis(name, codes, groups, inside, np.full(len(groups), -1, np.int32))
-    if against not in groups:
+    if against not in (REST, *groups):
         raise InvalidInput(f"Axis {name} has no group {against!r}. Its groups are {', '.join(groups)}; or say {REST}.")
     inside = np.arange(len(groups), dtype=np.int32)
-    return Axis(name, codes, groups, inside, np.full(len(groups), groups.index(against), np.int32))
+    other = -1 if against == REST else groups.index(against)
+    return Axis(name, codes, groups, inside, np.full(len(groups), other, np.int32))
 
 
 def exchangeable(ratings: Ratings, within: str | None, axes: Sequence[Axis]) -> Codes:
