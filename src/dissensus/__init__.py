@@ -33,7 +33,7 @@ _HOMES = {
         "soft_labels",
         "worst_answer",
     ),
-    "pipeline.analyse": ("Analysis", "GroupDivergence", "Row", "analyse", "group_divergence"),
+    "pipeline.analyse": ("Analysis", "GroupDivergence", "PairDivergence", "Row", "analyse", "group_divergence"),
     "pipeline.simulate": ("Campaign", "Simulation", "preset", "presets", "simulate", "simulate_ratings"),
     "pipeline.vet": ("Criteria", "FilterAudit", "Vetting", "audit_filter", "vet"),
     "schema.questionnaire": ("Questionnaire", "load_questionnaire", "questionnaires"),

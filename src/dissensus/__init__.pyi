@@ -23,6 +23,7 @@ from dissensus.pipeline.aggregate import soft_labels as soft_labels
 from dissensus.pipeline.aggregate import worst_answer as worst_answer
 from dissensus.pipeline.analyse import Analysis as Analysis
 from dissensus.pipeline.analyse import GroupDivergence as GroupDivergence
+from dissensus.pipeline.analyse import PairDivergence as PairDivergence
 from dissensus.pipeline.analyse import Row as Row
 from dissensus.pipeline.analyse import analyse as analyse
 from dissensus.pipeline.analyse import group_divergence as group_divergence

@@ -1,6 +1,7 @@
-"""Divergences of two distributions, term by term."""
+"""Divergences of two distributions, term by term, and of every two groups, item by item."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations
 from math import fsum, inf, log
 from typing import TypeAlias
 
@@ -49,3 +50,23 @@ def wasserstein(p: Distribution, q: Distribution, values: Sequence[float]) -> fl
         carried += p[k] - q[k]
         work += abs(carried) * (values[k + 1] - values[k])
     return work
+
+
+def mean_pairwise(
+    rated: Iterable[tuple[int, int, int]],
+    group: Sequence[int],
+    n_categories: int,
+    distance: Callable[[Distribution, Distribution], float],
+) -> list[tuple[float | None, int]]:
+    """Mean distance of every two groups over the items that both rated, and how many those are."""
+    counts: dict[int, dict[int, list[int]]] = {g: {} for g in sorted(set(group)) if g >= 0}
+    for item, rater, answer in rated:
+        if group[rater] >= 0:
+            counts[group[rater]].setdefault(item, [0] * n_categories)[answer] += 1
+    shares = {g: {i: [n / sum(row) for n in row] for i, row in of.items()} for g, of in counts.items()}
+    found: list[tuple[float | None, int]] = []
+    for one, other in combinations(shares.values(), 2):
+        both = sorted(one.keys() & other.keys())
+        mean = fsum(distance(one[i], other[i]) for i in both) / len(both) if both else None
+        found.append((mean, len(both)))
+    return found

@@ -1,29 +1,47 @@
 """Divergences of distributions over the last axis."""
 
 import math
+import os
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy, wasserstein_distance
+from tests.designs import LARGE, Case, case, cases
 from tests.oracles import divergence as oracle
 from tests.stats.compare import close
 from tests.strategies import Floats, distributions, quick
 
 from dissensus.errors import InvalidInput
+from dissensus.stats.design import Design
 from dissensus.stats.divergence import (
+    Divergence,
     cross_entropy,
     jensen_shannon,
     kullback_leibler,
+    mean_pairwise,
     total_variation,
     wasserstein,
 )
 
 ALL = [total_variation, jensen_shannon, kullback_leibler, cross_entropy, wasserstein]
 METRIC = [total_variation, wasserstein]
+# What `mean_pairwise` can take, and the oracle of each.
+SMOOTHED = partial(kullback_leibler, smoothing=0.01)
+PAIRWISE: dict[str, tuple[Divergence, Callable[[oracle.Distribution, oracle.Distribution], float]]] = {
+    "total_variation": (total_variation, oracle.total_variation),
+    "jensen_shannon": (jensen_shannon, oracle.jensen_shannon),
+    "wasserstein": (wasserstein, lambda p, q: oracle.wasserstein(p, q, range(len(p)))),
+    "kullback_leibler": (
+        SMOOTHED,
+        lambda p, q: oracle.kullback_leibler(oracle.smooth(p, 0.01), oracle.smooth(q, 0.01)),
+    ),
+}
 
 
 @pytest.mark.parametrize(
@@ -183,3 +201,91 @@ def test_malformed_options() -> None:
         cross_entropy(p, p, smoothing=-0.1)
     with pytest.raises(InvalidInput):
         wasserstein(p, p, values=np.array([1.0, 2.0, 3.0]))
+
+
+def shuffled(of: Case, n: int, seed: int = 2) -> NDArray[np.int32]:
+    """The groups of a case, and the same shuffled over the raters."""
+    rng = np.random.default_rng(seed)
+    return np.stack([of.group, *(rng.permutation(of.group) for _ in range(n))])
+
+
+def assert_by_hand(of: Case, group: NDArray[np.int32], name: str) -> None:
+    """Means, items and undefined pairs are those of the oracle, in every replicate."""
+    divergence, slow = PAIRWISE[name]
+    means, n_items = mean_pairwise(of.design, group, divergence)
+    for b, row in enumerate(group.tolist()):
+        expected = oracle.mean_pairwise(of.rated_by_hand, row, of.design.n_categories, slow)
+        assert n_items[b].tolist() == [n for _, n in expected]
+        by_hand = [np.nan if mean is None else mean for mean, _ in expected]
+        np.testing.assert_allclose(means[b], by_hand, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", PAIRWISE)
+@quick
+@given(of=cases())
+def test_every_two_groups_by_hand(name: str, of: Case) -> None:
+    """Items that nobody rated, items of one group, raters without a group, a single group."""
+    assert_by_hand(of, shuffled(of, 2), name)
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_every_two_groups_of_large_designs_by_hand(name: str) -> None:
+    of = case(1, **LARGE[name])
+    assert_by_hand(of, shuffled(of, 2), "total_variation")
+
+
+def test_many_small_groups_by_hand() -> None:
+    """30 groups and 435 pairs, most of which share few items."""
+    of = case(4, n_items=60, n_raters=90, n_categories=3, n_groups=30, share_rated=0.1)
+    assert_by_hand(of, shuffled(of, 3), "total_variation")
+    assert_by_hand(of, of.group[None], "jensen_shannon")
+
+
+@pytest.mark.parametrize("block_bytes", [1, 400])
+def test_blocks_of_items_do_not_matter(monkeypatch: pytest.MonkeyPatch, block_bytes: int) -> None:
+    of = case(5, n_items=37, n_raters=20, n_categories=3, n_groups=4, share_rated=0.3, grouped=0.8)
+    group = shuffled(of, 2)
+    whole, n_whole = mean_pairwise(of.design, group, jensen_shannon)
+    monkeypatch.setattr("dissensus.stats.divergence._BLOCK_BYTES", block_bytes)
+    means, n_items = mean_pairwise(of.design, group, jensen_shannon)
+    np.testing.assert_allclose(means, whole, rtol=1e-13)
+    np.testing.assert_array_equal(n_items, n_whole)
+
+
+@pytest.mark.parametrize("n_cpus", [None, 2, 3, 64])
+def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch, n_cpus: int | None) -> None:
+    of = case(1, **LARGE["three blocks, sparse"])
+    group = shuffled(of, 9)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    alone = mean_pairwise(of.design, group)
+    monkeypatch.setattr(os, "cpu_count", lambda: n_cpus)
+    for one, many in zip(alone, mean_pairwise(of.design, group), strict=True):
+        np.testing.assert_array_equal(many, one)
+
+
+@quick
+@given(of=cases(), seed=st.integers(0, 2**32 - 1))
+def test_neither_the_order_of_ratings_nor_that_of_answers_matters_to_total_variation(of: Case, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    design, order = of.design, rng.permutation(of.design.items.size)
+    renamed = rng.permutation(design.n_categories)[design.answers].astype(np.int16)
+    other = Design(
+        design.items[order], design.raters[order], renamed[order], design.n_items, design.n_raters, design.n_categories
+    )
+    means, n_items = mean_pairwise(design, of.group[None])
+    moved, n_moved = mean_pairwise(other, of.group[None])
+    np.testing.assert_allclose(moved, means, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(n_moved, n_items)
+
+
+@quick
+@given(cases())
+def test_total_variation_of_two_answers_is_their_wasserstein_distance(of: Case) -> None:
+    """With two categories all mass that differs moves by one step: the compiled way against the other."""
+    design = of.design
+    answers = np.minimum(design.answers, 1)
+    two = Design(design.items, design.raters, answers, design.n_items, design.n_raters, 2)
+    compiled, shared = mean_pairwise(two, of.group[None])
+    plain, n_items = mean_pairwise(two, of.group[None], wasserstein)
+    np.testing.assert_allclose(compiled, plain, rtol=1e-12, atol=1e-12)
+    np.testing.assert_array_equal(shared, n_items)

@@ -131,7 +131,7 @@ def statistics(
             parts = [a if len(a) == 1 else a[part] for a in arrays]
             kernels.fill_lists(sums[part], *lists, *parts, inside, outside, *logs)
 
-    _in_threads(fill, n_replicates)
+    in_threads(fill, n_replicates)
     return kernels.metrics(sums, design.n_categories)
 
 
@@ -142,7 +142,7 @@ def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:
         yield range(low, min(n_replicates, low + step))
 
 
-def _in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
+def in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
     n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
     edges = np.linspace(0, n_replicates, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:

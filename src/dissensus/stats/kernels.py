@@ -2,7 +2,8 @@
 
 Each replicate of a comparison (a group, and those it is compared with) becomes a row of sums over items, from which
 all statistics follow. Two kernels fill the rows: `fill_bits` counts the bits of packed rater sets, for dense designs;
-`fill_lists` walks the ratings of each item, for sparse designs and for weighted raters.
+`fill_lists` walks the ratings of each item, for sparse designs and for weighted raters. `fill_pairs` does the same for
+the distance of every two groups.
 
 Counts and weights are whole numbers (a resampled rater has a whole weight), so logarithms come from tables, and the
 products of counts are exact in floating point. Items are added a block at a time, category by category, in loops
@@ -367,6 +368,57 @@ def _add(total, part, size):  # type: ignore[no-untyped-def]
     for k in range(total.shape[0]):
         for i in range(size):
             total[k, i] += part[k, i]
+
+
+@compiled()
+def fill_pairs(total, shared, starts, raters, answers, group, n_categories):  # type: ignore[no-untyped-def]
+    """Sum total variation over the items that both rated, for each pair of groups of each replicate.
+
+    total, shared (B, G (G - 1) / 2): the sums and how many items they hold, pairs in the order of the upper triangle.
+    group (B, R): the group of each rater, negative for none.
+    """
+    n_groups = group.max() + 1
+    n_items = starts.size - 1
+    counts = np.zeros((n_groups, n_categories, BLOCK), dtype=np.int32)
+    m = np.zeros((n_groups, BLOCK), dtype=np.int64)
+    share = np.zeros((n_groups, n_categories, BLOCK))
+    gap = np.zeros(BLOCK)
+    for b in range(group.shape[0]):
+        for low in range(0, n_items, BLOCK):
+            size = min(BLOCK, n_items - low)
+            counts[:] = 0
+            for i in range(size):
+                for t in range(starts[low + i], starts[low + i + 1]):
+                    g = group[b, raters[t]]
+                    if g >= 0:
+                        counts[g, answers[t], i] += 1
+            for g in range(n_groups):
+                _sum_over_categories(counts[g], m[g], size)
+                for k in range(n_categories):
+                    for i in range(size):
+                        share[g, k, i] = counts[g, k, i] / max(m[g, i], 1)
+            pair = 0
+            for g in range(n_groups):
+                for h in range(g + 1, n_groups):
+                    _add_pair(total[b], shared[b], pair, share[g], share[h], m[g], m[h], gap, size)
+                    pair += 1
+
+
+@compiled(fastmath={"reassoc", "contract", "nsz"}, error_model="numpy")
+def _add_pair(total, shared, pair, p, q, m, m_other, gap, size):  # type: ignore[no-untyped-def]
+    """Add a block of items to one pair of groups; `gap` is scratch."""
+    for i in range(size):
+        gap[i] = 0.0
+    for k in range(p.shape[0]):
+        for i in range(size):
+            gap[i] += abs(p[k, i] - q[k, i])
+    far, n = 0.0, 0
+    for i in range(size):
+        both = 1 if m[i] > 0 and m_other[i] > 0 else 0
+        far += both * gap[i]
+        n += both
+    total[pair] += far / 2
+    shared[pair] += n
 
 
 def metrics(sums: FloatArray, n_categories: int) -> FloatArray:

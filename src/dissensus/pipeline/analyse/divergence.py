@@ -1,64 +1,31 @@
 """How far apart the soft labels of groups are, and how far they would be by chance."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from functools import partial
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import strata_of
+from dissensus.pipeline.analyse.comparisons import Codes, strata_of
+from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
+from dissensus.pipeline.analyse.resampling import Progress
+from dissensus.pipeline.analyse.result import known
 from dissensus.schema.hints import did_you_mean
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings import Ratings
 from dissensus.stats import divergence as measures
-from dissensus.stats.design import Design
+from dissensus.stats.design import Design, chunks
 from dissensus.stats.permutation import shuffles
-from dissensus.stats.significance import permutation_p
+from dissensus.stats.significance import benjamini_hochberg, permutation_p
 
-Floats = npt.NDArray[np.float64]
-MEASURES: dict[str, Callable[[Floats, Floats], Floats]] = {
+MEASURES: dict[str, measures.Divergence] = {
     "total_variation": measures.total_variation,
     "jensen_shannon": measures.jensen_shannon,
     "kullback_leibler": partial(measures.kullback_leibler, smoothing=0.01),
     "cross_entropy": partial(measures.cross_entropy, smoothing=0.01),
     "wasserstein": measures.wasserstein,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class GroupDivergence:
-    """Mean divergence over items between the soft labels of each pair of groups.
-
-    Parameters
-    ----------
-    axis, groups, measure
-        What was compared, and how.
-    pairs
-        Divergence of each pair of groups, NaN where they share no item.
-    estimate
-        Mean over the pairs.
-    n_items
-        Items that at least one pair shares.
-    null
-        Permutation replicates of `estimate`, shape (B,), with groups of the same sizes.
-    null_mean
-        Their mean: the divergence that groups of these sizes show by chance; None without permutations.
-    p
-        Two-sided permutation p-value; None without permutations.
-    """
-
-    axis: str
-    groups: tuple[str, ...]
-    measure: str
-    pairs: dict[tuple[str, str], float]
-    estimate: float
-    n_items: int
-    null: Floats = field(repr=False)
-    null_mean: float | None
-    p: float | None
 
 
 def group_divergence(
@@ -71,12 +38,14 @@ def group_divergence(
     permutations: int = 0,
     permute_within: str | None = None,
     seed: int = 0,
+    progress: Progress | None = None,
 ) -> GroupDivergence:
     r"""Measure how far apart the soft labels of the groups of an axis are.
 
     .. math:: \frac{2}{G(G-1)} \sum_{g<h} \frac{1}{I_{gh}} \sum_i D(p_{ig}, p_{ih})
 
-    over the pairs of groups and the items that both rated.
+    over the pairs of groups and the items that both rated; each pair is returned too, beside what chance gives groups
+    of these sizes.
 
     Parameters
     ----------
@@ -97,7 +66,9 @@ def group_divergence(
     permute_within
         Attribute within whose values alone raters change places.
     seed
-        Seed of the permutations.
+        Seed of the permutations; the same seed gives the same result on any number of threads.
+    progress
+        Called with the share of the permutations that is done, from 0 to 1.
 
     Returns
     -------
@@ -113,7 +84,9 @@ def group_divergence(
     Notes
     -----
     Shares of few raters differ by chance, the more the fewer they are: the estimate is biased upwards, and only its
-    distance from `null_mean`, made with groups of the same sizes, speaks of the groups.
+    distance from `null_mean`, made with groups of the same sizes, speaks of the groups. Permutations move raters over
+    all groups that are compared, so the null of a pair is that no group differs from another; name two `groups` to test
+    them by themselves. Total variation is compiled, and 20 to 100 times as fast as the others.
 
     Examples
     --------
@@ -122,46 +95,57 @@ def group_divergence(
     >>> found = ds.group_divergence(ratings, "gender", permutations=99)
     >>> round(found.estimate, 3), round(found.null_mean, 3), found.p
     (0.139, 0.144, 0.72)
+    >>> print(ds.group_divergence(ratings, "age", permutations=99))
+    Q_overall: total variation between the soft labels of 3 groups, .179 on average over 3 pairs (.176 by
+    chance, p .760)
+    <BLANKLINE>
+    rater_age      raters  items  distance  by chance     p  adjusted
+    18-29 – 30-49  12, 12     40      .183       .177  .780      .780
+    18-29 – 50+    12, 12     40      .144       .174  .100      .240
+    30-49 – 50+    12, 12     40      .210       .176  .160      .240
+    <BLANKLINE>
+    By chance: mean of 99 permutations of the raters, groups of the same sizes, seed 0; p two-sided, adjusted by
+    Benjamini–Hochberg over the pairs.
     """
     if measure not in MEASURES:
         raise InvalidInput(f"measure is {measure!r}; choose one of {', '.join(MEASURES)}.")
     check_whole("permutations", permutations)
     check_whole("seed", seed)
-    ratings = ratings.answering(ratings.asked(question))
+    asked = ratings.asked(question)
+    ratings = ratings.answering(asked)
     name = ratings.axis_name(axis)
     codes, chosen = _chosen(*ratings.group_codes(name), name, groups)
-    asked = ratings.questions[0]
     item, rater, answer = ratings.coded(asked)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(asked)))
-    matrix, n_items = _pairwise_means(design, codes, len(chosen), measure)
-    if np.isnan(matrix).all():
+    observed, n_items = (part[0] for part in measures.mean_pairwise(design, codes[None], MEASURES[measure]))
+    if not n_items.any():
         raise UndefinedEstimate(f"No item was rated by two groups of {name}.")
     # Raters of other groups stay where they are, so that those compared keep their sizes among themselves.
     within = np.where(codes < 0, -1, 0 if permute_within is None else strata_of(ratings, permute_within))
-    drawn = shuffles(np.random.SeedSequence(seed).spawn(permutations), design.n_raters, within)
-    null = np.array([_mean(_pairwise_means(design, codes[row], len(chosen), measure)[0]) for row in drawn])
+    seeds = np.random.SeedSequence(seed).spawn(permutations)
+    pair_null = _replicates(design, codes, within, seeds, measure=measure, progress=progress)
+    estimate, null = float(_mean(observed, axis=0)), _mean(pair_null, axis=1)
     return GroupDivergence(
         axis=name,
-        groups=chosen,
+        question=asked,
         measure=measure,
-        pairs={pair: float(value) for pair, value in zip(combinations(chosen, 2), matrix, strict=True)},
-        estimate=float(np.nanmean(matrix)),
-        n_items=n_items,
+        groups=chosen,
+        n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
+        pairs=_pairs(chosen, observed, n_items, pair_null),
+        estimate=estimate,
+        n_items=_items_of_two(design, codes),
         null=null,
-        null_mean=_mean(null) if permutations else None,
-        p=float(permutation_p(np.nanmean(matrix), null)) if permutations else None,
+        pair_null=pair_null,
+        null_mean=known(float(_mean(null, axis=0))),
+        p=known(float(permutation_p(estimate, null))),
+        permute_within=permute_within,
+        seed=seed,
     )
 
 
-def _mean(values: Floats) -> float:
-    """Return the mean of what is defined, NaN where nothing is."""
-    defined = values[~np.isnan(values)]
-    return float(defined.mean()) if defined.size else float("nan")
-
-
 def _chosen(
-    codes: npt.NDArray[np.int32], names: tuple[str, ...], axis: str, groups: Sequence[str] | None
-) -> tuple[npt.NDArray[np.int32], tuple[str, ...]]:
+    codes: Codes, names: tuple[str, ...], axis: str, groups: Sequence[str] | None
+) -> tuple[Codes, tuple[str, ...]]:
     chosen = names if groups is None else tuple(dict.fromkeys(groups))
     for group in chosen:
         if group not in names:
@@ -174,14 +158,57 @@ def _chosen(
     return place[codes], chosen
 
 
-def _pairwise_means(design: Design, codes: npt.NDArray[np.int32], n_groups: int, measure: str) -> tuple[Floats, int]:
-    """Return the mean divergence of each pair of groups, shape (G (G - 1) / 2,), and the items that count."""
-    counts = design.counts(codes)
-    m = counts.sum(axis=-1, keepdims=True)
-    shares = np.divide(counts, m, out=np.full(counts.shape, np.nan), where=m > 0)
-    first, second = np.triu_indices(n_groups, 1)
-    values = np.stack([MEASURES[measure](shares[g], shares[h]) for g, h in zip(first, second, strict=True)])
-    shared = (~np.isnan(values)).sum(axis=-1)
-    total = np.nansum(values, axis=-1)
-    means = np.divide(total, shared, out=np.full(len(values), np.nan), where=shared > 0)
-    return means, int((~np.isnan(values)).any(axis=0).sum())
+def _replicates(
+    design: Design,
+    codes: Codes,
+    within: Codes,
+    seeds: list[np.random.SeedSequence],
+    *,
+    measure: str,
+    progress: Progress | None,
+) -> Floats:
+    """Return the divergence of each pair in each permutation, shape (B, P)."""
+    n_groups = int(codes.max()) + 1
+    null = np.empty((len(seeds), n_groups * (n_groups - 1) // 2))
+    # A chunk also ends after so many ratings that progress is reported every few seconds.
+    walked = design.items.size * (1 if measure == "total_variation" else 64)
+    for chunk in chunks(len(seeds), max(8 * design.n_raters + 24 * null.shape[1], walked)):
+        drawn = shuffles([seeds[b] for b in chunk], design.n_raters, within)
+        null[chunk.start : chunk.stop], _ = measures.mean_pairwise(design, codes[drawn], MEASURES[measure])
+        if progress is not None:
+            progress(chunk.stop / len(seeds))
+    return null
+
+
+def _pairs(
+    groups: tuple[str, ...], observed: Floats, n_items: measures.Wholes, null: Floats
+) -> tuple[PairDivergence, ...]:
+    p = permutation_p(observed, null)
+    columns = zip(observed, n_items, _mean(null, axis=0), p, benjamini_hochberg(p), strict=True)
+    return tuple(
+        PairDivergence(
+            groups=pair,
+            estimate=known(estimate),
+            n_items=int(n),
+            null_mean=known(by_chance),
+            p=known(raw),
+            p_adjusted=known(adjusted),
+        )
+        for pair, (estimate, n, by_chance, raw, adjusted) in zip(combinations(groups, 2), columns, strict=True)
+    )
+
+
+def _items_of_two(design: Design, codes: Codes) -> int:
+    """Count the items that two groups or more rated."""
+    rated = np.zeros((design.n_items, int(codes.max()) + 1), dtype=bool)
+    group = codes[design.raters]
+    rated[design.items[group >= 0], group[group >= 0]] = True
+    return int((rated.sum(axis=1) > 1).sum())
+
+
+def _mean(values: Floats, *, axis: int) -> Floats:
+    """Return the means of what is defined, NaN where nothing is."""
+    defined = ~np.isnan(values)
+    n = defined.sum(axis=axis)
+    total = np.where(defined, values, 0.0).sum(axis=axis)
+    return np.asarray(np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0))
