@@ -28,12 +28,20 @@ class Missing:
 
 @dataclass(frozen=True)
 class Process:
-    """A whole command: `dissensus` with these words, in which {data} and {out} are filled in."""
+    """A whole command: `dissensus` with these words, {data} and {out} (a path without suffix) filled in."""
 
     words: tuple[str, ...]
     label: str
     runs: int = 5
     cold: bool = False
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A page in a browser: what `dissensus` with these words writes to {out}.html."""
+
+    words: tuple[str, ...]
+    label: str
 
 
 @dataclass(frozen=True)
@@ -48,13 +56,13 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """A table of the report."""
+    """A table of the report; {bytes} in its text is the size of its data."""
 
     name: str
     title: str
     text: str
     shape: str | None
-    rows: tuple[Run | Missing | Process, ...]
+    rows: tuple[Run | Missing | Process | Opening, ...]
     budgets: tuple[Budget, ...] = ()
     big: bool = False
     same_values: bool = True
@@ -62,8 +70,13 @@ class Case:
 
 SMALL = ("krippendorff_matrix", "krippendorff_counts", "evalica_alpha", "nltk_alpha", "crowdkit_alpha")
 AXES = ("--by", "race", "--by", "gender", "--cross", "race*gender")
-ANALYSE = ("analyse", "{data}", *AXES, "--permutations", "1000", "--bootstrap", "1000", "-o", "{out}")
-ANALYSE_LARGE = ("analyse", "{data}", "--by", "race", "--by", "gender", "--permutations", "100", "-o", "{out}")
+ANALYSE = ("analyse", "{data}", *AXES, "--permutations", "1000", "--bootstrap", "1000", "-o", "{out}.json")
+ANALYSE_LARGE = ("analyse", "{data}", "--by", "race", "--by", "gender", "--permutations", "100", "-o", "{out}.json")
+REPORT = ("report", "{data}", "--permutations", "1000", "-o", "{out}.html")
+READING = tuple(
+    Run(name)
+    for name in ("ours_reading", "polars_columns", "pandas_columns", "ours_whole", "polars_whole", "pandas_whole")
+)
 
 
 def _fiftieth(contender: str) -> Run:
@@ -178,16 +191,34 @@ CASES = (
     ),
     Case(
         "reading",
-        "Reading a csv file, shape of DICES-350",
-        "36,400 rows of 5 columns. Ours also tells the scale and makes sure that ids are there, that nobody rated an "
-        "item twice, that attributes do not contradict each other and that answers are on the scale.",
+        "Reading a narrow csv file, shape of DICES-350",
+        "36,400 rows of 5 columns, {bytes:,} bytes. `read_ratings` also tells the scale and makes sure that ids are "
+        "there, that nobody rated an item twice, that attributes do not contradict each other and that answers are on "
+        "the scale. `read_csv`, that of polars as that of pandas, guesses the types of columns and checks nothing.",
         "csv",
-        (Run("ours_reading"), Run("polars_reading"), Run("pandas_reading")),
+        (Run("ours_reading"), Run("polars_columns"), Run("pandas_columns")),
+    ),
+    Case(
+        "reading-350",
+        "Reading the official csv file, DICES-350",
+        "43,050 rows of 41 columns, conversations included, drawn by `dissensus simulate` and lengthened to the texts "
+        "of the real file: {bytes:,} bytes, the real one has 31,143,485. Columns for `Q_overall` are ids, answer "
+        "times, attributes of raters and items, conversations included, and that answer. Checked is what is checked "
+        "above, and that answer times are times.",
+        "official_350",
+        READING,
+    ),
+    Case(
+        "reading-990",
+        "Reading the official csv file, DICES-990",
+        "72,103 rows of 43 columns, as above: {bytes:,} bytes, the real one has 50,399,432.",
+        "official_990",
+        READING,
     ),
     Case(
         "process-350",
         "Whole process, shape of DICES-350",
-        "`dissensus analyse` of that csv file: race, gender, race × gender, 1,000 permutations, 1,000 bootstrap "
+        "`dissensus analyse` of the narrow csv file: race, gender, race × gender, 1,000 permutations, 1,000 bootstrap "
         "replicates. Cold: nothing compiled yet.",
         "csv",
         (
@@ -199,6 +230,26 @@ CASES = (
             Budget("analyse, warm", "`dissensus analyse`, shape of DICES-350, warm", 4),
             Budget("analyse, cold", "the same, cold", 15),
         ),
+    ),
+    Case(
+        "report-350",
+        "Whole process, report on DICES-350",
+        "`dissensus report` on the official csv file drawn as above, with gold and topics: 1,000 permutations.",
+        "official_350",
+        (Process(REPORT, "report, warm"), Process(REPORT, "report, cold", cold=True)),
+        (
+            Budget("report, warm", "`dissensus report` on DICES-350, warm", 12),
+            Budget("report, cold", "the same, cold", 12),
+        ),
+    ),
+    Case(
+        "opening-350",
+        "Opening the report on DICES-350",
+        "That page in a headless browser, 1280 × 720, each time in a context of its own: from the start of the "
+        "navigation to the first contentful paint, to the end of the load event, and until both have come.",
+        "official_350",
+        (Opening(REPORT, "report"),),
+        (Budget("report", "opening the report on DICES-350", 1),),
     ),
     Case(
         "process-10m",

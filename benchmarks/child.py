@@ -42,6 +42,7 @@ def measure(name: str, path: Path) -> dict[str, object]:
     return {
         "label": chosen.label,
         "given": chosen.given,
+        "does": chosen.does,
         "value": value,
         "import_s": imported,
         "first_s": first,
@@ -54,7 +55,7 @@ def measure(name: str, path: Path) -> dict[str, object]:
 def make(shape: str, path: Path) -> dict[str, object]:
     from shapes import SHAPES
 
-    SHAPES[shape][1](path)
+    SHAPES[shape](path)
     return {"bytes": path.stat().st_size}
 
 

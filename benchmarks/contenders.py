@@ -1,5 +1,6 @@
 """What is timed: each contender reads its data once, in the form its library wants, and returns the call to time."""
 
+import csv
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,28 +14,33 @@ Prepare = Callable[[Path], Call]
 
 @dataclass(frozen=True)
 class Contender:
-    """A call of one library: what it is given, what must be imported, and how it is made."""
+    """A call of one library: what it is given, what must be imported, how it is made, and what it does with it."""
 
     label: str
     given: str
     imports: str
     prepare: Prepare
+    does: str
 
 
 CONTENDERS: dict[str, Contender] = {}
 
 
-def contender(label: str, given: str, imports: str) -> Callable[[Prepare], Prepare]:
+def contender(label: str, given: str, imports: str, *, does: str = "") -> Callable[[Prepare], Prepare]:
     """Enter a contender under the name of its function."""
 
     def enter(prepare: Prepare) -> Prepare:
-        CONTENDERS[prepare.__name__] = Contender(label, given, imports, prepare)
+        CONTENDERS[prepare.__name__] = Contender(label, given, imports, prepare, does)
         return prepare
 
     return enter
 
 
 OURS = "Dissensus"
+SOME = "columns for `Q_overall`"
+WHOLE = "all columns"
+CHECKED = "checked and encoded"
+UNCHECKED = "nothing checked"
 
 
 @contender(OURS, "long arrays", "dissensus.stats.agreement")
@@ -216,25 +222,56 @@ def evalica_bootstrap(path: Path) -> Call:
     return lambda: evalica.alpha_bootstrap(frame, n_resamples=100, random_state=0).alpha
 
 
-@contender(OURS, "`read_ratings`: ids, answers and attributes checked and encoded", "dissensus.files.tables")
+@contender(OURS, SOME, "dissensus.files.tables", does=CHECKED)
 def ours_reading(path: Path) -> Call:
     from dissensus import read_ratings
 
     return lambda: read_ratings(path).n_ratings
 
 
-@contender("pandas", "`read_csv`: nothing checked", "pandas")
-def pandas_reading(path: Path) -> Call:
+@contender(OURS, WHOLE, "dissensus.files.tables", does=CHECKED)
+def ours_whole(path: Path) -> Call:
+    from dissensus import read_ratings
+
+    return lambda: read_ratings(path, questions="all").n_ratings
+
+
+@contender("polars", SOME, "polars", does=UNCHECKED)
+def polars_columns(path: Path) -> Call:
+    import polars as pl
+
+    columns = _columns(path)
+    return lambda: pl.read_csv(path, columns=columns).height
+
+
+@contender("pandas", SOME, "pandas", does=UNCHECKED)
+def pandas_columns(path: Path) -> Call:
+    import pandas as pd
+
+    columns = _columns(path)
+    return lambda: len(pd.read_csv(path, usecols=columns))
+
+
+@contender("polars", WHOLE, "polars", does=UNCHECKED)
+def polars_whole(path: Path) -> Call:
+    import polars as pl
+
+    return lambda: pl.read_csv(path).height
+
+
+@contender("pandas", WHOLE, "pandas", does=UNCHECKED)
+def pandas_whole(path: Path) -> Call:
     import pandas as pd
 
     return lambda: len(pd.read_csv(path))
 
 
-@contender("polars", "`read_csv`: nothing checked", "polars")
-def polars_reading(path: Path) -> Call:
-    import polars as pl
-
-    return lambda: pl.read_csv(path).height
+def _columns(path: Path) -> list[str]:
+    """Return the columns that `read_ratings` keeps by default."""
+    with path.open(encoding="utf-8") as file:
+        header = next(csv.reader(file))
+    left_out = ("id", "answer_timestamp")
+    return [name for name in header if name == "Q_overall" or not (name in left_out or name.startswith("Q"))]
 
 
 def _arrays(path: Path, *names: str) -> dict[str, Any]:

@@ -19,14 +19,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from cases import CASES, Case, Missing, Process, Run
+from cases import CASES, Case, Missing, Opening, Process, Run
 
 import report
 
 HERE = Path(__file__).resolve().parent
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
-SUFFIX = {"csv": ".csv", "parquet": ".parquet"}
+# The browser is driven from the environment of the tests, which has the library for it.
+BROWSING = HERE.parent / ".venv" / "bin" / "python"
+SUFFIX = {"csv": ".csv", "official_350": ".csv", "official_990": ".csv", "parquet": ".parquet"}
 PEERS = ("crowd-kit", "evalica", "krippendorff", "nltk", "statsmodels")
 PACKAGES = ("dissensus", "numba", "numpy", "pandas", "polars", *PEERS)
 TOLERANCE = 1e-9
@@ -53,18 +55,18 @@ def main() -> None:
 
 def measured(case: Case, folder: Path, rounds: int) -> Row:
     """Return a case's rows, measured."""
-    found = _runs(case, folder, rounds) | _processes(case, folder)
+    found = _runs(case, folder, rounds) | _processes(case, folder) | _openings(case, folder)
     rows = [_missing(row) if isinstance(row, Missing) else found.get(row) for row in case.rows]
     return {
         "name": case.name,
         "title": case.title,
-        "text": case.text,
+        "text": case.text.format(bytes=_data(case.shape, folder).stat().st_size),
         "rows": [row for row in rows if row is not None],
         "budgets": [asdict(budget) for budget in case.budgets],
     }
 
 
-def _runs(case: Case, folder: Path, rounds: int) -> dict[Run | Process, Row]:
+def _runs(case: Case, folder: Path, rounds: int) -> dict[Any, Row]:
     runs = [row for row in case.rows if isinstance(row, Run)]
     drawn: dict[Run, list[Row]] = {run: [] for run in runs}
     for n in range(rounds):
@@ -82,6 +84,7 @@ def _summary(run: Run, rows: list[Row]) -> Row:
         "row": run.contender,
         "label": rows[0]["label"],
         "given": rows[0]["given"],
+        "does": rows[0]["does"],
         "note": run.note,
         "median_s": median(of_rounds) * run.factor,
         "min_s": min(min(row["seconds"]) for row in rows) * run.factor,
@@ -107,36 +110,39 @@ def _agree(case: Case, values: dict[Run, float]) -> None:
             raise SystemExit(f"{case.name}: the contenders do not agree: {of_same}")
 
 
-def _processes(case: Case, folder: Path) -> dict[Run | Process, Row]:
+def _processes(case: Case, folder: Path) -> dict[Any, Row]:
     processes = [row for row in case.rows if isinstance(row, Process)]
     drawn: dict[Process, list[tuple[float, float]]] = {process: [] for process in processes}
     if processes:
         data = _data(case.shape, folder)
-        _process(processes[0], data, folder)
+        _process(processes[0], data)
     for n in range(max((process.runs for process in processes), default=0)):
         for process in processes:
             if n < process.runs:
-                drawn[process].append(_process(process, data, folder))
+                drawn[process].append(_process(process, data))
     return {process: _process_summary(process, figures) for process, figures in drawn.items()}
 
 
-def _process(process: Process, data: Path, folder: Path) -> tuple[float, float]:
+def _process(process: Process, data: Path) -> tuple[float, float]:
     """Return the seconds and the peak megabytes of a command."""
-    words = [word.format(data=data, out=folder / "out.json") for word in process.words]
-    with tempfile.TemporaryDirectory(dir=folder) as cache:
-        environment = os.environ | ({"NUMBA_CACHE_DIR": cache} if process.cold else {})
-        begin = time.perf_counter()
-        child = subprocess.Popen(
-            [Path(sys.executable).with_name("dissensus"), *words],
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        _, status, usage = os.wait4(child.pid, 0)
-        seconds = time.perf_counter() - begin
+    with tempfile.TemporaryDirectory(dir=data.parent) as scratch:
+        return _command(process.words, data, Path(scratch, "out"), {"NUMBA_CACHE_DIR": scratch} if process.cold else {})
+
+
+def _command(words: tuple[str, ...], data: Path, out: Path, settings: dict[str, str]) -> tuple[float, float]:
+    filled = [word.format(data=data, out=out) for word in words]
+    begin = time.perf_counter()
+    child = subprocess.Popen(
+        [Path(sys.executable).with_name("dissensus"), *filled],
+        env=os.environ | settings,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    _, status, usage = os.wait4(child.pid, 0)
+    seconds = time.perf_counter() - begin
     child.returncode = os.waitstatus_to_exitcode(status)
     if child.returncode:
-        raise SystemExit(f"dissensus {' '.join(words)} ended with {child.returncode}")
+        raise SystemExit(f"dissensus {' '.join(filled)} ended with {child.returncode}")
     return seconds, usage.ru_maxrss / MAXRSS_MB
 
 
@@ -150,6 +156,24 @@ def _process_summary(process: Process, figures: list[tuple[float, float]]) -> Ro
         "peak_mb": round(max(megabytes), 1),
         "runs": len(figures),
     }
+
+
+def _openings(case: Case, folder: Path) -> dict[Any, Row]:
+    return {row: _opening(row, _data(case.shape, folder)) for row in case.rows if isinstance(row, Opening)}
+
+
+def _opening(row: Opening, data: Path) -> Row:
+    """Return how long a page takes to open, or why no browser opens it."""
+    out = data.with_name("out")
+    _command(row.words, data, out, {})
+    command = [BROWSING, HERE / "opening.py", out.with_suffix(".html")]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    found = json.loads(done.stdout) if done.returncode == 0 else {"browser": "none", "not_run": _last(done.stderr)}
+    return {"row": row.label, "label": row.label, **found}
+
+
+def _last(text: str) -> str:
+    return next(iter(text.strip().splitlines()[-1:]), "it says nothing")
 
 
 def _missing(row: Missing) -> Row:

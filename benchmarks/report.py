@@ -9,7 +9,7 @@ from typing import Any
 
 Row = dict[str, Any]
 OURS = "Dissensus"
-WORDS = {"Library", "Given", "Command", "What", "Met"}
+WORDS = {"Library", "Given", "Command", "Browser", "What", "Met"}
 UNIT = re.compile(r"(?<=\d) (?=(?:µs|ms|s|min|MB|GB|×)\b|×)|(?<=≈) ")
 
 INTRODUCTION = """\
@@ -52,6 +52,9 @@ def _case(case: Row) -> Iterator[str]:
         yield _table(headings, [_line(row, case["rows"]) for row in case["rows"]])
         peers = [row for row in case["rows"] if _comparable(row) and row["label"] != OURS]
         yield from (sentence for row in peers for sentence in _ahead(row, _ours(row, case["rows"])))
+    elif "browser" in case["rows"][0]:
+        headings = ["Browser", "First paint", "Load event", "Both", "Fastest", "File", "Loads"]
+        yield _table(headings, [_opening_line(row) for row in case["rows"]])
     else:
         headings = ["Command", "Median", "Fastest", "Memory", "Runs"]
         yield _table(headings, [_process_line(row) for row in case["rows"]])
@@ -59,12 +62,17 @@ def _case(case: Row) -> Iterator[str]:
 
 def _line(row: Row, rows: list[Row]) -> list[str]:
     if "not_run" in row:
-        return [row["label"], row["given"], f"cannot: {row['not_run']}", "", "", "", ""]
+        return [row["label"], _given(row), f"cannot: {row['not_run']}", "", "", "", ""]
     exact = row["factor"] == 1
     time = ("" if exact else "≈ ") + seconds(row["median_s"]) + (f" ({row['note']})" if row["note"] else "")
     own = [seconds(row["min_s"]), seconds(row["start_s"]), megabytes(row["peak_mb"])] if exact else ["", "", ""]
     ratio = times(_ratio(row, rows)) if _comparable(row) else ""
-    return [row["label"], row["given"], time, own[0], ratio, *own[1:]]
+    return [row["label"], _given(row), time, own[0], ratio, *own[1:]]
+
+
+def _given(row: Row) -> str:
+    """Return what a library is given, and what it does with it where that differs."""
+    return ", ".join(filter(None, (row["given"], row.get("does"))))
 
 
 def _comparable(row: Row) -> bool:
@@ -87,9 +95,16 @@ def _process_line(row: Row) -> list[str]:
     return [label, seconds(row["median_s"]), seconds(row["min_s"]), megabytes(row["peak_mb"]), str(row["runs"])]
 
 
+def _opening_line(row: Row) -> list[str]:
+    if "not_run" in row:
+        return [row["browser"], "", "", f"cannot: {row['not_run']}", "", "", ""]
+    figures = (seconds(row[name]) for name in ("paint_s", "load_s", "median_s", "min_s"))
+    return [row["browser"], *figures, f"{row['bytes'] / 1e6:.2f} MB", str(row["runs"])]
+
+
 def _ahead(row: Row, own: Row) -> Iterator[str]:
     """Say where a peer is ahead of us: in the time of a call, or by a tenth of a second and more at the start."""
-    who = f"{row['label']}, given {row['given']},"
+    who = f"{row['label']}, given {_given(row)},"
     ratio = row["median_s"] / own["median_s"]
     if ratio < 1:
         yield f"**{who} takes {times(ratio)} our time.**\n"
@@ -101,6 +116,9 @@ def _budgets(case: Row) -> Iterator[list[str]]:
     rows = {row["row"]: row for row in case["rows"]}
     for budget in case["budgets"]:
         row = rows[budget["row"]]
+        if "not_run" in row:
+            yield [budget["what"], "not measured", seconds(budget["seconds"]), "**not known**"]
+            continue
         took, may = seconds(row["median_s"]), seconds(budget["seconds"])
         met = row["median_s"] <= budget["seconds"]
         if budget["megabytes"] is not None:

@@ -8,11 +8,16 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.simulate import CUTS, SCALE, draw_answers
+from dissensus.files.writing import write_frame
+from dissensus.pipeline.simulate import CUTS, SCALE, draw_answers, preset, simulate
 
 Codes = npt.NDArray[np.int32]
 RACES = ("Asian", "Black", "Latinx", "Multiracial", "White")
 GENDERS = ("Man", "Woman")
+# Mean bytes of the texts of a conversation in the released data, where the simulated ones are shorter.
+TEXTS_350 = {"context": 272, "response": 95}
+TEXTS_990 = {"context": 342}
+FILLER = " I would be glad to hear more about it, whenever you have the time."
 
 
 def complete(path: Path) -> None:
@@ -73,6 +78,16 @@ def csv(path: Path) -> None:
     frame.write_csv(path)
 
 
+def official_350(path: Path) -> None:
+    """DICES-350 as its official file: 43,050 rows, 41 columns, texts as long as the real ones."""
+    _official(path, "dices-350", TEXTS_350)
+
+
+def official_990(path: Path) -> None:
+    """DICES-990 as its official file: 72,103 rows, 43 columns, texts as long as the real ones."""
+    _official(path, "dices-990", TEXTS_990)
+
+
 def parquet(path: Path) -> None:
     """10 million ratings as a Parquet file in random order, ids as text, two axes."""
     rng = np.random.default_rng(10)
@@ -90,6 +105,17 @@ def parquet(path: Path) -> None:
         }
     )
     frame.write_parquet(path)
+
+
+def _official(path: Path, name: str, texts: dict[str, int]) -> None:
+    frame = simulate(preset(name)).frame
+    write_frame(frame.with_columns(_lengthened(frame[column], mean) for column, mean in texts.items()), path)
+
+
+def _lengthened(texts: pl.Series, mean: int) -> pl.Series:
+    """Return texts that have so many bytes on average, all made longer by the same words."""
+    missing = mean - round(np.mean(texts.str.len_bytes().to_numpy()))
+    return texts + (FILLER * 9)[:missing]
 
 
 def _digits(codes: Codes, width: int) -> pl.Series:
@@ -131,14 +157,7 @@ def _save(
     np.savez(path, **codes, shape=np.array([*shape, 3]))  # type: ignore[arg-type]  # its flag is taken for one of them
 
 
-SHAPES: dict[str, tuple[str, Callable[[Path], None]]] = {
-    "complete": (".npz", complete),
-    "partial": (".npz", partial),
-    "large": (".npz", large),
-    "sparse": (".npz", sparse),
-    "fine_values": (".npz", fine_values),
-    "coarse_values": (".npz", coarse_values),
-    "few_values": (".npz", few_values),
-    "csv": (".csv", csv),
-    "parquet": (".parquet", parquet),
-}
+_SHAPES = (
+    complete, partial, large, sparse, fine_values, coarse_values, few_values, csv, official_350, official_990, parquet,
+)  # fmt: skip
+SHAPES: dict[str, Callable[[Path], None]] = {shape.__name__: shape for shape in _SHAPES}
