@@ -1,0 +1,113 @@
+"""A page as a reader sees it, and what is wrong with it.
+
+``look`` opens a file at a width, in a colour scheme, on a screen or on paper; every check of the ``View`` that it
+returns gives readable findings, none of them for a sound page.
+"""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from playwright.sync_api import BrowserContext, ConsoleMessage, Page, Request, Route
+
+HERE = Path(__file__).resolve().parent
+CHECKS = (HERE / "checks.js").read_text(encoding="utf-8")
+# axe-core 4.14.1 as npm has it, unchanged: Mozilla Public License 2.0, for tests alone.
+AXE = (HERE / "axe.min.js").read_text(encoding="utf-8")
+SCREENSHOTS = HERE.parent.parent / "artefacts" / "screenshots"
+
+PHONE, TABLET, DESKTOP = 360, 768, 1280
+PAPER = 718  # A4 at 96 pixels an inch without margins of 1 cm
+HEIGHT = 900
+
+
+@dataclass(frozen=True)
+class View:
+    """An open page, what it asked for beside itself, and what its console complained of."""
+
+    page: Page
+    requests: list[str]
+    errors: list[str]
+
+    def overflowing(self) -> list[str]:
+        """Boxes and texts that stick out of the page sideways, and texts that something cuts off.
+
+        What lies in a container that scrolls and takes the focus (``tabindex``) is fine on a screen; on paper nobody
+        scrolls. Texts made by style sheets are not seen.
+        """
+        return self._check("overflowing")
+
+    def overlapping(self) -> list[str]:
+        """Pairs of visible texts, of HTML or SVG, that lie on one another by more than a pixel.
+
+        A text is as high as its font size and as wide as its letters, turned as it is turned in SVG; in HTML a slanted
+        text counts as its upright box. Texts with ``aria-hidden`` are left out, as they double another one.
+        """
+        return self._check("overlapping")
+
+    def faint(self) -> list[str]:
+        """Texts of SVG, which axe skips, with less contrast than 4.5 (3 if large) to what lies under their middle."""
+        return self._check("faint")
+
+    def violations(self) -> list[str]:
+        """What axe-core finds under its default rules: WCAG 2 A and AA, and good practice.
+
+        It takes a page that sets no background for white, in the dark too.
+        """
+        self.page.evaluate(AXE)
+        found = self.page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        return [_violation(rule, node) for rule in found["violations"] for node in rule["nodes"]]
+
+    def shot(self, name: str) -> Path:
+        """Keep a picture of the whole page for people to look at, in the folder DISSENSUS_SCREENSHOTS."""
+        path = Path(os.environ.get("DISSENSUS_SCREENSHOTS") or SCREENSHOTS, f"{name}.png")
+        self.page.screenshot(path=path, full_page=True)
+        return path
+
+    def pdf(self) -> bytes:
+        """The page printed on A4, unless it asks for other paper."""
+        return self.page.pdf(format="A4", prefer_css_page_size=True, print_background=True)
+
+    def _check(self, name: str) -> list[str]:
+        found: list[str] = self.page.evaluate(f"() => {{ {CHECKS}\n return {name}(); }}")
+        return found
+
+
+def look(
+    context: BrowserContext,
+    path: Path,
+    *,
+    width: int = DESKTOP,
+    scheme: Literal["light", "dark"] = "light",
+    media: Literal["screen", "print"] = "screen",
+) -> View:
+    """Open a file; whatever it asks for beside itself is refused, and written down."""
+    view = View(context.new_page(), [], [])
+    page, address = view.page, path.resolve().as_uri()
+
+    def refuse(route: Route) -> None:
+        route.continue_() if route.request.url == address else route.abort()
+
+    def ask(request: Request) -> None:
+        if not request.url.startswith((address, "data:", "blob:")):
+            view.requests.append(request.url)
+
+    def complain(message: ConsoleMessage) -> None:
+        if message.type == "error":
+            view.errors.append(message.text)
+
+    page.route("**/*", refuse)
+    page.on("request", ask)
+    page.on("websocket", lambda socket: view.requests.append(socket.url))
+    page.on("console", complain)
+    page.on("pageerror", lambda error: view.errors.append(str(error)))
+    page.set_viewport_size({"width": width, "height": HEIGHT})
+    page.emulate_media(color_scheme=scheme, media="print" if media == "print" else None)
+    page.goto(address)
+    page.evaluate("document.fonts.ready.then(() => true)")
+    return view
+
+
+def _violation(rule: dict[str, Any], node: dict[str, Any]) -> str:
+    return f"{rule['id']} ({node['impact']}): {node['html']}\n{node['failureSummary']}"

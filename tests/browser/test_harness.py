@@ -1,0 +1,282 @@
+"""The checks of pages find what they are for, and nothing in a sound page."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+from tests.browser.chromium import MISSING, NAMES, find_browser, running
+from tests.browser.page import DESKTOP, PAPER, PHONE, View, look
+
+HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
+<meta http-equiv="Content-Security-Policy" content="POLICY">
+<meta name="viewport" content="width=device-width"><style>
+:root { color-scheme: light dark; background: light-dark(#fff, #121212) }
+body { margin: 8px; font: 16px/1.3 sans-serif } h1 { font-size: 32px; line-height: 1.1 }
+</style></head><body><main><h1>The heading of this page takes several lines on a phone</h1>"""
+
+SOUND = """
+<p>A paragraph with x<sub>1</sub> and x<sup>2</sup>, مرحبا بالعالم, שלום and 👩‍👩‍👧 in its line.
+<math><munderover><mo>∑</mo><mi>i</mi><mi>n</mi></munderover><mfrac><mi>a</mi><mi>b</mi></mfrac></math></p>
+<p style="position:absolute; width:1px; height:1px; overflow:hidden; white-space:nowrap">For ears alone</p>
+<div style="overflow:hidden; height:24px">Seen <span style="position:absolute; margin-top:30px">further down</span>
+<span style="position:fixed; right:0; bottom:0">in the corner</span></div><p><br></p>
+<details><summary>More</summary><p style="width:3000px">Closed</p></details>
+<div style="overflow-x:auto" tabindex="0" role="region" aria-label="Table">
+<table style="width:2000px"><tr><th scope="col">Group</th><td>A long way to the right</td></tr></table></div>
+<svg role="img" aria-label="Two bars" viewBox="0 0 200 120" width="200">
+<rect width="200" height="120" fill="none"/><rect x="20" width="60" height="40" fill="#24527a"/>
+<text x="25" y="25" fill="#fff" font-size="14">Inside</text>
+<text fill="currentColor" font-size="14" transform="translate(60 50) rotate(45)">first label</text>
+<text fill="currentColor" font-size="14" transform="translate(90 50) rotate(45)">next label</text>
+<text x="0" y="80" fill="currentColor" font-size="14"><tspan x="0">two</tspan><tspan x="0" dy="14">lines</tspan></text>
+<text y="112" fill="currentColor" font-size="14">mixed <tspan>parts</tspan></text></svg>"""
+
+GIF = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+
+
+@pytest.fixture
+def shown(context: BrowserContext, tmp_path: Path) -> "Show":
+    return Show(context, tmp_path / "page.html")
+
+
+class Show:
+    """Open what stands in the body of a page."""
+
+    def __init__(self, context: BrowserContext, path: Path) -> None:
+        self.context, self.path = context, path
+
+    def __call__(
+        self, body: str, *, width: int = DESKTOP, dark: bool = False, paper: bool = False, policy: str = ""
+    ) -> View:
+        self.path.write_text(f"{HEAD.replace('POLICY', policy)}{body}</main></body></html>", encoding="utf-8")
+        scheme, media = "dark" if dark else "light", "print" if paper else "screen"
+        return look(self.context, self.path, width=width, scheme=scheme, media=media)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("width", "dark"), [(PHONE, True), (DESKTOP, False)])
+def test_nothing_is_found_in_a_sound_page(shown: Show, width: int, dark: bool) -> None:
+    view = shown(SOUND, width=width, dark=dark)
+    assert view.overflowing() == []
+    assert view.overlapping() == []
+    assert view.violations() == []
+    assert view.faint() == []
+    assert view.requests == []
+    assert view.errors == []
+
+
+def test_what_sticks_out_or_is_cut_off_is_found(shown: Show) -> None:
+    body = f"""<table style="width:600px"><tr><td>Wide</td></tr></table>
+    <img alt="Wide" style="width:600px; height:1px" src="{GIF}">
+    <p>{"Donaudampfschifffahrt" * 4}</p>
+    <p style="margin-left:-40px">To the left</p>
+    <div style="overflow-x:auto"><p style="width:600px; text-align:right">Out of reach</p></div>
+    <p style="width:90px; overflow:hidden; white-space:nowrap">Cut off without a word</p>
+    <p style="width:90px; overflow:hidden; white-space:nowrap; text-overflow:ellipsis">Cut off with dots</p>
+    <p style="height:20px; overflow:clip">Seen<br>Not seen</p>
+    <svg width="90" height="20"><text y="15">Longer than its figure</text></svg>
+    <svg width="90" height="60"><text transform="translate(40 50) rotate(-60)">Turned out of it</text></svg>"""
+    assert [re.sub(r",? \d+ px$", "", finding) for finding in shown(body, width=PHONE).overflowing()] == [
+        "table sticks out of the page",
+        "img sticks out of the page",
+        "p sticks out of the page",
+        "div scrolls, but takes no focus",
+        "“DonaudampfschifffahrtDonaudampfschifffah…” sticks out of the page",
+        "“Out of reach” is cut off by div",
+        "“Cut off without a word” is cut off by p",
+        "“Cut off with dots” is cut off by p",
+        "“Not seen” is cut off by p",
+        "“Longer than its figure” is cut off by svg",
+        "“Turned out of it” is cut off by svg",
+    ]
+
+
+def test_a_finding_names_the_outermost_box_and_how_far_it_goes(shown: Show) -> None:
+    view = shown(
+        '<div id="wide" class="a b" style="width:400px; margin:0"><p style="margin:0">In it</p></div>', width=PHONE
+    )
+    assert view.overflowing() == ["div#wide.a.b sticks out of the page, 48 px"]
+
+
+def test_what_scrolls_on_a_screen_is_cut_off_on_paper(shown: Show) -> None:
+    body = '<div style="overflow-x:auto" tabindex="0"><p style="width:900px; text-align:right">Far away</p></div>'
+    assert shown(body, width=PAPER).overflowing() == []
+    assert shown(body, width=PAPER, paper=True).overflowing() == ["“Far away” is cut off by div, 198 px"]
+
+
+def test_texts_that_lie_on_one_another_are_found(shown: Show) -> None:
+    body = """<p>One</p><p style="margin-top:-30px">Two</p>
+    <p style="line-height:0.7; width:90px">Lines without air</p>
+    <div style="position:relative">Under<span style="position:absolute; left:10px; top:4px">Over</span></div>
+    <svg width="200" height="50"><text x="5" y="20">Three</text><text x="20" y="26">Four</text></svg>
+    <svg width="200" height="90"><text transform="translate(20 20) rotate(45)">Aslant</text>
+    <text transform="translate(28 20) rotate(45)">Beside</text></svg>
+    <svg width="200" height="90"><text x="5" y="50">Across</text>
+    <text transform="translate(30 80) rotate(-90)">Upwards</text></svg>
+    <svg width="90" height="50"><text><tspan x="0" y="20">Five</tspan><tspan x="0" dy="6">Six</tspan></text></svg>
+    <svg width="90" height="50"><g transform="scale(-1 1)"><text x="-80" y="20">Seven</text>
+    <text x="-75" y="26">Eight</text></g></svg>
+    <p>On paper</p><svg width="200" height="50" style="margin-top:-36px"><text y="12">Drawn</text></svg>"""
+    assert {frozenset(re.findall("“(.*?)”", pair)) for pair in shown(body).overlapping()} == {
+        frozenset(pair)
+        for pair in (
+            {"One", "Two"},
+            {"Lines without air"},
+            {"Under", "Over"},
+            {"Three", "Four"},
+            {"Aslant", "Beside"},
+            {"Across", "Upwards"},
+            {"Five", "Six"},
+            {"Seven", "Eight"},
+            {"On paper", "Drawn"},
+        )
+    }
+
+
+def test_a_pair_is_named_with_the_size_of_what_it_shares(shown: Show) -> None:
+    body = '<svg width="200" height="50" font-size="10"><text y="20">First</text><text y="25">Second</text></svg>'
+    (pair,) = shown(body).overlapping()
+    assert pair.startswith("“First” and “Second”, ")
+    assert pair.endswith(" × 5 px")
+
+
+def test_what_nobody_sees_overlaps_nothing(shown: Show) -> None:
+    styles = ("display:none", "visibility:hidden", "opacity:0", "display:inline-block; overflow:hidden; width:1px")
+    attributes = ["", 'aria-hidden="true"', *(f'style="{style}"' for style in styles)]
+    body = "".join(
+        f'<p style="position:relative">{i}<span style="position:absolute; left:0"><span {attribute}>X</span></span></p>'
+        for i, attribute in enumerate(attributes)
+    )
+    (pair,) = shown(body).overlapping()
+    assert pair.startswith("“0” and “X”, ")
+
+
+def test_texts_out_of_sight_in_a_container_overlap_nothing_beside_it(shown: Show) -> None:
+    body = """<div style="display:flex"><div tabindex="0" style="overflow:auto; width:90px; white-space:nowrap">
+    A long line that goes on and on</div><div>Beside it</div></div>"""
+    assert shown(body).overlapping() == []
+    assert shown(body.replace("auto;", "hidden; text-overflow:ellipsis;")).overlapping() == []
+    assert shown(body.replace("overflow:auto; ", "")).overlapping()
+
+
+def test_axe_finds_what_keeps_people_out(shown: Show) -> None:
+    body = f"""<h4>Too deep</h4><img src="{GIF}"><p style="color:#aaa">Faint</p>
+    <table><tr><th></th></tr></table>"""
+    violations = shown(body).violations()
+    rules = ["color-contrast", "empty-table-header", "heading-order", "image-alt"]
+    assert sorted(violation.split(" (")[0] for violation in violations) == rules
+    assert all("Fix any of the following" in violation for violation in violations)
+
+
+def test_contrast_is_checked_in_the_scheme_of_the_reader(shown: Show) -> None:
+    grey = '<p style="color:#666">Grey</p><svg width="90" height="20"><text y="15" fill="#666">Label</text></svg>'
+    light = shown(grey)
+    assert light.violations() == light.faint() == []
+    dark = shown(grey, dark=True)
+    assert [finding.split()[0] for finding in dark.violations()] == ["color-contrast"]
+    assert dark.faint() == ["“Label” has a contrast of 3.26"]
+
+
+def test_faint_texts_of_figures_are_found(shown: Show) -> None:
+    figures = (
+        '<rect width="90" height="30"/><text x="5" y="20" fill="#000">On black</text>',
+        '<rect width="90" height="30" fill="#777"/><text x="5" y="20" fill="#fff">On grey</text>',
+        '<text x="5" y="20" fill="#fff">On white</text><rect width="90" height="30" fill-opacity=".1"/>',
+        '<g opacity=".5" pointer-events="none"><text x="5" y="20">Half black</text></g>',
+        '<text x="5" y="20" fill="#949494" font-size="24">Large</text>',
+    )
+    body = "".join(f'<svg width="90" height="30" font-size="14">{figure}</svg>' for figure in figures)
+    view = shown(f'<p style="height:2000px">Far above</p>{body}')
+    assert view.faint() == [
+        "“On black” has a contrast of 1.00",
+        "“On grey” has a contrast of 4.48",
+        "“On white” has a contrast of 1.00",
+        "“Half black” has a contrast of 3.98",
+    ]
+    assert view.page.evaluate("scrollY") == 0
+
+
+def test_what_a_page_asks_of_others_is_refused_and_noted(shown: Show) -> None:
+    view = shown("""<img alt="" src="https://example.org/image">
+    <script src="http://127.0.0.1:9/script"></script>
+    <p style="background:url(//example.org/style)">Text</p>
+    <script>fetch('https://example.org/data'); new WebSocket('wss://example.org/socket')</script>""")
+    assert set(view.requests) == {
+        "https://example.org/image",
+        "http://127.0.0.1:9/script",
+        "file://example.org/style",
+        "https://example.org/data",
+        "wss://example.org/socket",
+    }
+
+
+def test_a_file_beside_the_page_is_refused_too(shown: Show, tmp_path: Path) -> None:
+    (tmp_path / "beside.css").write_text("h1 { color: rgb(1, 2, 3) }", encoding="utf-8")
+    view = shown('<link rel="stylesheet" href="beside.css">')
+    assert view.requests == [(tmp_path / "beside.css").as_uri()]
+    assert view.page.eval_on_selector("h1", "element => getComputedStyle(element).color") == "rgb(0, 0, 0)"
+
+
+def test_errors_and_breaches_of_the_policy_are_noted(shown: Show) -> None:
+    complaint = "<script>console.error('a complaint')</script>"
+    assert shown(f"{complaint}<script>throw new Error('not caught')</script>").errors == ["a complaint", "not caught"]
+    (breach,) = shown(complaint, policy="script-src 'none'").errors
+    assert "violates the following Content Security Policy directive" in breach
+
+
+def test_checks_leave_no_breach_in_a_page_that_allows_nothing(shown: Show) -> None:
+    view = shown('<h4>Too deep</h4><svg width="90"><text y="15">Text</text></svg>', policy="default-src 'none'")
+    assert [finding.split()[0] for finding in view.violations()] == ["heading-order"]
+    assert view.overflowing() == view.overlapping() == view.faint() == []
+    (breach,) = view.errors
+    assert "Applying inline style violates" in breach
+
+
+def test_pictures_of_whole_pages_are_kept(shown: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISSENSUS_SCREENSHOTS", str(tmp_path / "kept"))
+    path = shown('<p style="height:3000px">Long</p>', width=PHONE).shot("long")
+    assert path == tmp_path / "kept" / "long.png"
+    head = path.read_bytes()[:24]
+    assert int.from_bytes(head[16:20]) == PHONE
+    assert int.from_bytes(head[20:24]) > 3000
+
+
+def test_print_is_a4(shown: Show) -> None:
+    pdf = shown("<p>First</p><p style='break-before:page'>Second</p>").pdf()
+    assert pdf.startswith(b"%PDF-")
+    sizes = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf)
+    assert [float(points) for page in sizes for points in page] == pytest.approx([595, 842] * 2, abs=1)
+
+
+def test_a_browser_at_rest_lets_others_run_loops(browser: Browser) -> None:
+    for _ in range(2):
+        asyncio.run(asyncio.sleep(0))
+        with running(browser._loop), browser.new_context() as context:
+            assert context.pages == []
+
+
+def test_browsers_are_found_in_order(tmp_path: Path) -> None:
+    own = tmp_path / "own"
+    assert find_browser(own, search=str(tmp_path)) is None
+    own.touch()
+    assert find_browser(own, search=str(tmp_path)) == own
+    for name in reversed(NAMES):
+        (tmp_path / name).touch(mode=0o755)
+        assert find_browser(own, search=str(tmp_path)) == tmp_path / name
+
+
+@pytest.mark.parametrize(("ci", "code", "outcome"), [("", 0, "SKIPPED [1]"), ("true", 1, "Failed: ")])
+def test_without_a_browser_tests_are_skipped_aloud_but_fail_in_ci(
+    tmp_path: Path, ci: str, code: int, outcome: str
+) -> None:
+    nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path), "CI": ci, "COLUMNS": "300"}
+    command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{__file__}::test_print_is_a4"]
+    root = Path(__file__).parents[2]
+    done = subprocess.run(command, cwd=root, env={**os.environ, **nowhere}, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stdout
+    assert outcome in done.stdout
+    assert MISSING in done.stdout
