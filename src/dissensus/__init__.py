@@ -7,6 +7,8 @@ same names from `__init__.pyi`.
 from importlib import import_module
 from typing import Any
 
+from dissensus.lazily import resolver
+
 _HOMES = {
     "errors": (
         "Conflict",
@@ -55,16 +57,14 @@ _HOMES = {
     "stats.result": ("Estimate",),
     "stats.significance": ("benjamini_hochberg", "max_t", "permutation_p"),
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-__all__ = sorted(_HOME_OF)
+__all__, _resolve = resolver(__name__, _HOMES)
+__all__ += ["report"]
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("dissensus")
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'dissensus' has no attribute {name!r}")
-    return getattr(import_module(f"dissensus.{_HOME_OF[name]}"), name)
+    return import_module("dissensus.report") if name == "report" else _resolve(name)
 
 
 def __dir__() -> list[str]:

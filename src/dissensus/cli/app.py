@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 import dissensus
-from dissensus.cli import aggregate, analyse, convert, demo, fetch, gold, simulate, validate, vet
+from dissensus.cli import aggregate, analyse, convert, demo, fetch, gold, report, simulate, validate, vet
 
 app = typer.Typer(
     name="dissensus",
@@ -17,6 +17,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 app.command("analyse")(analyse.analyse)
+app.command("report")(report.report)
 app.command("aggregate")(aggregate.aggregate)
 app.command("gold")(gold.gold)
 app.command("vet")(vet.vet)

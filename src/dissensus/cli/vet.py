@@ -1,7 +1,6 @@
 """`dissensus vet`: evidence on each rater, and the audit of a filter."""
 
 import json
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +14,7 @@ from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.pipeline.vet import FilterAudit, Vetting
-    from dissensus.report.theme import Kind
+    from dissensus.report.render import Kind
     from dissensus.schema.ratings import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
@@ -87,7 +86,7 @@ def vet(
 
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} says how the audit draws; add --audit, or leave it out.")
-    kind, drawn = writing.chosen(format, output), None if figure is None else _kind(figure)
+    kind, drawn = writing.chosen(format, output), None if figure is None else _figure_kind(figure)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one)
     thresholds = {
@@ -109,39 +108,32 @@ def vet(
         writing.write(_text(vetting, audited, kind), output)
 
 
-def _kind(figure: Path) -> "Kind":
-    kinds: dict[str, Kind] = {".svg": "svg", ".png": "png", ".json": "json"}
-    if figure.suffix.lower() not in kinds:
-        ending = figure.suffix or "no ending"
-        raise InvalidInput(f"--figure {figure} has {ending}; name a .svg, .png or .json file.")
-    return kinds[figure.suffix.lower()]
+def _figure_kind(figure: Path) -> "Kind":
+    """Return what kind of file the figure is, before anything is read."""
+    from dissensus.report.render import kind_of
+
+    return kind_of(figure)
 
 
 def _audit(
     ratings: "Ratings", vetting: "Vetting", *, by: list[str] | None, draws: int, within: str | None, seed: int
 ) -> "FilterAudit":
-    """Audit the flags of the file, or where it has none those that vetting proposes."""
-    from dissensus.pipeline.vet import audit_filter
+    from dissensus.pipeline.vet import audit_flagged
 
-    run = partial(audit_filter, ratings, question=vetting.question, by=by, draws=draws, within=within, seed=seed)
-    if vetting.raters["flagged_in_file"].any():
-        found = run()
-    elif vetting.flagged:
-        found = replace(run(raters=vetting.flagged), source="the criteria")
-    else:
+    found = audit_flagged(ratings, vetting, by=by, draws=draws, within=within, seed=seed)
+    if found is None:
         raise InvalidInput(
             "The file flags no rater and none meets a criterion, so there is no filter to audit. Leave out --audit, or "
             "lower a threshold."
         )
-    return replace(found, notes=tuple(note for note in found.notes if note not in vetting.notes))
+    return found
 
 
 def _draw(vetting: "Vetting", figure: Path, kind: "Kind") -> None:
     from dissensus.files.whole import write_whole
-    from dissensus.report.theme import render
-    from dissensus.report.vetting import vetting_chart
+    from dissensus.report.figures.vetting import evidence
 
-    write_whole(render(vetting_chart(vetting), kind), figure)
+    write_whole(evidence(vetting).render(kind), figure)
     typer.echo(f"Wrote {figure}.", err=True)
 
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from dissensus.pipeline.page import Page
+    from dissensus.report.figure import Figure
 
 
 class Format(StrEnum):
@@ -30,6 +31,10 @@ FormatOption = Annotated[
     Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
 ]
 OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png and .json (Vega-Lite)."),
+]
 
 
 def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
@@ -51,6 +56,29 @@ def write(text: str, output: Path | None) -> None:
 
     write_whole((text.rstrip("\n") + "\n").encode(), output)
     typer.echo(f"Wrote {output}.", err=True)
+
+
+def check_folder(folder: Path | None) -> None:
+    """Make sure that figures can be written to a folder, and make it if it is not there."""
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"--figures {folder} cannot be a folder: {error.strerror}. Name another one.") from None
+
+
+def write_figures(figures: Sequence["Figure"], folder: Path | None) -> None:
+    """Write each figure in all formats, and say so."""
+    if folder is None:
+        return
+    from dissensus.files.whole import write_whole
+    from dissensus.report.render import KINDS
+
+    for figure in figures:
+        for kind in KINDS:
+            write_whole(figure.render(kind), folder / f"{figure.name}.{kind}")
+    typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png and .json.", err=True)
 
 
 def write_pages(pages: Sequence["Page"], output: Path | None) -> None:

@@ -1,16 +1,19 @@
 """Results as pages: blocks of cells, as plain text and as HTML."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from html import escape
+from itertools import zip_longest
 
 UNKNOWN = "–"
+NEWLINE, BREAK = "\n", "<br>"
 NAME = "style='text-align:left;padding:.2em .8em .2em 0'"
 FIGURE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular-nums'"
 
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Lines of cells below a head, the first cell of each being its name."""
+    """Lines of cells below a head, the first cell of each being its name; a cell may hold several lines of text."""
 
     head: tuple[str, ...]
     lines: tuple[tuple[str, ...], ...]
@@ -50,17 +53,22 @@ def short(value: float | None, digits: int = 2) -> str:
 
 
 def _text(grid: Grid) -> str:
-    rows = [grid.head, *grid.lines]
+    rows = [grid.head, *(part for line in grid.lines for part in _flat(line))]
     widths = [max(len(row[c]) for row in rows) for c in range(len(grid.head))]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
     return "\n".join([*lines, *([grid.caption] if grid.caption else [])])
+
+
+def _flat(line: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield the lines of text of one line of cells."""
+    yield from zip_longest(*(cell.split("\n") for cell in line), fillvalue="")
 
 
 def _html(grid: Grid) -> str:
     head = "".join(f"<th scope='col' {FIGURE if c else NAME}>{escape(text)}</th>" for c, text in enumerate(grid.head))
     body = "".join(
         f"<tr><th scope='row' {NAME}>{escape(first)}</th>"
-        f"{''.join(f'<td {FIGURE}>{escape(text)}</td>' for text in others)}</tr>"
+        f"{''.join(f'<td {FIGURE}>{BREAK.join(map(escape, text.split(NEWLINE)))}</td>' for text in others)}</tr>"
         for first, *others in grid.lines
     )
     caption = f"<caption style='caption-side:bottom;text-align:left'>{escape(grid.caption)}</caption>"

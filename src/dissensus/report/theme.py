@@ -1,84 +1,117 @@
-"""One look for all figures: fonts, sizes, and colours that everybody can tell apart."""
+"""One look for all figures: sizes for a paper, fonts, and colours that everybody can tell apart, in grey too."""
 
-from io import BytesIO, StringIO
-from typing import Any, Literal, TypeVar, cast
+from typing import Any
 
 import altair as alt
 
-Kind = Literal["svg", "png", "json"]
-Figure = TypeVar("Figure", bound=alt.TopLevelMixin)
+Drawing = alt.TopLevelMixin | dict[str, Any]
 
-# Okabe and Ito (2008), Color universal design; the greys are ours.
-BLUE = "#0072B2"
-VERMILION = "#D55E00"
-INK = "#1F2933"
-MUTED = "#5B6770"
-LINE = "#D9DEE2"
-PALE = "#7B8791"
+# Widths on paper at 96 pixels an inch: across the page, and one of two columns. A phone shows the narrow one.
+TEXT_WIDTH, COLUMN_WIDTH = 672, 317
+
+# Each colour, and what takes its place on a dark page. Blue, vermilion and orange are those of Okabe and Ito (2008),
+# Color universal design, and lighter ones for the dark; the greys and the ramp are ours.
+INK, MUTED, LINE, PALE, PAPER = "#1F2933", "#5B6770", "#D9DEE2", "#7B8791", "#FFFFFF"
+BLUE, VERMILION, ORANGE = "#0072B2", "#D55E00", "#E69F00"
+# From the first answer of a scale to the last: lighter to darker, which stays so in grey.
+RAMP = ("#DCE6EE", "#B9CFE0", "#8FB3D1", "#5F93BC", "#3876A6", "#15598C", "#0A3B63")
+# Text on the first steps of the ramp, on the last, and on orange.
+ON_LOW, ON_HIGH, ON_ORANGE = "#1F2934", "#FEFEFE", "#1F2935"
+DARK = {
+    INK: "#E6EAED",
+    MUTED: "#A7B3BD",
+    LINE: "#36404A",
+    PALE: "#8593A0",
+    PAPER: "#14191E",
+    BLUE: "#56B4E9",
+    VERMILION: "#FF9457",
+    ORANGE: "#E69F00",
+    **dict(zip(RAMP, ("#263442", "#32485C", "#3F6484", "#4D82AD", "#6BA3D0", "#96C4E8", "#C9E4F8"), strict=True)),
+    ON_LOW: "#F2F5F7",
+    ON_HIGH: "#10151A",
+    ON_ORANGE: "#10151A",
+}
+NAMES = {
+    INK: "ink",
+    MUTED: "muted",
+    LINE: "line",
+    PALE: "pale",
+    PAPER: "paper",
+    BLUE: "blue",
+    VERMILION: "vermilion",
+    ORANGE: "orange",
+    **{color: f"ramp-{step}" for step, color in enumerate(RAMP, start=1)},
+    ON_LOW: "on-low",
+    ON_HIGH: "on-high",
+    ON_ORANGE: "on-orange",
+}
 
 # Liberation Sans comes with the renderer and has the widths of Arial, so that a figure is the same everywhere.
 FONT = "Liberation Sans, Arial, Helvetica, sans-serif"
-WIDTH = 560
-PNG_SCALE = 2
+SMALL, BODY = 11, 12
+PADDING = 4
 
 CONFIG: dict[str, Any] = {
+    "aria": False,
     "font": FONT,
-    "background": "white",
-    "padding": 12,
+    "background": PAPER,
+    "padding": PADDING,
     "view": {"stroke": None},
+    "concat": {"spacing": 12},
     "title": {
         "anchor": "start",
         "frame": "group",
         "font": FONT,
-        "fontSize": 16,
+        "fontSize": BODY,
         "fontWeight": "bold",
         "color": INK,
         "subtitleFont": FONT,
-        "subtitleFontSize": 12,
+        "subtitleFontSize": SMALL,
         "subtitleColor": MUTED,
-        "subtitlePadding": 6,
-        "offset": 14,
+        "offset": 8,
     },
     "axis": {
         "labelFont": FONT,
-        "labelFontSize": 12,
+        "labelFontSize": SMALL,
         "labelColor": INK,
         "titleFont": FONT,
-        "titleFontSize": 12,
+        "titleFontSize": SMALL,
         "titleFontWeight": "normal",
         "titleColor": MUTED,
         "domain": False,
         "ticks": False,
         "grid": True,
         "gridColor": LINE,
-        "labelPadding": 8,
+        "labelPadding": 6,
     },
     "legend": {
         "labelFont": FONT,
-        "labelFontSize": 12,
+        "labelFontSize": SMALL,
         "labelColor": INK,
+        "labelLimit": 260,
         "title": None,
         "orient": "top",
         "direction": "horizontal",
-        "offset": 10,
+        "offset": 8,
         "symbolStrokeWidth": 1.5,
     },
+    "text": {"font": FONT, "fontSize": SMALL, "color": INK},
 }
 
 
-def themed(chart: Figure) -> Figure:
-    """Return the chart in the look of all figures."""
-    return cast("Figure", chart.configure(**CONFIG))
+def themed(drawing: Drawing) -> dict[str, Any]:
+    """Return a figure in the look of all figures, as a whole Vega-Lite specification."""
+    spec = drawing if isinstance(drawing, dict) else drawing.to_dict(validate=False)
+    return {"$schema": alt.SCHEMA_URL} | spec | {"config": CONFIG}
 
 
-def render(chart: alt.TopLevelMixin, kind: Kind) -> bytes:
-    """Return a figure as SVG, PNG or Vega-Lite JSON; needs no browser and no network."""
-    if kind == "png":
-        image = BytesIO()
-        chart.save(image, format="png", scale_factor=PNG_SCALE)
-        return image.getvalue()
-    if kind == "json":
-        return chart.to_json().encode()
-    text = StringIO()
-    chart.save(text, format="svg")
-    return text.getvalue().encode()
+def ramp(n: int) -> list[str]:
+    """Return colours for `n` ordered answers, from the lightest to the darkest; neighbours repeat beyond seven."""
+    if n == 1:
+        return [RAMP[3]]
+    return [RAMP[round(k * (len(RAMP) - 1) / (n - 1))] for k in range(n)]
+
+
+def on_ramp(color: str) -> str:
+    """Return the colour of text on a step of the ramp."""
+    return ON_LOW if RAMP.index(color) < 3 else ON_HIGH

@@ -143,6 +143,7 @@ def chunks(n_replicates: int, row_bytes: int) -> Iterator[range]:
 
 
 def in_threads(fill: Callable[[slice], None], n_replicates: int) -> None:
+    """Fill replicates, as many at a time as there are processors."""
     n_threads = max(1, min(os.cpu_count() or 1, n_replicates))
     edges = np.linspace(0, n_replicates, n_threads + 1).astype(int)
     with ThreadPoolExecutor(n_threads) as pool:

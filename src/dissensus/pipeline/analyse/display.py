@@ -1,11 +1,10 @@
-"""How an analysis looks: blocks of cells, as text and as HTML."""
+"""How an analysis looks: blocks of cells, and a page of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from html import escape
 
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
-from dissensus.pipeline.page import FIGURE, NAME, UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
 
 HEADINGS = {
     "irr": "IRR",
@@ -98,29 +97,9 @@ def summary(analysis: Analysis) -> str:
     )
 
 
-def as_text(analysis: Analysis) -> str:
-    """Return the table as plain text."""
-    grids = tuple(map(_grid, blocks(analysis)))
-    return Page(summary(analysis), grids, tuple(footnotes(analysis))).as_text()
-
-
-def as_html(analysis: Analysis) -> str:
-    """Return the table as an HTML fragment for a notebook; styles are inline, since notebooks drop others."""
-    parts = [f"<p>{escape(summary(analysis))}</p>"]
-    for block in blocks(analysis):
-        head = f"<th scope='col' {NAME}>{escape(block.title)}</th>" + "".join(
-            f"<th scope='col' {FIGURE}>{escape(text)}</th>" for text in ("raters", *block.headings)
-        )
-        body = "".join(
-            f"<tr><th scope='row' {NAME}>{escape(group)}</th><td {FIGURE}>{escape(raters)}</td>"
-            f"{''.join(map(_html_cell, cells))}</tr>"
-            for group, raters, cells in block.lines
-        )
-        caption = f"<caption style='caption-side:bottom;text-align:left'>{escape(block.caption)}</caption>"
-        table = f"{caption if block.caption else ''}<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
-        parts.append(f"<table style='border-collapse:collapse;margin:1em 0'>{table}</table>")
-    notes = "<br>".join(escape(note) for note in footnotes(analysis))
-    return "\n".join([*parts, f"<p><small>{notes}</small></p>" if notes else ""])
+def page(analysis: Analysis) -> Page:
+    """Return the table as a page, with intervals below the estimates."""
+    return Page(summary(analysis), tuple(map(_grid, blocks(analysis))), tuple(footnotes(analysis)))
 
 
 def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ...]]:
@@ -156,15 +135,9 @@ def _caption(dsi: Row) -> str:
 
 
 def _grid(block: Block) -> Grid:
-    """Return a block with the intervals of a group on a line of their own."""
-    lines: list[tuple[str, ...]] = []
-    for group, raters, cells in block.lines:
-        lines.append((group, raters, *(f"{cell.value}{cell.stars}" for cell in cells)))
-        if any(cell.interval for cell in cells):
-            lines.append(("", "", *(cell.interval for cell in cells)))
-    return Grid((block.title, "raters", *block.headings), tuple(lines), block.caption)
+    lines = tuple((group, raters, *map(_text, cells)) for group, raters, cells in block.lines)
+    return Grid((block.title, "raters", *block.headings), lines, block.caption)
 
 
-def _html_cell(cell: Cell) -> str:
-    interval = f"<br><small>{escape(cell.interval)}</small>" if cell.interval else ""
-    return f"<td {FIGURE}>{escape(cell.value)}<b>{cell.stars}</b>{interval}</td>"
+def _text(cell: Cell) -> str:
+    return f"{cell.value}{cell.stars}" + (f"\n{cell.interval}" if cell.interval else "")

@@ -149,14 +149,14 @@ class Analysis:
         return frame.with_columns(pl.lit(value).alias(name) for name, value in about.items())
 
     def __str__(self) -> str:
-        from dissensus.pipeline.analyse.display import as_text
+        from dissensus.pipeline.analyse.display import page
 
-        return as_text(self)
+        return page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.analyse.display import as_html
+        from dissensus.pipeline.analyse.display import page
 
-        return as_html(self)
+        return page(self).as_html()
 
 
 def known(value: float) -> float | None:

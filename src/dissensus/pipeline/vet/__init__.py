@@ -1,9 +1,19 @@
 """Vetting: evidence on each rater, flags by stated criteria, and the audit of a filter that removes raters."""
 
-from dissensus.pipeline.vet.audit import audit_filter
+from dissensus.pipeline.vet.audit import audit_filter, audit_flagged
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.pipeline.vet.evidence import vet
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.stats.criteria import Criteria
 
-__all__ = ["AxisRemoval", "Criteria", "FilterAudit", "GroupRemoval", "LabelMove", "Vetting", "audit_filter", "vet"]
+__all__ = [
+    "AxisRemoval",
+    "Criteria",
+    "FilterAudit",
+    "GroupRemoval",
+    "LabelMove",
+    "Vetting",
+    "audit_filter",
+    "audit_flagged",
+    "vet",
+]

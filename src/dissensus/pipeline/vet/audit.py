@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.vet.asking import axes_of
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
+from dissensus.pipeline.vet.result import Vetting
 from dissensus.schema.columns import FLAG, RATER_ID, REST
 from dissensus.schema.hints import did_you_mean, shown
 from dissensus.schema.numbers import check_whole
@@ -119,6 +121,29 @@ def audit_filter(
         notes=(*ratings.notes, *_notes(ratings, items)),
         version=version("dissensus"),
     )
+
+
+def audit_flagged(
+    ratings: Ratings,
+    vetting: Vetting,
+    *,
+    by: str | Sequence[str] | None = None,
+    draws: int = 1000,
+    within: str | None = None,
+    seed: int = 0,
+) -> FilterAudit | None:
+    """Audit the flags of the file, or where it has none those that vetting proposes; None where nobody is flagged.
+
+    See `audit_filter` for the options.
+    """
+    run = partial(audit_filter, ratings, question=vetting.question, by=by, draws=draws, within=within, seed=seed)
+    if vetting.raters["flagged_in_file"].any():
+        found = run()
+    elif vetting.flagged:
+        found = replace(run(raters=vetting.flagged), source="the criteria")
+    else:
+        return None
+    return replace(found, notes=tuple(note for note in found.notes if note not in vetting.notes))
 
 
 def _check(draws: object, seed: object, level: float) -> None:

@@ -1,0 +1,117 @@
+"""`dissensus report`: everything that a file of ratings tells, as one page."""
+
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import writing
+from dissensus.cli.reading import reads_ratings
+from dissensus.cli.writing import FiguresOption
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.schema.ratings import Ratings
+
+GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
+
+
+@partial(reads_ratings, later=True)
+def report(
+    reading: "partial[Ratings]",
+    output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page, an .html file.")] = Path(
+        "report.html"
+    ),
+    figures: FiguresOption = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS",
+            help="Axis, such as race; repeatable. Default: those with 2 to 12 groups.",
+            rich_help_panel=GROUPS,
+        ),
+    ] = None,
+    cross: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.", rich_help_panel=GROUPS
+        ),
+    ] = None,
+    against: Annotated[
+        str,
+        typer.Option(
+            metavar="rest|GROUP", help="Compare with everybody else, or with one group.", rich_help_panel=GROUPS
+        ),
+    ] = "rest",
+    min_raters: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Mark groups with fewer raters.", rich_help_panel=GROUPS)
+    ] = 5,
+    suppress_below: Annotated[
+        int, typer.Option(metavar="K", min=0, help="Leave out groups with fewer raters.", rich_help_panel=GROUPS)
+    ] = 0,
+    permutations: Annotated[
+        int,
+        typer.Option(metavar="N", min=0, help="Permutations of raters' demographic rows.", rich_help_panel=RESAMPLING),
+    ] = 1000,
+    permute_within: Annotated[
+        str | None,
+        typer.Option(
+            metavar="COLUMN", help="Let raters change places within its values only.", rich_help_panel=RESAMPLING
+        ),
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Bootstrap replicates.", rich_help_panel=RESAMPLING)
+    ] = 1000,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Seed of all random draws.", rich_help_panel=RESAMPLING)
+    ] = 0,
+    gold: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.", rich_help_panel=PAGE)
+    ] = "safety_gold",
+    contested: Annotated[
+        int, typer.Option(metavar="N", min=0, help="How many of the most contested items.", rich_help_panel=PAGE)
+    ] = 10,
+    text: Annotated[
+        bool,
+        typer.Option("--text/--no-text", help="With their texts, behind a warning, or without.", rich_help_panel=PAGE),
+    ] = True,
+    title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.", rich_help_panel=PAGE)] = None,
+) -> None:
+    """Make one page of everything that the ratings support: who rated what, agreement, groups, experts, raters.
+
+    What a file does not support is left out, and the page says why. It needs no network.
+
+    Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
+    """
+    from dissensus.report.building import build
+
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"-o {output} is no page; name an .html file.")
+    writing.check_folder(figures)
+    one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
+    ratings = reading(all_questions=not one, exclude_flagged=False)
+    with writing.progress("Analysing") as progress:
+        made = build(
+            ratings,
+            by=by,
+            cross=cross or (),
+            against=against,
+            exclude_flagged=reading.keywords["exclude_flagged"],
+            permutations=permutations,
+            permute_within=permute_within,
+            bootstrap=bootstrap,
+            seed=seed,
+            min_raters=min_raters,
+            suppress_below=suppress_below,
+            gold=gold,
+            contested=contested,
+            text=text,
+            title=title,
+            command=shlex.join(["dissensus", *sys.argv[1:]]),
+            progress=progress,
+        )
+    writing.write(made.to_html(), output)
+    writing.write_figures(made.figures, figures)

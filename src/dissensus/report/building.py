@@ -1,0 +1,334 @@
+"""A whole report: what a file supports, in the order of a paper."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from html import escape
+from importlib.metadata import version
+from pathlib import Path
+
+from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
+from dissensus.pipeline.page import UNKNOWN, short
+from dissensus.report.contested_items import Contested
+from dissensus.report.figure import Figure
+from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.null import null
+from dissensus.report.groups import counted
+from dissensus.report.html import to_html
+from dissensus.report.methods import METHODS, WORDS, Method
+from dissensus.report.sections import Asked, Section, sections
+from dissensus.report.tables import Table
+from dissensus.schema.columns import FLAG, REST
+from dissensus.schema.ratings import Ratings
+
+Progress = Callable[[float], None]
+# Axes that a report takes by itself: those with so many groups, and so many of them.
+MOST_OF_AN_AXIS, MOST_AXES = 12, 6
+# Beyond so many groups the distance of every two is not asked for: their number grows with the square.
+MOST_COMPARED = 40
+# Of the whole time, about what the analysis takes.
+ANALYSIS = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One of the numbers at the head of a report."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report:
+    """A report: sections of figures, tables and items; shown in a notebook as the page that it is.
+
+    Parameters
+    ----------
+    title
+        Its title.
+    summary
+        What was analysed, in one line.
+    sizes
+        Numbers at its head.
+    sections
+        What it holds, in order, and what was left out with the reason.
+    analysis
+        The analysis that it shows.
+    command
+        How to make it again.
+    notes
+        How the ratings were read, and what to keep in mind.
+    version, seed
+        With the same ratings they give the same report.
+    """
+
+    title: str
+    summary: str
+    sizes: tuple[Size, ...]
+    sections: tuple[Section, ...]
+    analysis: Analysis = field(repr=False)
+    command: str
+    notes: tuple[str, ...]
+    version: str
+    seed: int
+    words: str = field(default=WORDS, repr=False)
+    methods: tuple[Method, ...] = field(default=METHODS, repr=False)
+
+    @property
+    def findings(self) -> tuple[tuple[Section, str], ...]:
+        """What is seen first in each section that has a figure, on the axis with the most groups."""
+        axes = {
+            axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
+        }
+        main = max(axes, key=lambda axis: len(axes[axis]), default="")
+        found = [(section, section.finding(main)) for section in self.sections]
+        return tuple((section, finding) for section, finding in found if finding)
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures but those of single items."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Figure))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Table))
+
+    @property
+    def items(self) -> tuple[Contested, ...]:
+        """The contested items."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Contested))
+
+    def __getitem__(self, name: str) -> Figure | Table:
+        """Return a figure or a table by its name.
+
+        Raises
+        ------
+        KeyError
+            There is none; the message lists those there are.
+        """
+        parts: dict[str, Figure | Table] = {figure.name: figure for figure in self.figures}
+        parts |= {table.name: table for table in self.tables}
+        if name not in parts:
+            raise KeyError(f"no part is called {name!r}; there are {', '.join(parts)}")
+        return parts[name]
+
+    def to_html(self) -> str:
+        """Return it as one page of HTML that needs no network and runs no script."""
+        return to_html(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write it as one page of HTML."""
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:80vh;border:0"></iframe>'
+
+
+def build(
+    ratings: Ratings,
+    *,
+    by: str | Sequence[str] | None = None,
+    cross: str | Sequence[str] = (),
+    question: str | None = None,
+    against: str = REST,
+    exclude_flagged: bool = False,
+    permutations: int = 1000,
+    permute_within: str | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    min_raters: int = 5,
+    suppress_below: int = 0,
+    gold: str = "safety_gold",
+    contested: int = 10,
+    text: bool = True,
+    title: str | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Make a report of everything that the ratings support.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items.
+    by, cross
+        Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
+    question, against, permutations, permute_within, bootstrap, seed, min_raters
+        As for `analyse`.
+    exclude_flagged
+        Leave flagged raters out of everything but the counts of raters, vetting and the audit of the filter.
+    suppress_below
+        Leave out groups with fewer raters, and cells of the tables of raters.
+    gold
+        Attribute of the items with the label of the experts.
+    contested
+        How many of the most contested items to show.
+    text
+        Whether to show their texts, folded behind a content warning.
+    title
+        The title of the report.
+    command
+        How it was made, if not by this function.
+    progress
+        Called with the share that is done, from 0 to 1.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InvalidInput, NotFound
+        As for `analyse`; no ratings are left.
+
+    Notes
+    -----
+    What a file does not support is left out, and the report says why. A group that is left out alone could be told from
+    the pool and the others, so that the next smallest is left out with it; the same holds for cells of tables.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> ratings = ds.simulate_ratings(n_items=30, raters_per_cell=6, seed=1)
+    >>> found = build(ratings, permutations=99, bootstrap=0)
+    >>> [section.name for section in found.sections][:7]
+    ['raters', 'items', 'answers', 'agreement', 'chance', 'distance', 'gold']
+    >>> found["answers-gender"].table.columns
+    ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
+    """
+    question = ratings.asked(question)
+    kept = ratings.exclude_flagged() if exclude_flagged else ratings
+    axes, skipped = _axes(kept, by)
+    analysis = analyse(
+        kept,
+        by=axes,
+        cross=cross if kept.has_raters else (),
+        question=question,
+        against=against,
+        permutations=permutations if axes or cross else 0,
+        permute_within=permute_within,
+        bootstrap=bootstrap if kept.has_raters else 0,
+        seed=seed,
+        min_raters=min_raters,
+        progress=None if progress is None else lambda share: progress(ANALYSIS * share),
+    )
+    asked = Asked(
+        ratings=ratings,
+        kept=kept,
+        question=question,
+        analysis=analysis,
+        divergences=_divergences(kept, analysis),
+        suppress_below=suppress_below,
+        gold=gold,
+        contested=contested,
+        text=text,
+        skipped=skipped,
+    )
+    found = sections(asked)
+    if progress is not None:
+        progress(1.0)
+    return Report(
+        title=title or f"How people judge {counted(kept.n_items, 'item')}",
+        summary=_summary(kept, analysis),
+        sizes=_sizes(kept, analysis),
+        sections=found,
+        analysis=analysis,
+        command=command or _call(analysis, exclude_flagged, suppress_below),
+        notes=(*analysis.notes, *analysis.warnings, *_flagged(ratings, exclude_flagged)),
+        version=version("dissensus"),
+        seed=seed,
+    )
+
+
+def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
+    """Return the figures of an analysis: of each axis agreement and, with permutations, what chance gives."""
+    axes = analysis.settings.axes
+    over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
+    return (*(agreement(analysis, axis) for axis in axes), *over_chance)
+
+
+def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
+    """Return the axes to compare groups on, and why the others are left out."""
+    if by is not None:
+        return [by] if isinstance(by, str) else list(by), ()
+    chosen: list[str] = []
+    skipped: list[str] = []
+    for axis in ratings.axes:
+        n = ratings.raters[axis].drop_nulls().n_unique()
+        if n < 2:
+            skipped.append(
+                f"{axis}: everybody whose value is known has the same." if n else f"{axis}: not known of anybody."
+            )
+        elif n > MOST_OF_AN_AXIS:
+            skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
+        elif len(chosen) == MOST_AXES:
+            skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
+        else:
+            chosen.append(axis)
+    return chosen, tuple(skipped)
+
+
+def _divergences(ratings: Ratings, analysis: Analysis) -> dict[str, GroupDivergence]:
+    settings = analysis.settings
+    return {
+        axis: group_divergence(
+            ratings,
+            axis,
+            question=settings.question,
+            permutations=settings.permutations,
+            permute_within=settings.permute_within,
+            seed=settings.seed,
+        )
+        for axis in settings.axes
+        if len({row.group for row in analysis.rows if row.axis == axis}) <= MOST_COMPARED
+    }
+
+
+def _summary(ratings: Ratings, analysis: Analysis) -> str:
+    who = f" by {counted(ratings.n_raters, 'rater')}" if ratings.has_raters else "; who answered is not known"
+    answers = ", ".join(analysis.categories)
+    ratings_of = f"{counted(analysis.n_ratings, 'rating')} of {counted(analysis.n_items, 'item')}"
+    return f"{analysis.settings.question}: {ratings_of}{who}. Answers: {answers}."
+
+
+def _sizes(ratings: Ratings, analysis: Analysis) -> tuple[Size, ...]:
+    alpha = next(row.estimate for row in analysis.overall if row.metric == "irr")
+    raters = (Size("raters", f"{ratings.n_raters:,}"),) if ratings.has_raters else ()
+    return (
+        Size("items", f"{analysis.n_items:,}"),
+        *raters,
+        Size("ratings", f"{analysis.n_ratings:,}"),
+        Size("ratings an item", _replication(analysis)),
+        Size("alpha of everybody", UNKNOWN if alpha is None else short(alpha, 3)),
+    )
+
+
+def _replication(analysis: Analysis) -> str:
+    return f"{analysis.n_ratings / analysis.n_items:,.1f}".removesuffix(".0")
+
+
+def _flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
+    if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
+        return ()
+    return (f"{counted(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
+
+
+def _call(analysis: Analysis, exclude_flagged: bool, suppress_below: int) -> str:
+    """Return the call in Python that makes the report again."""
+    settings = analysis.settings
+    simple = [axis for axis in settings.axes if "*" not in axis]
+    options = {
+        "by": simple,
+        "cross": [axis for axis in settings.axes if "*" in axis],
+        "question": settings.question,
+        "against": settings.against,
+        "exclude_flagged": exclude_flagged,
+        "permutations": settings.permutations,
+        "permute_within": settings.permute_within,
+        "bootstrap": settings.bootstrap,
+        "seed": settings.seed,
+        "min_raters": settings.min_raters,
+        "suppress_below": suppress_below,
+    }
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return f"dissensus.report.build(ratings, {given})"

@@ -1,0 +1,61 @@
+"""One figure: what it shows, how it is drawn, and the numbers behind it."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+import altair as alt
+import polars as pl
+
+from dissensus.report.render import Kind, inline, kind_of, render
+from dissensus.report.theme import TEXT_WIDTH, Drawing, themed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Figure:
+    """A figure with its reading and its numbers; shown in a notebook as it is in a report.
+
+    Parameters
+    ----------
+    name
+        What its file is called.
+    title
+        What is shown.
+    reading
+        What is seen, in one sentence.
+    table
+        The numbers that are drawn.
+    draw
+        Draws it so many pixels wide.
+    notes
+        What a reader needs to read it.
+    """
+
+    name: str
+    title: str
+    reading: str
+    table: pl.DataFrame
+    draw: Callable[[int], Drawing] = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def chart(self) -> alt.TopLevelMixin:
+        """The Altair chart, as wide as a page of a paper."""
+        return alt.Chart.from_dict(themed(self.draw(TEXT_WIDTH)))
+
+    def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
+        """Return it as "svg", "png" (300 pixels an inch) or "json" (Vega-Lite); 96 of `width` are an inch."""
+        return render(self.draw(width), kind)
+
+    def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
+        """Write it to a .svg, .png or .json file; see `render`."""
+        Path(path).write_bytes(self.render(kind_of(Path(path)), width=width))
+
+    def inline(self, width: int, suffix: str = "") -> str:
+        """Return it as SVG that takes its colours from the page that it is put into."""
+        return inline(self.draw(width), f"{self.name}{suffix}", f"{self.title}. {self.reading}")
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)
+        return f"<p><b>{escape(self.title)}</b><br>{escape(self.reading)}{notes}</p>{self.render().decode()}"

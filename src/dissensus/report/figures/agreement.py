@@ -1,0 +1,118 @@
+"""Agreement within and between groups, with intervals and stars."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.analyse.result import Analysis, Row
+from dissensus.pipeline.page import printable, short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.panels import NAMES, looks, panels, shown, status, value_axis
+from dissensus.report.groups import Groups, enumerated
+from dissensus.report.layout import Rows, data
+from dissensus.report.theme import MUTED, PAPER
+
+TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
+# Findings that a sentence names.
+NAMED = 4
+
+
+def agreement(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figure:
+    """Draw every statistic of every group of an axis, with its interval, beside the value of the whole pool.
+
+    Parameters
+    ----------
+    analysis
+        The analysis, with `permutations` for stars and `bootstrap` for intervals.
+    axis
+        One of its axes.
+    groups
+        The groups that are shown; all by default.
+    """
+    groups, rows = shown(analysis, axis, groups)
+    pool = {row.metric: row.estimate for row in analysis.overall}
+    drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
+    every = [row for of in rows.values() for row in of.values()]
+
+    scales = looks([row for of in drawn.values() for row in of])
+
+    def draw(metric: str, names: Rows) -> Sequence[alt.Chart]:
+        return _panel(drawn[metric], pool.get(metric), names, scales)
+
+    return Figure(
+        name=f"agreement-{groups.slug}",
+        title=f"Agreement by {groups.title}",
+        reading=reading(every, analysis, groups),
+        table=pl.DataFrame([{name: getattr(row, name) for name in TABLE} for row in every], infer_schema_length=None),
+        draw=lambda width: panels([groups.label(name) for name in groups.drawn], draw, width),
+        notes=(*_notes(analysis), *groups.notes),
+    )
+
+
+def reading(rows: Sequence[Row], analysis: Analysis, groups: Groups) -> str:
+    """Say which groups stand out, or that none does."""
+    starred = sorted((row for row in rows if row.stars), key=lambda row: (-len(row.stars), row.p or 0.0))
+    if not analysis.settings.permutations:
+        return _range(rows, groups)
+    n = sum(row.p is not None for row in rows)
+    if not starred:
+        return f"No group of {groups.title} differs from what chance gives at p < .05, in {n} tests."
+    found = [
+        f"{NAMES[row.metric]} of {printable(str(row.group))} ({row.direction} chance, p {short(row.p, 3)})"
+        for row in starred
+    ]
+    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    kept = sum(row.stars == "**" for row in starred)
+    after = "none remains" if not kept else "1 remains" if kept == 1 else f"{kept} remain"
+    listed = ", ".join(found[:NAMED]) + more if more else enumerated(found)
+    return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {after}."
+
+
+def _range(rows: Sequence[Row], groups: Groups) -> str:
+    known = [row for row in rows if row.metric == "irr" and row.estimate is not None]
+    if not known:
+        return f"IRR is undefined for every group of {groups.title}."
+    low, high = (pick(known, key=lambda row: row.estimate or 0.0) for pick in (min, max))
+    ends = [f"{short(row.estimate, 3)} ({printable(str(row.group))})" for row in (low, high)]
+    return f"IRR ranges from {ends[0]} to {ends[1]}; nothing was tested."
+
+
+def _notes(analysis: Analysis) -> Iterator[str]:
+    settings = analysis.settings
+    if settings.permutations:
+        yield f"Tests: {settings.permutations:,} permutations of the raters' demographic rows, seed {settings.seed}."
+    if settings.bootstrap:
+        yield f"Lines: {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates."
+    yield "Dashed: the whole pool."
+
+
+def _panel(
+    rows: Sequence[Row], pool: float | None, names: Rows, scales: tuple[alt.Scale, alt.Scale]
+) -> list[alt.Chart]:
+    points = [_point(row, y) for row, y in zip(rows, names.middles, strict=True) if row.estimate is not None]
+    ends = [value for point in points for value in (point["low"], point["high"], point["x"])]
+    ends += [] if pool is None else [pool]
+    x = value_axis(min(ends, default=0.0), max(ends, default=1.0))
+    color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="circle"))
+    shape = alt.Shape("status:N", scale=scales[1])
+    base = alt.Chart(data(points))
+    marks = base.mark_point(filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    return [
+        *_reference(pool, x),
+        base.mark_rule(strokeWidth=1.5).encode(names.y(), alt.X("low:Q"), color, alt.X2("high:Q")),
+        marks.encode(names.y(), x, color, shape),
+        base.mark_text(dy=-9, fontWeight="bold", baseline="middle").encode(names.y(), x, alt.Text("stars:N")),
+    ]
+
+
+def _point(row: Row, y: float) -> dict[str, Any]:
+    low, high = (row.estimate if end is None else end for end in (row.ci_low, row.ci_high))
+    return {"y": y, "x": row.estimate, "low": low, "high": high, "status": status(row), "stars": row.stars}
+
+
+def _reference(pool: float | None, x: alt.X) -> Iterator[alt.Chart]:
+    if pool is not None:
+        line = alt.Chart(data([{"x": pool}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
+        yield line.encode(x)

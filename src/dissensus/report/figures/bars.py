@@ -1,0 +1,94 @@
+"""Bars: whole ones that are divided into parts, and plain ones with a text at their end."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+import altair as alt
+
+from dissensus.report.layout import Rows, Spec, data, layered, legend_columns, text_width
+from dissensus.report.theme import BLUE, INK, PAPER
+
+HEIGHT, PLAIN_HEIGHT = 20, 14
+SHARES = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], grid=False)
+# Between a bar and the text beside it.
+BESIDE = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One part of every bar: its name, its colour, and that of text on it."""
+
+    name: str
+    color: str
+    text: str = INK
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A plain bar: its place in pixels from above, its length, None for no bar, and the text at its end."""
+
+    y: float
+    value: float | None
+    text: str = ""
+
+
+def whole_bars(
+    names: Sequence[str],
+    shares: Sequence[Sequence[float]],
+    parts: Sequence[Part],
+    width: int,
+    *,
+    labels: Sequence[Sequence[str]] | None = None,
+) -> Spec:
+    """Draw a bar from 0 to 100 % for each name, divided by `shares`, each part labelled where it has room.
+
+    Labels are per cent unless they are given.
+    """
+    rows = Rows(names, width)
+    marks, texts = [], []
+    for r, (middle, of_row) in enumerate(zip(rows.middles, shares, strict=True)):
+        ends = [0.0, *accumulate(of_row)]
+        for k, (part, start, end) in enumerate(zip(parts, ends, ends[1:], strict=False)):
+            top, bottom = middle - HEIGHT / 2, middle + HEIGHT / 2
+            marks.append({"part": part.name, "from": start, "to": end, "top": top, "bottom": bottom})
+            text = f"{100 * (end - start):.0f}" if labels is None else labels[r][k]
+            if text_width(text) + 8 <= (end - start) * rows.plot_width:
+                texts.append({"part": part.name, "middle": (start + end) / 2, "y": middle, "text": text})
+    order = [part.name for part in parts]
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), title=None, axis=SHARES)
+    legend = alt.Legend(symbolType="square", columns=legend_columns(order, rows.plot_width))
+    fills = alt.Scale(domain=order, range=[part.color for part in parts])
+    inks = alt.Scale(domain=order, range=[part.text for part in parts])
+    bars = alt.Chart(data(marks)).mark_rect(stroke=PAPER, strokeWidth=1)
+    inside = alt.Chart(data(texts)).mark_text(baseline="middle")
+    layers = [
+        bars.encode(
+            rows.y("top"), x, alt.Color("part:N", scale=fills, legend=legend), alt.X2("to:Q"), alt.Y2("bottom:Q")
+        ),
+        inside.encode(rows.y(), alt.X("middle:Q"), alt.Color("part:N", scale=inks, legend=None), alt.Text("text:N")),
+        rows.named(),
+    ]
+    return layered(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
+
+
+def plain_bars(bars: Sequence[Bar], rows: Rows, *, end: float, axis: alt.Axis | None = None) -> list[alt.Chart]:
+    """Return bars from 0 on a scale that ends at `end`, and the texts beside them."""
+    half = PLAIN_HEIGHT / 2
+    marks = [
+        {"from": 0, "to": bar.value or 0, "top": bar.y - half, "bottom": bar.y + half, "y": bar.y, "text": bar.text}
+        for bar in bars
+    ]
+    base = alt.Chart(data(marks))
+    x = alt.X("from:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
+    texts = base.mark_text(align="left", baseline="middle", dx=BESIDE)
+    return [
+        base.mark_rect(color=BLUE).encode(rows.y("top"), x, alt.X2("to:Q"), alt.Y2("bottom:Q")),
+        texts.encode(rows.y(), alt.X("to:Q"), alt.Text("text:N")),
+    ]
+
+
+def scale_end(longest: float, texts: Sequence[str], width: float) -> float:
+    """Return where a scale ends on which the longest bar leaves room for the texts beside it."""
+    beside = max((text_width(text) for text in texts), default=0) + 2 * BESIDE
+    return (longest or 1) * width / max(width - beside, width / 4)

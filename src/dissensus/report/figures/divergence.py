@@ -1,0 +1,116 @@
+"""How far apart the soft labels of every two groups are, beside what chance gives for groups of these sizes."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.analyse.divergence_result import NAMES, GroupDivergence, PairDivergence
+from dissensus.pipeline.page import printable, short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.chance import HIGH, LOW, MEDIAN, chance
+from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
+from dissensus.report.groups import Groups, spoken
+from dissensus.report.layout import Rows, Spec, data, layered
+from dissensus.report.theme import LINE, MUTED, PAPER
+
+MOST_PAIRS = 30
+
+
+def divergence(found: GroupDivergence, groups: Groups | None = None) -> Figure:
+    """Draw the mean divergence of every two groups of an axis over the middle 95 % of its permutation distribution.
+
+    Parameters
+    ----------
+    found
+        The divergence, with `permutations` for what chance gives.
+    groups
+        The groups that are shown; all by default.
+    """
+    groups = groups or Groups(axis=found.axis, sizes=dict(zip(found.groups, found.n_raters, strict=True)))
+    shown = [p for p, pair in enumerate(found.pairs) if set(pair.groups) <= set(groups.listed)]
+    known = [p for p in shown if found.pairs[p].estimate is not None]
+    furthest = sorted(known, key=lambda p: -(found.pairs[p].estimate or 0.0))
+    drawn = furthest[:MOST_PAIRS]
+    cut = f"Drawn are the {MOST_PAIRS} pairs furthest apart of {len(known):,}; the table has all."
+    return Figure(
+        name=f"divergence-{groups.slug}",
+        title=f"Distance between groups of {groups.title}",
+        reading=_reading(found, [found.pairs[p] for p in furthest]),
+        table=_table(found, shown),
+        draw=lambda width: _draw(found, drawn, width),
+        notes=(*_notes(found), *groups.notes, *([cut] if len(drawn) < len(known) else [])),
+    )
+
+
+def _reading(found: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
+    if not furthest:
+        return f"No two groups of {spoken(found.axis)} share an item."
+    top = furthest[0]
+    apart = f"{' and '.join(map(printable, top.groups))} are furthest apart ({short(top.estimate, 3)}"
+    if found.null_mean is None:
+        return f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}; {apart})."
+    return (
+        f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}, by chance "
+        f"{short(found.null_mean, 3)} (p {short(found.p, 3)}); {apart}, by chance {short(top.null_mean, 3)}, "
+        f"p {short(top.p, 3)})."
+    )
+
+
+def _notes(found: GroupDivergence) -> tuple[str, ...]:
+    of = f"Mean over items of the {NAMES[found.measure]} between the shares of answers of two groups."
+    if found.null_mean is None:
+        return (of,)
+    n = len(found.null)
+    return (of, f"Band: 95 % of {n:,} permutations, for groups of these sizes; tick: their median. Seed {found.seed}.")
+
+
+def _table(found: GroupDivergence, shown: Sequence[int]) -> pl.DataFrame:
+    lines: list[dict[str, Any]] = []
+    for p in shown:
+        pair = found.pairs[p]
+        tests = {"p": pair.p, "p_adjusted": pair.p_adjusted, "n_items": pair.n_items}
+        names = {"group": pair.groups[0], "other": pair.groups[1], "distance": pair.estimate}
+        lines.append(names | chance(found.pair_null[:, p]) | tests)
+    return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def _status(pair: PairDivergence) -> str:
+    if pair.p is None:
+        return UNTESTED
+    if pair.p_adjusted is not None and pair.p_adjusted < 0.05:
+        return ADJUSTED
+    return RAW if pair.p < 0.05 else NOT
+
+
+def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
+    pairs = [found.pairs[p] for p in drawn]
+    rows = Rows([" – ".join(map(printable, pair.groups)) for pair in pairs], width)
+    bands, points = [], []
+    for p, pair, y in zip(drawn, pairs, rows.middles, strict=True):
+        points.append({"y": y, "x": pair.estimate, "status": _status(pair)})
+        band = chance(found.pair_null[:, p])
+        if band[MEDIAN] is not None:
+            bands.append({"top": y - 6, "bottom": y + 6, "low": band[LOW], "x": band[MEDIAN], "high": band[HIGH]})
+    scale = alt.Scale(zero=True, nice=True, padding=0)
+    x = alt.X("x:Q", title=NAMES[found.measure], scale=scale, axis=alt.Axis(tickCount=5, format=".2~f"))
+    base = alt.Chart(data(bands))
+    return layered(
+        [
+            base.mark_rect(color=LINE).encode(rows.y("top"), alt.X("low:Q"), alt.X2("high:Q"), alt.Y2("bottom:Q")),
+            base.mark_rule(color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, alt.Y2("bottom:Q")),
+            _points(points, rows, x),
+            rows.named(),
+        ],
+        rows,
+    )
+
+
+def _points(points: Sequence[dict[str, Any]], rows: Rows, x: alt.X) -> alt.Chart:
+    names = [name for name in LOOKS if name in {point["status"] for point in points}]
+    color = alt.Color("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][0] for name in names]))
+    shape = alt.Shape("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][1] for name in names]))
+    marks = alt.Chart(data(points)).mark_point(filled=True, size=60, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    drawn: alt.Chart = marks.encode(rows.y(), x, color, shape)
+    return drawn

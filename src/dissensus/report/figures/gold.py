@@ -1,0 +1,105 @@
+"""Labels of experts against those of the crowd."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
+from dissensus.pipeline.page import printable
+from dissensus.report.figure import Figure
+from dissensus.report.figures.bars import Part, whole_bars
+from dissensus.report.groups import MOST_GROUPS, Groups, counted
+from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_ORANGE, ORANGE, PAPER, RAMP
+
+EVERYBODY = "everybody"
+# Agreement stands together at the left; in grey, neighbours differ too.
+PARTS = {
+    "both_safe": Part("both safe", LINE, INK),
+    "both_unsafe": Part("both unsafe", MUTED, PAPER),
+    "tied": Part("crowd tied", RAMP[1], INK),
+    "gold_only": Part("only experts unsafe", ORANGE, ON_ORANGE),
+    "crowd_only": Part("only crowd unsafe", BLUE, PAPER),
+}
+
+
+def gold(found: GoldAgainstCrowd, groups: Groups | None = None) -> Figure:
+    """Draw on how many items experts and crowd agree and differ, for everybody and each group.
+
+    Parameters
+    ----------
+    found
+        The comparison.
+    groups
+        The groups of raters that are shown; None for all that were compared.
+
+    Raises
+    ------
+    InvalidInput
+        The groups are of another axis than the comparison.
+    """
+    if groups is not None and groups.axis != found.by:
+        raise InvalidInput(f"The groups are of {groups.axis}, the comparison is by {found.by}. Give both one axis.")
+    parts = {name: part for name, part in PARTS.items() if name != "tied" or found.ties == "apart"}
+    everybody, *others = found.summary.rows(named=True)
+    listed = [row for row in others if groups is None or row["group"] in groups.listed]
+    drawn = [everybody, *_drawn(listed, groups)]
+    names, shares, texts = zip(*(_bar(row, tuple(parts), groups) for row in drawn), strict=True)
+    return Figure(
+        name="gold" if found.by is None else f"gold-{(groups or Groups(axis=found.by, sizes={})).slug}",
+        title="Experts against the crowd" + ("" if found.by is None else f" by {_spoken(found.by)}"),
+        reading=_reading(everybody, found.ties),
+        table=_table([everybody, *listed]),
+        draw=lambda width: whole_bars(names, shares, list(parts.values()), width, labels=texts),
+        notes=tuple(_notes(found, groups, len(listed), len(drawn) - 1)),
+    )
+
+
+def _spoken(by: str) -> str:
+    return Groups(axis=by, sizes={}).title
+
+
+def _drawn(rows: Sequence[dict[str, Any]], groups: Groups | None) -> list[dict[str, Any]]:
+    if groups is not None:
+        return [row for row in rows if row["group"] in groups.drawn]
+    largest = sorted(range(len(rows)), key=lambda r: -rows[r]["n_items"])[:MOST_GROUPS]
+    return [rows[r] for r in sorted(largest)]
+
+
+def _bar(
+    row: dict[str, Any], parts: Sequence[str], groups: Groups | None
+) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
+    """Return the name of a bar, its parts as shares, and their items as text."""
+    n, name = row["n_items"], row["group"]
+    if name is None:
+        label = f"{EVERYBODY}\n{counted(n, 'item')}"
+    else:
+        label = f"{printable(name)}\n{counted(n, 'item')}" if groups is None else groups.label(name)
+    return label, tuple(row[part] / max(1, n) for part in parts), tuple(f"{row[part]:,}" for part in parts)
+
+
+def _reading(row: dict[str, Any], ties: str) -> str:
+    text = (
+        f"Of {counted(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
+        f"{row['both_unsafe']:,} unsafe; experts alone call {row['gold_only']:,} unsafe, the crowd alone "
+        f"{row['crowd_only']:,}"
+    )
+    if ties != "apart" or not row["tied"]:
+        return text + "."
+    return f"{text}; on {row['tied']:,} the crowd is tied."
+
+
+def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    return frame.with_columns(pl.col("group").fill_null(EVERYBODY))
+
+
+def _notes(found: GoldAgainstCrowd, groups: Groups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
+    yield "Numbers are items."
+    yield found.rule
+    yield from found.notes
+    if groups is not None:
+        yield from groups.notes
+    elif n_drawn < n_listed:
+        yield f"Drawn are the {n_drawn} largest of {n_listed:,} groups; the table has all."

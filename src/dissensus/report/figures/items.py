@@ -1,0 +1,191 @@
+"""What was rated: the topics and the degree of harm of the items."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.page import printable
+from dissensus.report.figure import Figure
+from dissensus.report.figures.bars import Bar, plain_bars, scale_end
+from dissensus.report.groups import counted, enumerated, percent
+from dissensus.report.layout import Rows, Spec, data, layered, legend_columns
+from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
+from dissensus.schema.columns import ITEM_ID
+from dissensus.schema.hints import listed
+from dissensus.schema.ratings import Ratings
+
+TOPICS, DEGREE = "harm_type", "degree_of_harm"
+LEVELS = ("Benign", "Debatable", "Moderate", "Extreme")
+# More rows than this are not read but scrolled, and more values in a sentence not at all.
+MOST, NAMED = 30, 4
+CONVERSATIONS, MENTIONS = "share of conversations", "share of mentions"
+# Fill, edge, shape and size; the smaller is drawn on the larger where both lie at one place.
+LOOKS = {CONVERSATIONS: (BLUE, BLUE, "circle", 40), MENTIONS: (PAPER, VERMILION, "diamond", 80)}
+
+
+def topics(ratings: Ratings) -> Figure:
+    """Draw the topics of the items, as shares of the conversations and of all mentions.
+
+    Figure 3 of Aroyo et al. (2023), whose shares are those of mentions. A conversation has one topic or several, joined
+    by commas; one that is named twice counts once.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with ``harm_type`` among the attributes of their items.
+
+    Raises
+    ------
+    NotFound
+        No item has a topic.
+    """
+    table, n_items = _topics(ratings)
+    n_mentions = int(table["n_conversations"].sum())
+    drawn, first = table.head(MOST).to_dicts(), table.row(0, named=True)
+    return Figure(
+        name="topics",
+        title="Topics of the conversations",
+        reading=(
+            f"{printable(first['topic'])} is in {percent(first['share_of_conversations'], 1)} of "
+            f"{counted(n_items, 'conversation')} and is {percent(first['share_of_mentions'], 1)} of "
+            f"{counted(n_mentions, 'mention')}."
+        ),
+        table=table,
+        draw=lambda width: _draw_topics(drawn, width),
+        notes=(
+            "At the right: conversations with the topic. A conversation may have several topics.",
+            *_notes(ratings, TOPICS, n_items, table.height),
+        ),
+    )
+
+
+def degree(ratings: Ratings) -> Figure:
+    """Draw how harmful experts found the items.
+
+    Figure 3 of Aroyo et al. (2023), at the right.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with ``degree_of_harm`` among the attributes of their items.
+
+    Raises
+    ------
+    NotFound
+        No item has a degree of harm.
+    """
+    counts = _known(ratings, DEGREE).value_counts().rename({DEGREE: "degree", "count": "n_conversations"})
+    by_level = set(counts["degree"]) <= set(LEVELS)
+    order = pl.col("degree").cast(pl.Enum(LEVELS)) if by_level else -pl.col("n_conversations").cast(pl.Int64)
+    n_items = int(counts["n_conversations"].sum())
+    table = counts.sort(order, "degree").with_columns(share=pl.col("n_conversations") / n_items)
+    drawn = table.head(MOST).rows()
+    return Figure(
+        name="degree-of-harm",
+        title="Degree of harm of the conversations",
+        reading=_reading(table, n_items),
+        table=table,
+        draw=lambda width: _draw_degree(drawn, width),
+        notes=_notes(ratings, DEGREE, n_items, table.height),
+    )
+
+
+def _known(ratings: Ratings, name: str) -> pl.Series:
+    """Return the values of an attribute of the items where it is known."""
+    if name not in ratings.items.columns:
+        attributes = ratings.items.columns[1:]
+        has = f"Their attributes are {listed(attributes)}" if attributes else "They have no attributes"
+        raise NotFound(f"Items have no {name}. {has}; a table of items with it would tell (--items FILE).")
+    values = ratings.items[name].cast(pl.String).drop_nulls()
+    if values.is_empty():
+        raise NotFound(f"No item has a {name}; a table of items with it would tell (--items FILE).")
+    return values
+
+
+def _topics(ratings: Ratings) -> tuple[pl.DataFrame, int]:
+    """Return one row a topic, the most frequent first, and how many items have one."""
+    named = _known(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
+    each = (
+        named.with_columns(pl.col("topic").str.split(","))
+        .explode("topic")
+        .with_columns(pl.col("topic").str.strip_chars())
+    )
+    mentions = each.filter(pl.col("topic") != "").unique()
+    if mentions.is_empty():
+        raise NotFound(f"No item has a topic: {TOPICS} holds commas alone. Name topics, joined by commas.")
+    n_items, n = mentions[ITEM_ID].n_unique(), pl.col("n_conversations")
+    counts = (
+        mentions.group_by("topic")
+        .agg(n_conversations=pl.len())
+        .sort("n_conversations", "topic", descending=[True, False])
+    )
+    return counts.with_columns(share_of_conversations=n / n_items, share_of_mentions=n / n.sum()), n_items
+
+
+def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[str, ...]:
+    without = ratings.n_items - n_items
+    found = []
+    if without:
+        has = "has" if without == 1 else "have"
+        found.append(f"{without:,} of {counted(ratings.n_items, 'item')} {has} no {name}.")
+    if n_values > MOST:
+        found.append(f"Drawn are the first {MOST} of {n_values:,}; the table has all.")
+    return tuple(found)
+
+
+def _reading(table: pl.DataFrame, n_items: int) -> str:
+    most = table.sort("n_conversations", "degree", descending=[True, False]).head(NAMED)
+    shares = [f"{percent(row['share'], 1)} are {printable(row['degree'])}" for row in most.iter_rows(named=True)]
+    return f"Of {counted(n_items, 'conversation')}, {enumerated(shares)}."
+
+
+def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
+    rows = Rows([printable(topic["topic"]) for topic in topics], width, least=20)
+    lines = [
+        {"y": y, "of": topic["share_of_conversations"], "among": topic["share_of_mentions"]}
+        | {"text": f"{topic['n_conversations']:,}"}
+        for topic, y in zip(topics, rows.middles, strict=True)
+    ]
+    end = scale_end(max(line["of"] for line in lines), [line["text"] for line in lines], rows.plot_width)
+    axis = alt.Axis(format="~%", tickCount=4)
+    x = alt.X("of:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
+    base = alt.Chart(data(lines))
+    layers = [
+        base.mark_rule(color=MUTED).encode(rows.y(), x, alt.X2("among:Q")),
+        _marks(lines, rows, x),
+        base.mark_text(align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, alt.Text("text:N")),
+        rows.named(),
+    ]
+    return layered(layers, rows)
+
+
+def _marks(lines: Sequence[dict[str, Any]], rows: Rows, x: alt.X) -> alt.Chart:
+    marks = [
+        {"y": line["y"], "of": line[field], "what": what}
+        for field, what in (("among", MENTIONS), ("of", CONVERSATIONS))
+        for line in lines
+    ]
+    names, legend = list(LOOKS), alt.Legend(columns=legend_columns(list(LOOKS), rows.plot_width))
+    fill, edge, shape, size = zip(*LOOKS.values(), strict=True)
+    mark = alt.Chart(data(marks)).mark_point(strokeWidth=1.5, opacity=1)
+    drawn: alt.Chart = mark.encode(
+        rows.y(),
+        x,
+        alt.Fill("what:N", scale=alt.Scale(domain=names, range=list(fill)), legend=legend),
+        alt.Stroke("what:N", scale=alt.Scale(domain=names, range=list(edge)), legend=legend),
+        alt.Shape("what:N", scale=alt.Scale(domain=names, range=list(shape)), legend=legend),
+        alt.Size("what:N", scale=alt.Scale(type="ordinal", domain=names, range=list(size)), legend=legend),
+    )
+    return drawn
+
+
+def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
+    rows = Rows([printable(name) for name, _, _ in values], width)
+    texts = [f"{n:,} ({percent(share)})" for _, n, share in values]
+    end = scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
+    bars = [Bar(y, n, text) for y, (_, n, _), text in zip(rows.middles, values, texts, strict=True)]
+    layers = [*plain_bars(bars, rows, end=end), rows.named()]
+    return layered(layers, rows)

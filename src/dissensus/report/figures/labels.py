@@ -1,0 +1,116 @@
+"""Soft labels of all items at once, and how much raters disagree on each."""
+
+from math import ceil, log
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dissensus.pipeline.aggregate.labels import answer_counts, matrix
+from dissensus.pipeline.page import short
+from dissensus.report.figure import Figure
+from dissensus.report.groups import counted, percent
+from dissensus.report.layout import Spec, data, legend_columns, plot
+from dissensus.report.theme import BLUE, MUTED, PAPER, ramp
+from dissensus.schema.ratings import Ratings
+from dissensus.stats.counts import FloatArray
+
+# Columns of the spectrum: more would be thinner than a pixel on a phone.
+MOST_COLUMNS = 240
+BINS = 24
+SIDE, HEIGHT = 44, 200
+
+
+def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
+    """Draw the shares of answers to every item, in the order of the share of the last answer of the scale."""
+    question = ratings.asked(question)
+    scale, shares = ratings.scale(question), item_shares(ratings, question)
+    ordered = shares[np.lexsort(shares.T)]
+    deciles = np.quantile(shares[:, -1], np.linspace(0, 1, 11))
+    split = int(((shares[:, -1] > 0.1) & (shares[:, -1] < 0.9)).sum())
+    return Figure(
+        name="soft-labels",
+        title="Soft labels of all items",
+        reading=(
+            f"On {split:,} of {counted(len(shares), 'item')} between 10 % and 90 % of the raters answer {scale[-1]}; "
+            f"the median share is {percent(float(deciles[5]))}."
+        ),
+        table=pl.DataFrame({"quantile of items": np.linspace(0, 1, 11), f"share of {scale[-1]}": deciles}),
+        draw=lambda width: _spectrum(scale, ordered, width),
+        notes=("Each item is a column; columns that would be too thin are means of neighbours.",)
+        if len(ordered) > MOST_COLUMNS
+        else (),
+    )
+
+
+def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
+    """Draw how many items have which entropy of their soft label, in nats: 0 where raters are of one mind."""
+    question = ratings.asked(question)
+    scale = ratings.scale(question)
+    values = entropies(item_shares(ratings, question))
+    most = log(len(scale)) or 1.0
+    counts, edges = np.histogram(values, bins=BINS, range=(0.0, most))
+    one_mind = int((values <= 1e-12).sum())
+    middle = float(np.median(values))
+    return Figure(
+        name="entropy",
+        title="Disagreement on each item",
+        reading=(
+            f"Raters are of one mind on {one_mind:,} of {counted(len(values), 'item')}; the median entropy is "
+            f"{short(middle)} nats, {percent(middle / most)} of the largest possible."
+        ),
+        table=pl.DataFrame({"entropy_from": edges[:-1], "entropy_to": edges[1:], "n_items": counts}),
+        draw=lambda width: _histogram(counts, edges, middle, width),
+        notes=("Entropy of the shares of answers; dashed: the median.",),
+    )
+
+
+def item_shares(ratings: Ratings, question: str) -> FloatArray:
+    """Return the soft label of every item, shape (I, K), in the order of `answer_counts`."""
+    counts = matrix(answer_counts(ratings, question), ratings.scale(question))
+    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+
+
+def entropies(shares: FloatArray) -> FloatArray:
+    """Return the entropy of each soft label in nats, shape (I,)."""
+    logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+    return np.asarray(np.abs((shares * logs).sum(axis=1)))
+
+
+def _spectrum(scale: tuple[str, ...], shares: FloatArray, width: int) -> Spec:
+    size = ceil(len(shares) / MOST_COLUMNS)
+    starts = np.arange(0, len(shares), size)
+    means = np.add.reduceat(shares, starts) / np.diff([*starts, len(shares)])[:, None]
+    ends = np.concatenate([np.zeros((len(means), 1)), means.cumsum(axis=1)], axis=1)
+    edges = [*starts.tolist(), len(shares)]
+    marks = [
+        {"item": x, "answer": answer, "from": float(column[k]), "to": float(column[k + 1])}
+        for x, column in zip(edges, [*ends, ends[-1]], strict=True)
+        for k, answer in enumerate(scale)
+    ]
+    x = alt.X(
+        "item:Q",
+        title=f"items, in the order of {scale[-1]}",
+        scale=alt.Scale(domain=[0, len(shares)], nice=False),
+        axis=_few(len(shares)),
+    )
+    y = alt.Y("from:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%", values=[0, 0.5, 1]))
+    legend = alt.Legend(symbolType="square", columns=legend_columns(scale, width - SIDE))
+    color = alt.Color("answer:N", scale=alt.Scale(domain=list(scale), range=ramp(len(scale))), legend=legend)
+    area = alt.Chart(data(marks)).mark_area(interpolate="step-after").encode(x, y, color, alt.Y2("to:Q"))
+    return plot([area], width=width - SIDE, height=HEIGHT)
+
+
+def _few(n: int) -> alt.Axis:
+    return alt.Axis(values=sorted({0, n // 2, n}), format=",d", grid=False)
+
+
+def _histogram(counts: FloatArray, edges: FloatArray, middle: float, width: int) -> Spec:
+    bars = [{"x": a, "to": b, "n": int(n)} for a, b, n in zip(edges, edges[1:], counts, strict=False)]
+    scale, axis = alt.Scale(domain=[0, float(edges[-1])], nice=False), alt.Axis(tickCount=5, format=".1~f", grid=False)
+    x = alt.X("x:Q", title="entropy, nats", scale=scale, axis=axis)
+    y = alt.Y("n:Q", title="items", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
+    rects = alt.Chart(data(bars)).mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1)
+    line = alt.Chart(data([{"x": middle}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1.5)
+    layers = [rects.encode(x, y, alt.X2("to:Q"), y2=alt.Y2Datum(0)), line.encode(x)]
+    return plot(layers, width=width - SIDE, height=HEIGHT)

@@ -1,0 +1,81 @@
+"""One panel for each metric, side by side over the same groups."""
+
+from collections.abc import Callable, Sequence
+from math import floor, log10
+
+import altair as alt
+
+from dissensus.pipeline.analyse.result import Analysis, Row
+from dissensus.report.groups import Groups, groups_in
+from dissensus.report.layout import Rows, Spec, below, beside, layered
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, VERMILION
+from dissensus.schema.columns import RATER_PREFIX
+
+NAMES = {
+    "irr": "IRR (alpha)",
+    "negentropy": "negentropy",
+    "plurality_size": "plurality size",
+    "xrr": "XRR",
+    "cross_negentropy": "cross-negentropy",
+    "voting_agreement": "voting agreement",
+    "gai": "GAI",
+}
+WITHIN, BETWEEN = tuple(NAMES)[:3], tuple(NAMES)[3:]
+GAP = 14
+# Panels beside each other across a page, and in a column.
+ACROSS, IN_COLUMN = 4, 2
+UNTESTED, NOT, RAW, ADJUSTED = "not tested", "p ≥ .05", "p < .05", "also after adjustment"
+LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"), ADJUSTED: (VERMILION, "diamond")}
+
+Draw = Callable[[str, Rows], Sequence[alt.Chart]]
+
+
+def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
+    """Draw one panel a metric, those within groups above those across; `draw(metric, rows)` returns its layers."""
+    n = IN_COLUMN if width <= COLUMN_WIDTH else ACROSS
+    rows = Rows(names, width)
+    room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)
+    lines = []
+    for metrics in (of[start : start + n] for of in (WITHIN, BETWEEN) for start in range(0, len(of), n)):
+        named = [[rows.named()], *([[]] * (len(metrics) - 1))]
+        drawn = [
+            layered([*name, *draw(metric, rows)], rows, width=room, title=NAMES[metric])
+            for name, metric in zip(named, metrics, strict=True)
+        ]
+        lines.append(beside(drawn, spacing=GAP))
+    return below(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
+
+
+def shown(analysis: Analysis, axis: str, groups: Groups | None) -> tuple[Groups, dict[str, dict[str, Row]]]:
+    """Return the groups of an axis that are shown, and by metric the row of each."""
+    name = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
+    groups = groups_in(analysis, name) if groups is None else groups
+    rows: dict[str, dict[str, Row]] = {metric: {} for metric in NAMES}
+    for row in analysis.rows:
+        if row.axis == name and row.metric in rows and row.group in groups.listed:
+            rows[row.metric][str(row.group)] = row
+    return groups, rows
+
+
+def status(row: Row) -> str:
+    """Return how a row stands against chance."""
+    return UNTESTED if row.p is None else {"": NOT, "*": RAW, "**": ADJUSTED}[row.stars]
+
+
+def looks(rows: Sequence[Row]) -> tuple[alt.Scale, alt.Scale]:
+    """Return colours and shapes of the statuses that occur."""
+    found = {status(row) for row in rows}
+    names = [name for name in LOOKS if name in found]
+    color, shape = zip(*(LOOKS[name] for name in names), strict=True) if names else ((), ())
+    return alt.Scale(domain=names, range=list(color)), alt.Scale(domain=names, range=list(shape))
+
+
+def value_axis(low: float, high: float) -> alt.X:
+    """Return the x axis of a panel: the field `x` over a range of values, with digits that tell its ticks apart."""
+    digits = max(1, 1 - floor(log10(high - low))) if high > low else 2
+    return alt.X(
+        "x:Q",
+        title=None,
+        scale=alt.Scale(domain=[low, high], zero=False, nice=True, padding=6),
+        axis=alt.Axis(tickCount=2, format=f".{digits}~f", labelOverlap="greedy", labelSeparation=6),
+    )

@@ -1,0 +1,128 @@
+"""Who rated: the raters of each group of two axes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.pipeline.page import UNKNOWN, printable
+from dissensus.report.figure import Figure
+from dissensus.report.figures.bars import Bar, plain_bars, scale_end
+from dissensus.report.groups import Groups, counted, hidden_cells
+from dissensus.report.layout import Rows, Spec, below, beside, layered, text_width, wrapped
+from dissensus.report.theme import SMALL
+from dissensus.schema.columns import CROSS
+from dissensus.schema.ratings import Ratings
+
+Counts = npt.NDArray[np.intp]
+GAP = 14
+# Panels beside each other, and the pixels that one needs.
+ACROSS, LEAST = 6, 44
+
+
+def raters(ratings: Ratings, rows: Groups, columns: Groups, *, suppress_below: int = 0) -> Figure:
+    """Draw how many raters each group of one axis has in each group of another.
+
+    Figure 1 of Aroyo et al. (2023), for any two axes.
+
+    Parameters
+    ----------
+    ratings
+        The ratings.
+    rows, columns
+        The groups that are shown, of two axes: a bar for each of the first in a panel for each of the second.
+    suppress_below
+        Cells with fewer raters are hidden, and others without which they could be told.
+
+    Raises
+    ------
+    InvalidInput
+        Both axes are one.
+    """
+    ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")  # refuses an axis that is crossed with itself
+    counts, n_unknown = _counts(ratings, rows, columns)
+    hidden = hidden_cells(counts, suppress_below)
+    cells: dict[tuple[str, str], int | None] = {
+        (row, column): None if hidden[r, c] else int(counts[r, c])
+        for r, row in enumerate(rows.sizes)
+        for c, column in enumerate(columns.sizes)
+        if row in rows.listed and column in columns.listed
+    }
+    return Figure(
+        name=f"raters-{rows.slug}-{columns.slug}",
+        title=f"Raters by {rows.title} and {columns.title}",
+        reading=_reading(cells, ratings.n_raters),
+        table=pl.DataFrame(
+            [(row, column, n) for (row, column), n in cells.items()],
+            schema={rows.title: pl.String, columns.title: pl.String, "n_raters": pl.UInt32},
+            orient="row",
+        ),
+        draw=lambda width: _draw(cells, rows, columns, width),
+        notes=tuple(dict.fromkeys((*_notes(cells, rows, columns, n_unknown), *rows.notes, *columns.notes))),
+    )
+
+
+def _counts(ratings: Ratings, rows: Groups, columns: Groups) -> tuple[Counts, int]:
+    """Return the raters of each cell, hidden groups too, and how many have no known cell."""
+    (row, row_names), (column, column_names) = (ratings.group_codes(groups.axis) for groups in (rows, columns))
+    known = (row >= 0) & (column >= 0)
+    counts = np.zeros((len(row_names), len(column_names)), dtype=np.intp)
+    np.add.at(counts, (row[known], column[known]), 1)
+    order = np.ix_([row_names.index(name) for name in rows.sizes], [column_names.index(name) for name in columns.sizes])
+    return counts[order], int((~known).sum())
+
+
+def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
+    shown = {f"{printable(row)} × {printable(column)}": n for (row, column), n in cells.items() if n}
+    if not shown:
+        return f"{counted(n_raters, 'rater')}; no cell can be shown."
+    largest, smallest = max(shown, key=lambda cell: shown[cell]), min(shown, key=lambda cell: shown[cell])
+    text = f"{counted(n_raters, 'rater')}; the largest cell is {largest} ({shown[largest]:,})"
+    if shown[smallest] < shown[largest]:
+        text += f", the smallest {smallest} ({shown[smallest]:,})"
+    empty = sum(n == 0 for n in cells.values())
+    return text + (f"; {counted(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
+
+
+def _notes(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Groups, n_unknown: int) -> Iterator[str]:
+    if n_unknown:
+        what = f"{rows.title} or {columns.title}"
+        yield f"{counted(n_unknown, 'rater')} of unknown {what} {'is' if n_unknown == 1 else 'are'} not shown."
+    if n_hidden := sum(n is None for n in cells.values()):
+        yield f"{UNKNOWN} {counted(n_hidden, 'cell')} left out: too few raters."
+
+
+def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Groups, width: int) -> Spec:
+    names = Rows([rows.label(name) for name in rows.drawn], width)
+    room = names.plot_width
+    texts = [_text(cells[row, column]) for row in rows.drawn for column in columns.drawn]
+    sizes = [counted(columns.sizes[name], "rater") for name in columns.drawn]
+    least = max(LEAST, *(text_width(size) for size in sizes), 0)
+    most = max(1, min(ACROSS, int((room + GAP) // (least + GAP))))
+    n_lines = -(-len(columns.drawn) // most)
+    across = -(-len(columns.drawn) // n_lines)
+    each = (room - (across - 1) * GAP) // across
+    end = scale_end(max((n or 0 for n in cells.values()), default=0), texts, each)
+
+    def panel(column: str, place: int) -> Spec:
+        bars = [
+            Bar(y, cells[row, column], _text(cells[row, column]))
+            for row, y in zip(rows.drawn, names.middles, strict=True)
+        ]
+        layers = [*([names.named()] if place == 0 else []), *plain_bars(bars, names, end=end)]
+        return layered(layers, names, width=each) | {"title": _heading(columns, column, each)}
+
+    lines = [columns.drawn[start : start + across] for start in range(0, len(columns.drawn), across)]
+    drawn = [beside([panel(column, place) for place, column in enumerate(line)], spacing=GAP) for line in lines]
+    return below(drawn, spacing=GAP)
+
+
+def _text(n: int | None) -> str:
+    return UNKNOWN if n is None else f"{n:,}"
+
+
+def _heading(columns: Groups, name: str, width: float) -> Spec:
+    # Bold is about a tenth wider.
+    lines = wrapped(columns.label(name, size=False), 0.9 * width)
+    return {"text": lines, "subtitle": counted(columns.sizes[name], "rater"), "fontSize": SMALL}

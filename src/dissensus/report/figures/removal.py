@@ -1,0 +1,254 @@
+"""What a filter does: whom it removes, and how far labels move."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.errors import NotFound, UndefinedEstimate
+from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
+from dissensus.report.figure import Figure
+from dissensus.report.figures.bars import Bar, plain_bars, scale_end
+from dissensus.report.figures.headed import Block, HeadedRows
+from dissensus.report.groups import Groups, counted, percent
+from dissensus.report.layout import Rows, Spec, data, layered
+from dissensus.report.theme import BLUE, INK, LINE, PAPER
+from dissensus.schema.hints import listed
+
+# Wording of each measure, and the digits that it is shown with.
+MEASURES = {
+    "mean_total_variation": ("mean total variation", 4),
+    "mean_jensen_shannon": ("mean Jensen–Shannon divergence", 5),
+    "changed": ("items whose most frequent answers change", 0),
+    "disjoint": ("items none of whose most frequent answers stay", 0),
+}
+BAND = 10
+LEAST_P = 0.0001
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """An axis of the audit with the groups of it that are shown."""
+
+    axis: AxisRemoval
+    groups: Groups
+
+    @property
+    def listed(self) -> tuple[GroupRemoval, ...]:
+        """What is known of the groups that may be shown."""
+        return tuple(group for group in self.axis.groups if group.group in self.groups.listed)
+
+    @property
+    def drawn(self) -> tuple[GroupRemoval, ...]:
+        """What is known of those that are drawn."""
+        return tuple(group for group in self.listed if group.group in self.groups.drawn)
+
+    @property
+    def block(self) -> Block:
+        """The block of the axis, with its p-value."""
+        names = tuple(self.groups.label(group.group, size=False) for group in self.drawn)
+        p = "" if self.axis.p is None else f": {_p(self.axis.p)}"
+        return Block(printable(self.groups.title), names, p)
+
+
+def removal(audit: FilterAudit, groups: Sequence[Groups]) -> Figure:
+    """Draw the share of the raters of each group that a filter removes, one axis below the other.
+
+    Parameters
+    ----------
+    audit
+        The audit of the filter.
+    groups
+        The groups that are shown, of axes that the audit tests.
+
+    Raises
+    ------
+    NotFound
+        The audit does not test one of the axes, or none is given.
+    """
+    tested = {axis.axis: axis for axis in audit.axes}
+    absent = [of.axis for of in groups if of.axis not in tested]
+    if absent or not groups:
+        what = f"no axis {listed(absent)}" if absent else "no axis to show"
+        raise NotFound(f"There is {what} in the audit; it tests {listed(list(tested)) or 'none'}.")
+    shown = [Shown(tested[of.axis], of) for of in groups]
+    share = len(audit.removed) / audit.n_raters
+    return Figure(
+        name="removal",
+        title="Raters removed by the filter",
+        reading=_reading(audit, shown),
+        table=_removed_table(shown),
+        draw=lambda width: _draw_removal(shown, share, width),
+        notes=tuple(dict.fromkeys(_removal_notes(audit, shown))),
+    )
+
+
+def moves(audit: FilterAudit) -> Figure:
+    """Draw how far labels move by the filter, in multiples of what the removal of as many raters at random does.
+
+    Parameters
+    ----------
+    audit
+        The audit of the filter, with `draws`.
+
+    Raises
+    ------
+    UndefinedEstimate
+        There are no random removals, or labels do not move by them.
+    """
+    if not audit.draws:
+        raise UndefinedEstimate("There is nothing to compare with: the audit was made without random removals.")
+    drawn = [move for move in audit.moves if move.observed is not None and move.null_median]
+    if not drawn:
+        raise UndefinedEstimate("Labels do not move by the median random removal, so there is nothing to compare with.")
+    left_out = [MEASURES[move.measure][0] for move in audit.moves if move not in drawn]
+    first = drawn[0]
+    return Figure(
+        name="label-moves",
+        title="How far labels move by the filter",
+        reading=(
+            f"By {MEASURES[first.measure][0]}, labels move {_ratio(first, first.observed):.2f} times as far as the "
+            f"median of random removals moves them (p {short(first.p, 3)})."
+        ),
+        table=_moved_table(audit.moves),
+        draw=lambda width: _draw_moves(drawn, width),
+        notes=(
+            f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
+            f"{counted(len(audit.removed), 'rater')} at random"
+            f"{'' if audit.within is None else f' within {Groups(axis=audit.within, sizes={}).title}'}, seed "
+            f"{audit.seed}. Band: {100 * audit.level:g} % of them. p: how often they move labels as far or further.",
+            *(f"Not drawn, since by the median removal nothing moves: {name}." for name in left_out),
+        ),
+    )
+
+
+def _reading(audit: FilterAudit, shown: Sequence[Shown]) -> str:
+    n = len(audit.removed)
+    text = f"{n:,} of {counted(audit.n_raters, 'rater')} {'is' if n == 1 else 'are'} removed"
+    tested = [(axis.axis.p, axis) for axis in shown if axis.axis.p is not None and axis.listed]
+    if not tested:
+        return f"{text}; whether removal depends on a demographic was not tested."
+    p, axis = min(tested, key=lambda pair: pair[0])
+    ranked = sorted(axis.listed, key=_share)
+    least, most = (f"{percent(_share(group))} ({printable(group.group)})" for group in (ranked[0], ranked[-1]))
+    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_p(p)}."
+
+
+def _p(p: float) -> str:
+    return "p < .0001" if p < LEAST_P else f"p {short(p, 4)}"
+
+
+def _share(group: GroupRemoval) -> float:
+    return group.n_removed / max(1, group.n_raters)
+
+
+def _removed_table(shown: Sequence[Shown]) -> pl.DataFrame:
+    lines = [
+        (axis.groups.title, group.group, group.n_removed, group.n_raters, _share(group), axis.axis.p)
+        for axis in shown
+        for group in axis.listed
+    ]
+    schema = {"axis": pl.String, "group": pl.String, "n_removed": pl.UInt32, "n_raters": pl.UInt32}
+    return pl.DataFrame(lines, schema=schema | {"share_removed": pl.Float64, "p": pl.Float64}, orient="row")
+
+
+def _removal_notes(audit: FilterAudit, shown: Sequence[Shown]) -> list[str]:
+    notes = [f"Dashed: the whole pool, {percent(len(audit.removed) / audit.n_raters)}."]
+    methods = {axis.axis.method: None for axis in shown if axis.axis.method}
+    if methods:
+        notes.append(f"p of independence: {'; '.join(methods)}.")
+    notes += [f"{axis.groups.title}: {axis.axis.reason}" for axis in shown if axis.axis.reason]
+    for axis in shown:
+        if n := axis.axis.n_unknown:
+            notes.append(
+                f"{counted(n, 'rater')} of unknown {axis.groups.title} {'takes' if n == 1 else 'take'} no part."
+            )
+        notes += axis.groups.notes
+    return notes
+
+
+def _draw_removal(shown: Sequence[Shown], share: float, width: int) -> Spec:
+    rows = HeadedRows([axis.block for axis in shown], width)
+    lines: list[dict[str, Any]] = [
+        {"y": y, "share": _share(group), "text": f"{group.n_removed:,} of {group.n_raters:,}"}
+        for axis, middles in zip(shown, rows.of_block, strict=True)
+        for group, y in zip(axis.drawn, middles, strict=True)
+    ]
+    longest = max([share, *(line["share"] for line in lines)])
+    end = scale_end(longest, [line["text"] for line in lines], rows.plot_width)
+    axis = alt.Axis(format="~%", tickCount=4, grid=False, labelBound=True)
+    pool = alt.Chart(data([{"from": share, "y": y, "end": end} for y, end in _spans(rows)]))
+    rule = pool.mark_rule(color=INK, strokeDash=[3, 3])
+    texts = alt.Chart(data(lines)).mark_text(align="right", baseline="middle")
+    layers = [
+        *plain_bars([Bar(line["y"], line["share"]) for line in lines], rows, end=end, axis=axis),
+        # At the right, so that the dashed line crosses none.
+        texts.encode(rows.y(), alt.Text("text:N"), x=alt.value(rows.plot_width)),
+        rule.encode(rows.y(), alt.X("from:Q"), alt.Y2("end:Q")),
+        rows.headed(),
+        rows.named(),
+    ]
+    return layered(layers, rows)
+
+
+def _spans(rows: HeadedRows) -> list[tuple[float, float]]:
+    """Return the first and the last pixel of the rows of each block."""
+    half = 12
+    return [(middles[0] - half, middles[-1] + half) for middles in rows.of_block if middles]
+
+
+def _moved_table(moved: Sequence[LabelMove]) -> pl.DataFrame:
+    lines = [
+        {
+            "measure": MEASURES[move.measure][0],
+            "observed": move.observed,
+            "random_median": move.null_median,
+            "random_low": move.null_low,
+            "random_high": move.null_high,
+            "ratio": _ratio(move, move.observed) if move.null_median and move.observed is not None else None,
+            "p": move.p,
+        }
+        for move in moved
+    ]
+    return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def _ratio(move: LabelMove, value: float | None) -> float:
+    """Return a value as a multiple of the median of random removals."""
+    return (value or 0.0) / (move.null_median or 1.0)
+
+
+def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
+    rows = Rows([_name(move) for move in drawn], width, least=34)
+    lines = [_line(move, y) for move, y in zip(drawn, rows.middles, strict=True)]
+    ends = [line[name] for line in lines for name in ("observed", "low", "high")]
+    low, high = min(1.0, *ends), max(1.0, *ends)
+    room = scale_end(high - low, [line["p"] for line in lines], rows.plot_width)
+    scale = alt.Scale(domain=[low - room / 50, low + room], nice=False, zero=False)
+    axis = alt.Axis(labelExpr="datum.label + ' ×'", format=".2~f", tickCount=4, grid=False, labelBound=True)
+    x, base = alt.X("low:Q", scale=scale, axis=axis, title=None), alt.Chart(data(lines))
+    mark = base.mark_point(filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=0.8, color=BLUE)
+    texts = base.mark_text(align="right", baseline="middle")
+    layers = [
+        base.mark_rect(color=LINE).encode(rows.y("top"), x, alt.X2("high:Q"), alt.Y2("bottom:Q")),
+        alt.Chart(data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
+        mark.encode(rows.y(), alt.X("observed:Q")),
+        texts.encode(rows.y(), alt.Text("p:N"), x=alt.value(rows.plot_width)),
+        rows.named(),
+    ]
+    return layered(layers, rows)
+
+
+def _line(move: LabelMove, y: float) -> dict[str, Any]:
+    ratios = {"observed": move.observed, "low": move.null_low, "high": move.null_high}
+    place = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {short(move.p, 3)}"}
+    return {name: _ratio(move, value) for name, value in ratios.items()} | place
+
+
+def _name(move: LabelMove) -> str:
+    wording, digits = MEASURES[move.measure]
+    value = f"{move.observed:,.0f}" if digits == 0 else short(move.observed, digits)
+    return f"{wording}\n{value}"

@@ -1,0 +1,204 @@
+"""The evidence on all raters at a glance."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from math import log
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.page import printable
+from dissensus.pipeline.vet.result import AGREEMENT, Vetting
+from dissensus.report.figure import Figure
+from dissensus.report.figures.headed import Block, HeadedRows
+from dissensus.report.groups import counted, spoken
+from dissensus.report.layout import Spec, data, layered, legend_columns
+from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
+from dissensus.schema.columns import FLAG, RATER_ID
+from dissensus.stats.criteria import SHARES
+
+CRITERIA = {
+    "below_half": "items in less than 1/2 median time",
+    "below_third": "items in less than 1/3 median time",
+    "below_quarter": "items in less than 1/4 median time",
+    "same_label": "answers with one label",
+}
+BESIDE = {
+    "label_entropy": "label entropy / maximum",
+    "non_comprehension": "items not understood",
+    "flat": "items answered all alike",
+}
+# How the reasons of a flag begin, and how the reading words them.
+REASONS = {"fast": "fast answers", "one label": "one label"}
+MET, IN_FILE, NEITHER = "meets a criterion", "flagged in the file alone", "not flagged"
+# Colour, edge, shape and size tell the same thing, so that the figure reads in grey too.
+LOOKS = {
+    MET: (VERMILION, PAPER, "diamond", 85, 1.0),
+    IN_FILE: (BLUE, PAPER, "triangle-up", 55, 1.0),
+    NEITHER: (PALE, "transparent", "circle", 26, 0.55),
+}
+ORDER = pl.Enum(list(LOOKS))
+ROW_HEIGHT = 46
+# Marks within so many pixels are stacked, this far apart, or less where they do not fit into their part of the row.
+BIN, STEP, REACH = 4, 4.2, 0.42
+# Of more raters, those in one of so many parts of a row share a mark.
+MOST_MARKS, BINS = 600, 200
+
+
+def evidence(vetting: Vetting) -> Figure:
+    """Draw a mark for each rater in a row for each measure; those who meet a criterion stand out.
+
+    Criteria stand above with their thresholds, what flags nobody below. Measures that are known of nobody are left out.
+    No rater is named.
+
+    Parameters
+    ----------
+    vetting
+        The evidence.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> from dissensus.pipeline.vet import vet
+    >>> evidence(vet(ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1))).reading
+    'None of 36 raters meets a criterion.'
+    """
+    others = {f"{AGREEMENT}{name}": f"agreement with {_whom(name)}" for name in ("pool", *vetting.axes)}
+    blocks = {
+        "Criteria: flagged from the line on": _known(vetting, CRITERIA),
+        "Evidence beside: flags nobody": _known(vetting, BESIDE | others),
+    }
+    return Figure(
+        name="vetting",
+        title="Evidence on the care of raters",
+        reading=_reading(vetting),
+        table=_table(vetting, {name: label for labels in blocks.values() for name, label in labels.items()}),
+        draw=lambda width: _draw(vetting, {heading: labels for heading, labels in blocks.items() if labels}, width),
+        notes=tuple(_notes(vetting)),
+    )
+
+
+def _whom(name: str) -> str:
+    return "the pool" if name == "pool" else f"own {printable(spoken(name))}"
+
+
+def _known(vetting: Vetting, labels: Mapping[str, str]) -> dict[str, str]:
+    return {name: label for name, label in labels.items() if name not in vetting.absent}
+
+
+def _reading(vetting: Vetting) -> str:
+    n, of = len(vetting.flagged), f"of {counted(vetting.raters.height, 'rater')}"
+    if not n:
+        return f"None {of} meets a criterion."
+    reasons = vetting.raters["flagged_for"].list.eval(pl.element().str.split(":").list.first()).list.unique().explode()
+    counts = [(int((reasons == reason).sum()), f"for {words}") for reason, words in REASONS.items()]
+    why = ", ".join(f"{count:,} {words}" for count, words in counts if count)
+    return f"{n:,} {of} {'meets' if n == 1 else 'meet'} a criterion: {why}."
+
+
+def _notes(vetting: Vetting) -> Iterator[str]:
+    yield (
+        f"{printable(vetting.question)}: {counted(vetting.n_ratings, 'rating')} of {counted(vetting.n_items, 'item')}. "
+        f"{_marked(vetting)} A line flags from {counted(vetting.criteria.min_ratings, 'rating')} on."
+    )
+    if vetting.pool_median_ms is None:
+        yield f"No speed is shown: {vetting.absent['median_time_ms']}."
+    else:
+        yield f"Median time of the pool {vetting.pool_median_ms / 1000:,.1f} s."
+
+
+def _marked(vetting: Vetting) -> str:
+    few = vetting.raters.height <= MOST_MARKS
+    return "Each mark is a rater." if few else "Each mark stands for the raters at its place, however many."
+
+
+def _values(vetting: Vetting, name: str) -> pl.Expr:
+    """Return a measure on a scale from 0 to 1."""
+    whole = (log(len(vetting.categories)) or 1.0) if name == "label_entropy" else 1.0
+    return pl.col(name) / whole
+
+
+def _table(vetting: Vetting, labels: Mapping[str, str]) -> pl.DataFrame:
+    """Return one row a measure."""
+    lines = []
+    for name, label in labels.items():
+        values = vetting.raters.select(value=_values(vetting, name))["value"].drop_nulls()
+        quartiles = {f"q{part}": values.quantile(part / 100, "linear") for part in (25, 50, 75)}
+        ends = {"minimum": values.min(), **quartiles, "maximum": values.max()}
+        limit = getattr(vetting.criteria, name) if name in SHARES else None
+        met = None if limit is None else _meeting(vetting, name, limit)
+        lines.append({"measure": label, "n_raters": len(values)} | ends | {"threshold": limit, "n_meeting": met})
+    return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def _meeting(vetting: Vetting, name: str, limit: float) -> int:
+    """Return how many raters meet a criterion."""
+    enough = pl.col("n_ratings" if name == "same_label" else "n_timed") >= vetting.criteria.min_ratings
+    return vetting.raters.filter(enough & (pl.col(name) >= limit)).height
+
+
+def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int) -> Spec:
+    headed = [Block(heading, tuple(labels.values())) for heading, labels in blocks.items()]
+    rows = HeadedRows(headed, width, least=ROW_HEIGHT)
+    middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.of_block), strict=True))
+    axis = alt.Axis(format=".1~f", tickCount=5)
+    x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1], padding=8), axis=axis)
+    layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), rows.headed(), rows.named()]
+    return layered(layers, rows)
+
+
+def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> list[alt.Chart]:
+    """Return a line across the row of each criterion, with its share."""
+    limits = {y: getattr(vetting.criteria, name) for name, y in middles.items() if name in SHARES}
+    half = 0.45 * ROW_HEIGHT
+    values = [
+        {"value": v, "y": y - half, "end": y + half, "text": f"{v:.2f}".removeprefix("0")} for y, v in limits.items()
+    ]
+    base = alt.Chart(data(values))
+    line = base.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1.2)
+    share = base.mark_text(align="right", dx=-4, dy=6)
+    return [line.encode(rows.y(), x, alt.Y2("end:Q")), share.encode(rows.y(), x, alt.Text("text:N"))]
+
+
+def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> alt.Chart:
+    marks = pl.concat(_stacked(vetting, name, y, rows.plot_width) for name, y in middles.items())
+    names = [name for name in LOOKS if name in marks["status"]]
+    color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
+    last_on_top = marks.sort(pl.col("status").cast(ORDER), descending=True, maintain_order=True)
+    legend = alt.Legend(columns=legend_columns(names, rows.plot_width))
+
+    def by_status(look: Sequence[Any]) -> dict[str, Any]:
+        return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
+
+    chart = alt.Chart(data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
+    drawn: alt.Chart = chart.encode(
+        rows.y(),
+        x,
+        alt.Color("status:N", **by_status(color)),
+        alt.Stroke("status:N", **by_status(edge)),
+        alt.Shape("status:N", **by_status(shape)),
+        alt.Size("status:N", **by_status(size)),
+        alt.Opacity("status:N", **by_status(opacity)),
+    )
+    return drawn
+
+
+def _stacked(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
+    """Return the marks of a row; those at one place are stacked about its middle, flagged ones innermost."""
+    in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
+    marks = vetting.raters.select(
+        RATER_ID,
+        pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status"),
+        _values(vetting, name).alias("value"),
+    ).drop_nulls("value")
+    if vetting.raters.height > MOST_MARKS:
+        places = (pl.col("value") * BINS).round() / BINS
+        marks = marks.with_columns(value=places).unique(["value", "status"], maintain_order=True)
+    inner_first = marks.sort(pl.col("status").cast(ORDER), RATER_ID)
+    place = pl.int_range(pl.len()).over((pl.col("value") * (width // BIN)).round()).alias("place")
+    side = pl.when(pl.col("place") % 2 == 1).then(1).otherwise(-1) * ((pl.col("place") + 1) // 2)
+    offsets = inner_first.with_columns(place).with_columns(side.alias("side"))
+    furthest = offsets["side"].abs().max()
+    step = min(STEP, REACH * ROW_HEIGHT / furthest) if isinstance(furthest, int) and furthest else STEP
+    return offsets.select("status", "value", y=y + step * pl.col("side"))

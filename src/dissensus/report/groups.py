@@ -1,0 +1,172 @@
+"""Which groups of an axis are shown, and how they are named."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.pipeline.analyse.result import Analysis
+from dissensus.pipeline.page import printable
+from dissensus.schema.columns import CROSS, RATER_PREFIX
+from dissensus.schema.ratings import Ratings
+
+SMALL = "†"
+# More rows than this are not read but scrolled.
+MOST_GROUPS = 24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Groups:
+    """The groups of an axis.
+
+    Parameters
+    ----------
+    axis
+        Its full name.
+    sizes
+        Raters of each group.
+    min_raters
+        Groups with fewer are marked.
+    hidden
+        Groups that are left out, so that nobody in them can be told.
+    """
+
+    axis: str
+    sizes: dict[str, int]
+    min_raters: int = 5
+    hidden: frozenset[str] = frozenset()
+
+    @property
+    def title(self) -> str:
+        """The axis in words: "race", "race × gender"."""
+        return spoken(self.axis)
+
+    @property
+    def slug(self) -> str:
+        """The axis in the name of a file."""
+        return slug(self.axis)
+
+    @property
+    def listed(self) -> tuple[str, ...]:
+        """Groups that may be shown, in their order."""
+        return tuple(name for name in self.sizes if name not in self.hidden)
+
+    @property
+    def drawn(self) -> tuple[str, ...]:
+        """Those that a figure has room for: the largest, in their order."""
+        largest = sorted(self.listed, key=lambda name: -self.sizes[name])[:MOST_GROUPS]
+        return tuple(name for name in self.listed if name in set(largest))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What is marked, left out or not drawn."""
+        found = []
+        if any(self.sizes[name] < self.min_raters for name in self.listed):
+            found.append(f"{SMALL} fewer than {self.min_raters:,} raters: read with care.")
+        if self.hidden:
+            found.append(f"{counted(len(self.hidden), 'group')} of {self.title} left out: too few raters.")
+        if len(self.drawn) < len(self.listed):
+            found.append(f"Drawn are the {len(self.drawn)} largest of {len(self.listed):,} groups; the table has all.")
+        return tuple(found)
+
+    def label(self, name: str, *, size: bool = True) -> str:
+        """Return the name of a group, marked if it is small, with its raters on a second line."""
+        mark = SMALL if self.sizes[name] < self.min_raters else ""
+        return f"{printable(name)}{mark}" + (f"\n{counted(self.sizes[name], 'rater')}" if size else "")
+
+
+def groups_of(ratings: Ratings, axis: str, *, min_raters: int = 5, suppress_below: int = 0) -> Groups:
+    """Return the groups of an axis; those with fewer raters than `suppress_below` are hidden.
+
+    A group that could be told from the others is hidden with them, see `hidden_cells`.
+    """
+    name = ratings.axis_name(axis)
+    codes, names = ratings.group_codes(name)
+    sizes = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
+    parts = [ratings.group_codes(part)[0] for part in name.split(CROSS)]
+    known = np.all([part >= 0 for part in parts], axis=0)
+    cells = np.zeros([int(part.max()) + 1 for part in parts], dtype=np.intp)
+    place = tuple(part[known] for part in parts)
+    np.add.at(cells, place, 1)
+    hidden = hidden_cells(cells, suppress_below)[place]
+    left_out = frozenset(names[group] for group in np.unique(codes[known][hidden]).tolist())
+    return Groups(axis=name, sizes=sizes, min_raters=min_raters, hidden=left_out)
+
+
+def groups_in(analysis: Analysis, axis: str) -> Groups:
+    """Return the groups of an axis that an analysis compares."""
+    rows = [row for row in analysis.rows if row.axis == axis and row.group is not None]
+    sizes = {str(row.group): row.n_raters or 0 for row in rows}
+    return Groups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)
+
+
+def hidden_cells(counts: npt.NDArray[np.intp], below: int) -> npt.NDArray[np.bool_]:
+    """Tell which cells of a table of raters are hidden: small ones, and others from which they could be told.
+
+    If a line of cells has one that is hidden, the sum of the line would give it away, so that another one is hidden
+    with it: the smallest that has raters, else an empty one. So are all cells of a line whose sum is hidden on its own
+    axis. A cell without raters tells of nobody and is not hidden by itself.
+
+    Parameters
+    ----------
+    counts
+        Raters of each cell, an axis of the array for each axis of raters.
+    below
+        Cells with fewer raters, but some, are small.
+    """
+    hidden = (counts > 0) & (counts < below)
+    axes = range(counts.ndim)
+    if counts.ndim > 1:
+        for axis in axes:
+            others = tuple(other for other in axes if other != axis)
+            hidden |= np.expand_dims(hidden_cells(counts.sum(axis=others), below), others) & (counts > 0)
+    grown = True
+    while grown:
+        lines = [pair for axis in axes for pair in zip(_lines(hidden, axis), _lines(counts, axis), strict=True)]
+        grown = sum(_hide_second(mask, line) for mask, line in lines) > 0
+    return hidden
+
+
+def _lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]]:
+    """Yield views of the lines of cells along an axis."""
+    moved = np.moveaxis(cells, axis, -1)
+    for place in np.ndindex(moved.shape[:-1]):
+        yield moved[place]
+
+
+def _hide_second(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
+    """Hide the smallest of the others where one cell of a line is hidden; tell whether there was one."""
+    free = np.flatnonzero(~mask)
+    if mask.sum() != 1 or not free.size:
+        return False
+    empty_last = np.where(line[free] > 0, line[free], np.iinfo(np.intp).max)
+    mask[free[np.argmin(empty_last)]] = True
+    return True
+
+
+def slug(text: str) -> str:
+    """Return a name as a part of the name of a file: letters and digits, joined by hyphens."""
+    return "-".join(re.findall(r"\w+", text.lower().replace(RATER_PREFIX, "").replace("_", " "))) or "unnamed"
+
+
+def spoken(axis: str) -> str:
+    """Return the name of an axis in words."""
+    return " × ".join(part.removeprefix(RATER_PREFIX).replace("_", " ") for part in axis.split(CROSS))
+
+
+def counted(n: int, noun: str) -> str:
+    """Return a number with its noun."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share in per cent."""
+    return f"{100 * share:.{digits}f} %"
+
+
+def enumerated(parts: Sequence[str]) -> str:
+    """Return parts as a list in a sentence."""
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

@@ -1,0 +1,80 @@
+"""A report as one page of HTML, with all that it needs in it."""
+
+from functools import cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from markupsafe import Markup
+
+from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
+from dissensus.report.figure import Figure
+from dissensus.report.tables import Table
+from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
+
+if TYPE_CHECKING:
+    from dissensus.report.building import Report
+
+# Rows of numbers beyond which a table is cut: the page must open on a phone.
+MOST_ROWS = 400
+DIGITS = 4
+
+
+def to_html(report: "Report") -> str:
+    """Return a report as HTML that needs no network and runs no script."""
+    template = _environment().get_template("report.html")
+    return template.render(report=report, style=Markup(_style()))  # noqa: S704 - our own file
+
+
+@cache
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("dissensus.report"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": grid_of, "mathml": _mathml}
+    environment.filters["printable"] = printable
+    environment.tests["figure"] = lambda part: isinstance(part, Figure)
+    environment.tests["table"] = lambda part: isinstance(part, Table)
+    return environment
+
+
+def _style() -> str:
+    """Return the style sheet, with the colours of the figures for light and dark pages."""
+    light = "".join(f"--{name}:{color};" for color, name in NAMES.items())
+    dark = "".join(f"--{name}:{DARK[color]};" for color, name in NAMES.items())
+    sheet = (files("dissensus.report") / "templates" / "report.css").read_text("utf-8")
+    screen = f"@media screen and (prefers-color-scheme:dark){{:root{{color-scheme:dark;{dark}}}}}"
+    return f":root{{color-scheme:light;{light}}}\n{screen}\n{sheet}"
+
+
+def _wide(figure: Figure) -> Markup:
+    return Markup(figure.inline(TEXT_WIDTH, "-w"))  # noqa: S704 - the renderer escapes every text
+
+
+def _narrow(figure: Figure) -> Markup:
+    return Markup(figure.inline(COLUMN_WIDTH, "-n"))  # noqa: S704 - the renderer escapes every text
+
+
+def _mathml(method: Any) -> Markup:
+    return Markup(method.mathml)  # noqa: S704 - our own formulas
+
+
+def grid_of(table: pl.DataFrame) -> Grid:
+    """Return numbers as cells, with headings in words."""
+    head = tuple(name.removeprefix("n_").replace("_", " ") for name in table.columns)
+    lines = tuple(tuple(map(_cell, row)) for row in table.head(MOST_ROWS).iter_rows())
+    cut = f"The first {MOST_ROWS:,} of {table.height:,} rows." if table.height > MOST_ROWS else ""
+    return Grid(head, lines, cut)
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return UNKNOWN
+    if isinstance(value, float):
+        return f"{value:,.1f}" if abs(value) >= 100 else short(value, DIGITS)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))

@@ -1,0 +1,156 @@
+"""How figures are laid out: rows with their names at the left, side by side in panels."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import altair as alt
+
+from dissensus.report.theme import INK, MUTED, PADDING, SMALL
+
+# Of the width, the most that names may take, and the most lines of a name.
+NAME_SHARE, NAME_LINES = 0.36, 3
+LINE_HEIGHT, NAME_GAP = 13, 12
+# What an entry of a legend takes beside its text.
+SYMBOL = 30
+# Widths of characters in Liberation Sans, as parts of its size.
+_NARROW, _WIDE, _UPPER, _OTHER, _FULL = 0.28, 0.86, 0.68, 0.54, 1.0
+
+
+def text_width(text: str, size: float = SMALL) -> float:
+    """Return about how many pixels a text takes."""
+    return size * sum(_character(c) for c in text)
+
+
+def _character(c: str) -> float:
+    if c in "ijlftrI.,:;'|!()[] -":
+        return _NARROW
+    if c in "mwMW@%—":
+        return _WIDE
+    if ord(c) > 0x2E7F:
+        return _FULL
+    return _UPPER if c.isupper() else _OTHER
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """Return a text in a few lines that are not wider than so many pixels, cut with an ellipsis."""
+    lines = [""]
+    for word in text.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if text_width(longer) <= width or not lines[-1]:
+            lines[-1] = longer
+        else:
+            lines.append(word)
+    kept = [cut(line, width) for line in lines[:NAME_LINES]]
+    if len(lines) > NAME_LINES:
+        kept[-1] = cut(f"{lines[NAME_LINES - 1]} …", width) if kept[-1].endswith("…") else cut(kept[-1] + "…", width)
+    return kept
+
+
+def cut(text: str, width: float) -> str:
+    """Return a text, or as much of it as fits with an ellipsis."""
+    if text_width(text) <= width:
+        return text
+    text = text.removesuffix("…")
+    while text and text_width(text + "…") > width:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+Spec = dict[str, Any]
+"""A Vega-Lite specification."""
+
+
+class Rows:
+    """Some rows, one below the other, with their names at the left.
+
+    Charts over them have a y axis in pixels from above, so that a row is as high as its name.
+
+    Parameters
+    ----------
+    names
+        One a row; what follows a line break stands on lines of its own, in grey.
+    width
+        Pixels of the whole figure.
+    least
+        Pixels of a row whose name takes one line.
+    """
+
+    def __init__(self, names: Sequence[str], width: int, *, least: int = 24) -> None:
+        most = NAME_SHARE * width
+        self.lines = [
+            [
+                (line, INK if part == 0 else MUTED)
+                for part, text in enumerate(name.split("\n"))
+                for line in wrapped(text, most)
+            ]
+            for name in names
+        ]
+        widest = max((text_width(line) for lines in self.lines for line, _ in lines), default=0)
+        self.name_width = round(min(widest, most)) + NAME_GAP
+        self.plot_width = width - self.name_width - 2 * PADDING
+        self.heights = [max(least, LINE_HEIGHT * len(lines) + 8) for lines in self.lines]
+        starts = [0, *accumulate(self.heights)]
+        self.middles = [start + height / 2 for start, height in zip(starts, self.heights, strict=False)]
+        self.height = starts[-1]
+
+    def y(self, field: str = "y") -> alt.Y:
+        """Return the y axis: a field in pixels from above."""
+        return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[self.height, 0], nice=False, zero=False), axis=None)
+
+    def named(self) -> alt.Chart:
+        """Return the names, at the left of the plot."""
+        texts = [
+            {"y": middle + LINE_HEIGHT * (place - (len(lines) - 1) / 2), "text": line, "color": color}
+            for middle, lines in zip(self.middles, self.lines, strict=True)
+            for place, (line, color) in enumerate(lines)
+        ]
+        mark = alt.Chart(data(texts)).mark_text(align="right", baseline="middle")
+        named: alt.Chart = mark.encode(
+            self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), x=alt.value(-NAME_GAP / 2)
+        )
+        return named
+
+
+def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
+    """Return rows as data of a chart, as many as there are."""
+    return alt.InlineData(values=list(rows))
+
+
+def layered(layers: Sequence[alt.Chart], rows: Rows, *, width: int | None = None, title: str | None = None) -> Spec:
+    """Return layers over some rows, one upon the other, under a heading.
+
+    Altair's own operators copy every part again and again: a figure of seven panels takes a second by them.
+    """
+    size = {"width": rows.plot_width if width is None else width, "height": rows.height}
+    head = {"title": {"text": title, "fontSize": SMALL, "fontWeight": "bold"}} if title else {}
+    return plot(layers, **size) | head
+
+
+def plot(layers: Sequence[alt.Chart], *, width: int, height: int) -> Spec:
+    """Return layers, one upon the other, in a plot of so many pixels."""
+    return {"layer": [_layer(layer) for layer in layers], "width": width, "height": height}
+
+
+def _layer(layer: alt.Chart) -> Spec:
+    """Return a layer with the data that Altair keeps apart."""
+    spec = layer.to_dict(validate=False)
+    values = spec["datasets"][spec["data"]["name"]]
+    return {"data": {"values": values}, "mark": spec["mark"], "encoding": spec["encoding"]}
+
+
+def beside(specs: Sequence[Spec], *, spacing: int) -> Spec:
+    """Return figures from left to right."""
+    return {"hconcat": list(specs), "spacing": spacing}
+
+
+def below(specs: Sequence[Spec], *, spacing: int) -> Spec:
+    """Return figures one below the other."""
+    return {"vconcat": list(specs), "spacing": spacing}
+
+
+def legend_columns(names: Sequence[str], width: float) -> int:
+    """Return how many entries of a legend fit beside each other."""
+    widths = [text_width(name) + SYMBOL for name in names]
+    fitting = (n for n in range(1, len(names) + 1) if sum(max(widths[c::n]) for c in range(n)) <= width)
+    return max(fitting, default=1)

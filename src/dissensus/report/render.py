@@ -1,0 +1,71 @@
+"""What figures are rendered to: SVG, PNG and Vega-Lite for a paper, and SVG that takes its colours from a page."""
+
+import json
+import re
+from html import escape
+from pathlib import Path
+from typing import Literal, get_args
+
+import vl_convert
+
+from dissensus.errors import InvalidInput
+from dissensus.report.theme import NAMES, PAPER, Drawing, themed
+
+Kind = Literal["svg", "png", "json"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+PNG_PER_INCH = 300
+
+# Texts between tags are names from a file, and may look like any of the following.
+_TAG = re.compile(r"<[^>]+>")
+_COLOR = re.compile("|".join(NAMES), re.IGNORECASE)
+_BACKGROUND = re.compile(rf'<rect width="[\d.]+" height="[\d.]+" fill="{PAPER}"\s*(?:/>|></rect>)', re.IGNORECASE)
+_SIZE = re.compile(r'<svg [^>]*?width="([\d.]+)" height="([\d.]+)"[^>]*>')
+_FONT = re.compile(r' font-family="[^"]*"')
+_PLACE = re.compile(r'(?<= d=")[^"]*|(?<= transform=")[^"]*')
+_LONG = re.compile(r"-?\d+\.\d{2,}")
+# What the renderer says to machines about every mark; the figure says it once as a whole.
+_SAID = re.compile(
+    r'<path class="(?:back|fore)ground"[^>]*/>| (?:role|aria-roledescription|class|pointer-events)="[^"]*"'
+)
+_ID = re.compile(r'(\bid="|url\(#)([^")]+)')
+
+
+def kind_of(path: Path) -> Kind:
+    """Return what the name of a file asks for.
+
+    Raises
+    ------
+    InvalidInput
+        It does not end in .svg, .png or .json.
+    """
+    kind = path.suffix.lower().removeprefix(".")
+    if kind not in KINDS:
+        raise InvalidInput(f"{path} has {path.suffix or 'no ending'}; name a .svg, .png or .json (Vega-Lite) file.")
+    return kind
+
+
+def render(chart: Drawing, kind: Kind) -> bytes:
+    """Return a figure as SVG, PNG or Vega-Lite JSON; needs no browser and no network."""
+    spec = themed(chart)
+    if kind == "png":
+        return vl_convert.vegalite_to_png(spec, ppi=PNG_PER_INCH, scale=0.75, allowed_base_urls=[])
+    if kind == "json":
+        return json.dumps(spec, ensure_ascii=False, indent=1).encode()
+    return vl_convert.vegalite_to_svg(spec, allowed_base_urls=[]).encode()
+
+
+def inline(chart: Drawing, name: str, label: str) -> str:
+    """Return a figure as SVG for a page: its colours are variables of the page, its ids begin with a name."""
+    svg = render(chart, "svg").decode()
+    svg = _TAG.sub(lambda tag: _paged(tag[0], name), _BACKGROUND.sub("", svg, count=1))
+    width, height = _SIZE.search(svg).groups()  # type: ignore[union-attr]
+    head = f'<svg viewBox="0 0 {width} {height}" width="{width}" role="img" aria-label="{escape(label)}">'
+    return _SIZE.sub(lambda _: head, svg, count=1)
+
+
+def _paged(tag: str, name: str) -> str:
+    """Return a tag with the colours of the page and ids that begin with a name, without what the page says itself."""
+    tag = _PLACE.sub(lambda place: _LONG.sub(lambda number: f"{float(number[0]):.1f}", place[0]), tag)
+    tag = _FONT.sub("", _SAID.sub("", tag))
+    tag = _COLOR.sub(lambda found: f"var(--{NAMES[found[0].upper()]})", tag)
+    return _ID.sub(lambda found: f"{found[1]}{name}-{found[2]}", tag)

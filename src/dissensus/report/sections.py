@@ -1,0 +1,254 @@
+"""What a report holds: its sections in order, and why something is left out."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
+from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
+from dissensus.pipeline.aggregate.gold_table import page as gold_page
+from dissensus.pipeline.analyse import Analysis, GroupDivergence
+from dissensus.pipeline.vet import Vetting, audit_flagged, vet
+from dissensus.report.contested_items import Contested, contested
+from dissensus.report.figure import Figure
+from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.answers import answers, questions
+from dissensus.report.figures.divergence import divergence
+from dissensus.report.figures.gold import gold
+from dissensus.report.figures.items import degree, topics
+from dissensus.report.figures.labels import entropy, soft_labels
+from dissensus.report.figures.null import null
+from dissensus.report.figures.raters import raters
+from dissensus.report.figures.removal import moves, removal
+from dissensus.report.figures.vetting import evidence
+from dissensus.report.groups import Groups, groups_of, slug
+from dissensus.report.tables import Table, dataset, of_groups, of_page, pool
+from dissensus.schema.columns import CROSS
+from dissensus.schema.ratings import Ratings
+
+Part = Figure | Table | Contested
+# Random removals that a filter is compared with, where nothing is permuted.
+DRAWS = 1000
+NO_RATERS = "The ratings were read without raters, so what needs to know who answered is left out."
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One section: what it is about, its parts, and why others are left out."""
+
+    name: str
+    title: str
+    lead: str
+    parts: tuple[Part, ...]
+    absent: tuple[str, ...] = ()
+
+    def finding(self, axis: str) -> str | None:
+        """Return what is seen first: the reading of the figure of an axis, else of the first figure."""
+        figures = [part for part in self.parts if isinstance(part, Figure)]
+        of_axis = [figure for figure in figures if figure.name.endswith(f"-{slug(axis)}")]
+        return (of_axis or figures)[0].reading if figures else None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """All that the sections are made from; see `build`."""
+
+    ratings: Ratings
+    kept: Ratings
+    question: str
+    analysis: Analysis
+    divergences: Mapping[str, GroupDivergence]
+    suppress_below: int
+    gold: str
+    contested: int
+    text: bool
+    skipped: tuple[str, ...]
+
+    @cached_property
+    def groups(self) -> tuple[Groups, ...]:
+        """The groups of every axis; an axis on which fewer than two may be shown is left out."""
+        return tuple(of for of in self._all_groups if len(of.listed) > 1)
+
+    @cached_property
+    def suppressed(self) -> tuple[str, ...]:
+        """Why axes are left out."""
+        few = f"fewer than two groups have {self.suppress_below:,} raters or more"
+        return tuple(f"{of.axis}: {few}." for of in self._all_groups if len(of.listed) < 2)
+
+    @cached_property
+    def _all_groups(self) -> list[Groups]:
+        settings = self.analysis.settings
+        options = {"min_raters": settings.min_raters, "suppress_below": self.suppress_below}
+        return [groups_of(self.kept, axis, **options) for axis in settings.axes]
+
+    @property
+    def why_no_groups(self) -> tuple[str, ...]:
+        """Why nothing is shown by group, if nothing is."""
+        if not self.kept.has_raters:
+            return (NO_RATERS,)
+        return () if self.groups else (*self.skipped, *self.suppressed) or ("No attribute of raters is in the file.",)
+
+
+class Parts:
+    """The parts of a section, and why some cannot be made."""
+
+    def __init__(self) -> None:
+        self.made: list[Part] = []
+        self.absent: list[str] = []
+
+    def add(self, make: Callable[[], Part]) -> None:
+        """Add a part, or the reason why the ratings do not support it."""
+        try:
+            self.made.append(make())
+        except (NotFound, UndefinedEstimate) as reason:
+            self.absent.append(str(reason))
+
+
+def sections(asked: Asked) -> tuple[Section, ...]:
+    """Return all sections in order."""
+    return (
+        _raters(asked),
+        _items(asked),
+        _answers(asked),
+        _agreement(asked),
+        _chance(asked),
+        _distance(asked),
+        _gold(asked),
+        _labels(asked),
+        _contested(asked),
+        *_care(asked),
+    )
+
+
+def _raters(asked: Asked) -> Section:
+    lead = "The people behind the numbers, and how many of them stand in each group."
+    parts: list[Part] = [dataset(asked.ratings)]
+    if not asked.kept.has_raters:
+        return Section("raters", "Who rated", lead, tuple(parts), (NO_RATERS,))
+    if asked.groups:
+        parts.append(pool(asked.ratings, asked.groups))
+    simple = [of for of in asked.groups if CROSS not in of.axis]
+    if len(simple) > 1:
+        main = max(simple, key=lambda of: len(of.listed))
+        crossed = [of for of in simple if of is not main]
+        parts += [raters(asked.kept, main, of, suppress_below=asked.suppress_below) for of in crossed]
+    return Section("raters", "Who rated", lead, tuple(parts), (*asked.skipped, *asked.suppressed))
+
+
+def _items(asked: Asked) -> Section:
+    parts = Parts()
+    parts.add(lambda: topics(asked.kept))
+    parts.add(lambda: degree(asked.kept))
+    lead = "What the conversations are about, and how harmful experts hold them to be."
+    return Section("items", "What was rated", lead, tuple(parts.made), tuple(parts.absent))
+
+
+def _answers(asked: Asked) -> Section:
+    found: list[Part] = []
+    if len(asked.kept.questions) > 1:
+        found.append(questions(asked.kept))
+    if not asked.groups:
+        found.append(answers(asked.kept, question=asked.question))
+    found += [answers(asked.kept, of, question=asked.question) for of in asked.groups]
+    lead = "The shares of the answers, of everybody and of each group."
+    return Section("answers", "What they answered", lead, tuple(found), asked.why_no_groups)
+
+
+def _agreement(asked: Asked) -> Section:
+    lead = "How far people agree within each group, and with everybody else, beyond what chance would give."
+    found: list[Part] = [of_groups(asked.analysis, asked.groups)]
+    found += [agreement(asked.analysis, of.axis, groups=of) for of in asked.groups]
+    return Section("agreement", "Agreement within and between groups", lead, tuple(found), asked.why_no_groups)
+
+
+def _chance(asked: Asked) -> Section:
+    lead = (
+        "Would people divided at random give such values? Each observed value stands over those of groups of the same "
+        "sizes, drawn by chance."
+    )
+    parts = Parts()
+    if asked.groups and not asked.analysis.settings.permutations:
+        parts.absent.append("Nothing was permuted; --permutations 1000 shows what chance gives.")
+    else:
+        for of in asked.groups:
+            parts.add(lambda of=of: null(asked.analysis, of.axis, groups=of))  # type: ignore[misc]
+    return Section("chance", "Beside chance", lead, tuple(parts.made), (*asked.why_no_groups, *parts.absent))
+
+
+def _distance(asked: Asked) -> Section:
+    lead = "How different the labels of an item would be if one group or another gave them."
+    shown = [of for of in asked.groups if of.axis in asked.divergences]
+    most = [of for of in asked.groups if of not in shown]
+    absent = [f"{of.axis}: {len(of.sizes):,} groups are too many to compare two by two." for of in most]
+    made = tuple(divergence(asked.divergences[of.axis], of) for of in shown)
+    return Section("distance", "How far apart groups are", lead, made, (*asked.why_no_groups, *absent))
+
+
+def _gold(asked: Asked) -> Section:
+    lead = "What experts call unsafe and most raters do not, and the reverse. Neither is the truth about the other."
+    name, title = "gold", "Experts and the crowd"
+    if asked.gold not in asked.kept.items.columns:
+        reason = f"There is no label of experts: items have no attribute {asked.gold}. --items FILE can join one."
+        return Section(name, title, lead, (), (reason,))
+    try:
+        everybody = _compared(asked, None)
+    except DissensusError as reason:
+        return Section(name, title, lead, (), (str(reason),))
+    if not asked.groups:
+        return Section(name, title, lead, (gold(everybody), _gold_table(everybody)))
+    found = [(of, _compared(asked, of)) for of in asked.groups]
+    return Section(name, title, lead, tuple(gold(compared, of) for of, compared in found))
+
+
+def _compared(asked: Asked, groups: Groups | None) -> GoldAgainstCrowd:
+    scale = asked.kept.scale(asked.question)
+    by = None if groups is None else groups.axis
+    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold, by=by, unsafe=scale[-1])
+
+
+def _gold_table(found: GoldAgainstCrowd) -> Table:
+    return of_page("gold-table", "Gold and crowd", "", gold_page(found))
+
+
+def _labels(asked: Asked) -> Section:
+    lead = "Every item has a soft label, the shares of its answers. Where they are even, people disagree most."
+    drawn = (soft_labels(asked.kept, question=asked.question), entropy(asked.kept, question=asked.question))
+    return Section("labels", "Labels of the items", lead, drawn)
+
+
+def _contested(asked: Asked) -> Section:
+    lead = "Where answers are spread most evenly, with the answers of each group."
+    most = contested(asked.kept, asked.groups, question=asked.question, n=asked.contested, text=asked.text)
+    known = {"context", "response"} & set(asked.kept.items.columns)
+    absent = () if known or not most else ("The texts of the items are not in the file; --items FILE can join them.",)
+    return Section("contested", "What people disagree on most", lead, most, absent)
+
+
+def _care(asked: Asked) -> Iterator[Section]:
+    """Yield the evidence on raters, and the audit of the filter that removes some of them."""
+    care = "Signs of ratings without care. A sign is no proof: who differs from all others may be sincere."
+    effect = "Whom leaving out flagged raters leaves out, and how far the labels move by it."
+    names = ("vetting", "Care of raters", care), ("filter", "What the filter does", effect)
+    if not asked.kept.has_raters:
+        yield from (Section(*name, (), (NO_RATERS,)) for name in names)
+        return
+    simple = [of.axis for of in asked.groups if CROSS not in of.axis]
+    vetting = vet(asked.ratings, question=asked.question, by=simple)
+    yield Section(*names[0], (evidence(vetting),))
+    yield Section(*names[1], *_filter(asked, vetting, simple))
+
+
+def _filter(asked: Asked, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    settings = asked.analysis.settings
+    try:
+        audit = audit_flagged(asked.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed)
+    except InvalidInput as reason:
+        return (), (str(reason),)
+    if audit is None:
+        return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
+    parts = Parts()
+    simple = [of for of in asked.groups if CROSS not in of.axis]
+    if simple:
+        parts.add(lambda: removal(audit, simple))
+    parts.add(lambda: moves(audit))
+    return tuple(parts.made), tuple(parts.absent)

@@ -1,0 +1,263 @@
+"""Tables of a report: what the file holds, and results that have pages."""
+
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+from dissensus.pipeline.analyse.display import page
+from dissensus.pipeline.analyse.result import Analysis
+from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable
+from dissensus.pipeline.vet.asking import granular_questions
+from dissensus.report.groups import Groups, counted, percent
+from dissensus.schema.columns import FLAG
+from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, questionnaires
+from dissensus.schema.ratings import Ratings
+
+Bools = npt.NDArray[np.bool_]
+# How questions end that leave room for what the others do not name; Aroyo et al. (2023) do not count them in DICES-350.
+OTHER = "_other"
+ALL, WITHOUT_FLAGGED = "all raters", "without flagged"
+# What follows the axis in the head of a block of an analysis that compares with one group.
+AGAINST = " against "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Table:
+    """A table with its reading; shown in a notebook as it is in a report.
+
+    Parameters
+    ----------
+    name
+        What its file is called.
+    title
+        What is shown.
+    reading
+        What is seen, in one sentence.
+    grids
+        Its blocks of cells.
+    notes
+        What a reader needs to read it.
+    table
+        The numbers, where they are one table.
+    """
+
+    name: str
+    title: str
+    reading: str
+    grids: tuple[Grid, ...]
+    notes: tuple[str, ...] = ()
+    table: pl.DataFrame | None = None
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.title)}</b></p>{Page(self.reading, self.grids, self.notes).as_html()}"
+
+
+def dataset(ratings: Ratings) -> Table:
+    """Count what the file holds, without flagged raters too where they are known.
+
+    Table 1 of Aroyo et al. (2023). Of a questionnaire that is known and was read as a whole, the questions are those
+    that raters answer about safety, without the aggregates and without those that end in "other"; else they are all
+    that were read.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with ``questions="all"`` for the questions that were asked.
+    """
+    counted_, others = _questions(ratings)
+    pools = {ALL: ratings}
+    n_flagged = _n_flagged(ratings)
+    if n_flagged and n_flagged < ratings.n_raters:
+        pools[WITHOUT_FLAGGED] = ratings.exclude_flagged()
+    table = pl.DataFrame([_counts(name, of, counted_) for name, of in pools.items()], infer_schema_length=None)
+    first = table.row(0, named=True)
+    annotations = counted(first["n_annotations"], "annotation")
+    return Table(
+        name="dataset",
+        title="The ratings",
+        reading=(
+            f"{counted(ratings.n_ratings, 'rating')} of {counted(ratings.n_items, 'item')}; "
+            f"{counted(len(counted_), 'question')} {'makes' if len(counted_) == 1 else 'make'} {annotations}."
+        ),
+        grids=(_dataset_grid(table),),
+        notes=tuple(_dataset_notes(ratings, counted_, others)),
+        table=table,
+    )
+
+
+def pool(ratings: Ratings, groups: Sequence[Groups]) -> Table:
+    """Count the raters of each group, without flagged ones too where they are known.
+
+    Table 2 of Aroyo et al. (2023).
+
+    Parameters
+    ----------
+    ratings
+        The ratings of everybody.
+    groups
+        The groups that are shown, of each axis.
+    """
+    flagged = ratings.raters[FLAG].to_numpy() if _n_flagged(ratings) else None
+    table = pl.concat([_group_counts(ratings, of, flagged) for of in groups]) if groups else _group_counts_of(())
+    n = counted(ratings.n_raters, "rater")
+    return Table(
+        name="pool",
+        title="The raters",
+        reading=f"{n}." if flagged is None else f"{n}, {int(flagged.sum()):,} of them flagged.",
+        grids=tuple(_pool_grid(table, of, ratings.n_raters, with_flagged=flagged is not None) for of in groups),
+        notes=tuple(dict.fromkeys(note for of in groups for note in (*_unknown(ratings, of), *of.notes))),
+        table=table if flagged is not None else table.drop("n_without_flagged"),
+    )
+
+
+def of_page(name: str, title: str, reading: str, page: Page, *, groups: Sequence[Groups] = ()) -> Table:
+    """Return a result that has a page as a table, without the lines of hidden groups.
+
+    Lines are left out of the blocks of these axes; what the page says in its notes stays.
+    """
+    hidden = {printable(of.axis): {printable(group) for group in of.hidden} for of in groups}
+    grids = tuple(_without(grid, hidden.get(grid.head[0].partition(AGAINST)[0], set())) for grid in page.grids)
+    return Table(name=name, title=title, reading=reading, grids=grids, notes=page.notes)
+
+
+def _without(grid: Grid, hidden: Set[str]) -> Grid:
+    """Return a block without the lines of hidden groups."""
+    return Grid(grid.head, tuple(line for line in grid.lines if line[0] not in hidden), grid.caption)
+
+
+def _n_flagged(ratings: Ratings) -> int:
+    return int(ratings.raters[FLAG].sum()) if FLAG in ratings.raters.columns else 0
+
+
+def _questions(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the questions that are counted, and those that are not since they end in "other"."""
+    known = _questionnaire(ratings)
+    if known is None:
+        return ratings.questions, ()
+    overall = list(known.overalls)[-1]
+    granular = granular_questions(ratings, overall)
+    others = tuple(name for name in granular if name.endswith(OTHER))
+    return tuple(name for name in granular if name not in others), others
+
+
+def _questionnaire(ratings: Ratings) -> Questionnaire | None:
+    every = map(load_questionnaire, questionnaires())
+    return next((found for found in every if found.matches(ratings.questions)), None)
+
+
+def _counts(name: str, ratings: Ratings, questions: Sequence[str]) -> dict[str, str | int | None]:
+    """Return the numbers of one pool."""
+    per_item = ratings.answers.group_by("item").len()["len"]
+    answered = ratings.answers.select(pl.col(question).count() for question in questions)
+    return {
+        "pool": name,
+        "n_ratings": ratings.n_ratings,
+        "n_items": ratings.n_items,
+        "fewest_raters_of_an_item": int(per_item.min() or 0),  # type: ignore[arg-type]
+        "most_raters_of_an_item": int(per_item.max() or 0),  # type: ignore[arg-type]
+        "n_raters": ratings.n_raters if ratings.has_raters else None,
+        "n_flagged": _n_flagged(ratings) if FLAG in ratings.raters.columns else None,
+        "n_questions": len(questions),
+        "n_annotations": sum(answered.row(0)),
+    }
+
+
+def _dataset_grid(table: pl.DataFrame) -> Grid:
+    pools = table.to_dicts()
+    names = {
+        "n_ratings": "ratings",
+        "n_items": "items",
+        "raters_of_an_item": "raters per item",
+        "n_raters": "raters",
+        "n_flagged": "flagged raters",
+        "n_questions": "questions",
+        "n_annotations": "annotations",
+    }
+    lines = [(label, *(_cell(of, name) for of in pools)) for name, label in names.items()]
+    return Grid(("", *(of["pool"] for of in pools)), tuple(lines))
+
+
+def _cell(pool: dict[str, int | None], name: str) -> str:
+    if name == "raters_of_an_item":
+        fewest, most = pool["fewest_raters_of_an_item"], pool["most_raters_of_an_item"]
+        return f"{fewest:,}" if fewest == most else f"{fewest:,}–{most:,}"
+    n = pool[name]
+    return UNKNOWN if n is None else f"{n:,}"
+
+
+def _dataset_notes(ratings: Ratings, questions: Sequence[str], others: Sequence[str]) -> Iterator[str]:
+    yield "Annotations are answers to these questions."
+    if others:
+        answers = ratings.answers.select(pl.col(name).count() for name in (*questions, *others))
+        n = len(questions) + len(others)
+        yield (
+            f"Not counted: {counted(len(others), 'question')} whose name ends in {OTHER}; with them there are {n:,}, "
+            f"and {sum(answers.row(0)):,} annotations."
+        )
+
+
+def _group_counts(ratings: Ratings, groups: Groups, flagged: Bools | None) -> pl.DataFrame:
+    codes, names = ratings.group_codes(groups.axis)
+    every = np.bincount(codes[codes >= 0], minlength=len(names))
+    kept = every if flagged is None else np.bincount(codes[(codes >= 0) & ~flagged], minlength=len(names))
+    places = [names.index(name) for name in groups.listed]
+    return _group_counts_of([(groups.axis, names[g], int(every[g]), int(kept[g])) for g in places])
+
+
+def _group_counts_of(lines: Sequence[tuple[str, str, int, int]]) -> pl.DataFrame:
+    schema = {"axis": pl.String, "group": pl.String, "n_raters": pl.UInt32, "n_without_flagged": pl.UInt32}
+    return pl.DataFrame(list(lines), schema=schema, orient="row")
+
+
+def _pool_grid(table: pl.DataFrame, groups: Groups, n_raters: int, *, with_flagged: bool) -> Grid:
+    head = (printable(groups.title), "raters", "share", *([WITHOUT_FLAGGED] if with_flagged else []))
+    lines = [
+        (groups.label(name, size=False), f"{n:,}", percent(n / n_raters), *([f"{kept:,}"] if with_flagged else []))
+        for _, name, n, kept in table.filter(pl.col("axis") == groups.axis).rows()
+    ]
+    return Grid(head, tuple(lines))
+
+
+def _unknown(ratings: Ratings, groups: Groups) -> Iterator[str]:
+    n = int((ratings.group_codes(groups.axis)[0] < 0).sum())
+    if n:
+        yield f"{groups.title} of {counted(n, 'rater')} is not known."
+
+
+def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
+    """Return the table of an analysis, without axes and groups that are not shown.
+
+    Parameters
+    ----------
+    analysis
+        The analysis.
+    groups
+        The groups that are shown, of each axis.
+    """
+    found = page(analysis)
+    whole, *of_axes = found.grids
+    shown = {of.axis: of for of in groups}
+    by_axis = zip(analysis.settings.axes, of_axes, strict=True)
+    kept = [_spoken(grid, shown[axis]) for axis, grid in by_axis if axis in shown]
+    hidden = [(pl.col("axis") == of.axis) & pl.col("group").is_in([*of.hidden]) for of in groups]
+    of_shown = pl.col("axis").is_null() | pl.col("axis").is_in([*shown])
+    reading = "Estimates" + (", stars where chance seldom gives as much" if analysis.settings.permutations else "")
+    reading += ", intervals below." if analysis.settings.bootstrap else "."
+    return Table(
+        name="groups",
+        title="All statistics of all groups",
+        reading=reading,
+        grids=(whole, *kept),
+        notes=found.notes,
+        table=analysis.to_polars().filter(of_shown, *(~of.fill_null(value=False) for of in hidden)),
+    )
+
+
+def _spoken(grid: Grid, groups: Groups) -> Grid:
+    """Return the block of an axis with its name in words, without hidden groups."""
+    head = groups.title + grid.head[0].removeprefix(groups.axis)
+    return _without(Grid((head, *grid.head[1:]), grid.lines, grid.caption), {printable(name) for name in groups.hidden})

@@ -1,0 +1,115 @@
+"""Tables of a report."""
+
+from dataclasses import replace
+
+import polars as pl
+import pytest
+from tests.pipeline.tables import drawn_frame, ratings_of
+
+from dissensus.pipeline.page import Grid, Page
+from dissensus.pipeline.simulate import preset, simulate
+from dissensus.report.groups import groups_of
+from dissensus.report.tables import Table, dataset, of_page, pool
+from dissensus.schema.ratings import Ratings
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Ratings:
+    """A campaign with the questions and the sizes of DICES-350."""
+    return simulate(preset("dices-350"), seed=0).ratings("all")
+
+
+def cells(table: Table) -> dict[str, tuple[str, ...]]:
+    (grid,) = table.grids
+    return {name: tuple(others) for name, *others in grid.lines}
+
+
+def test_the_table_of_the_paper(campaign: Ratings) -> None:
+    found = dataset(campaign)
+    assert cells(found) == {
+        "ratings": ("43,050", "36,400"),
+        "items": ("350", "350"),
+        "raters per item": ("123", "104"),
+        "raters": ("123", "104"),
+        "flagged raters": ("19", "0"),
+        "questions": ("16", "16"),
+        "annotations": ("688,800", "582,400"),
+    }
+    assert any("with them there are 19, and 817,950 annotations" in note for note in found.notes)
+
+
+def test_annotations_are_answers_that_were_given() -> None:
+    frame = drawn_frame().with_columns(
+        Q_other=pl.when(pl.col("item_id") == "item-000").then(None).otherwise("Q_overall")
+    )
+    ratings = Ratings.from_frame(frame, questions=["Q_overall", "Q_other"])
+    row = dataset(ratings).table
+    assert row is not None
+    given = sum(ratings.answers[name].count() for name in ratings.questions)
+    assert row["n_annotations"].to_list() == [given]
+    assert given < ratings.n_ratings * 2
+
+
+def test_raters_per_item_are_a_range_where_they_differ() -> None:
+    found = dataset(ratings_of({"a": "NNN", "b": "NN.", "c": "N.."}, {}))
+    assert cells(found)["raters per item"] == ("1–3",)
+    assert cells(found)["flagged raters"] == ("–",)
+
+
+def test_counts_alone_have_no_raters() -> None:
+    frame = pl.DataFrame({"item_id": ["1", "1", "2"], "Q_overall": ["Yes", "No", "No"]})
+    found = dataset(Ratings.from_frame(frame, rater=None))
+    assert cells(found)["raters"] == ("–",)
+    assert cells(found)["raters per item"] == ("1–2",)
+
+
+def test_the_pool_of_dices_350_is_that_of_the_paper(dices_123: Ratings) -> None:
+    found = pool(dices_123, [groups_of(dices_123, axis) for axis in ("gender", "race", "age")])
+    counts = {group: n for _, group, n, _ in found.table.rows()} if found.table is not None else {}
+    assert (counts["Man"], counts["Woman"]) == (61, 62)
+    assert (counts["Black/African American"], counts["White"], counts["Multiracial"]) == (29, 30, 16)
+    assert (counts["gen z"], counts["millenial"], counts["gen x+"]) == (56, 36, 31)
+    assert found.reading == "123 raters, 19 of them flagged."
+    assert [grid.head for grid in found.grids] == [
+        (axis, "raters", "share", "without flagged") for axis in ("gender", "race", "age")
+    ]
+
+
+def test_hidden_groups_are_not_in_the_pool(dices_123: Ratings) -> None:
+    groups = groups_of(dices_123, "race", suppress_below=23)
+    found = pool(dices_123, [groups])
+    assert groups.hidden
+    assert found.table is not None
+    assert set(found.table["group"]) == set(groups.listed)
+    assert not any(name in str(found.grids) for name in groups.hidden)
+
+
+def test_no_axes_no_blocks() -> None:
+    found = pool(ratings_of({"a": "N"}, {}), [])
+    assert (found.grids, found.reading) == ((), "1 rater.")
+
+
+def test_a_page_is_shown_without_hidden_groups(dices_123: Ratings) -> None:
+    groups = groups_of(dices_123, "race", suppress_below=23)
+    lines = tuple((name, "1") for name in groups.sizes)
+    grids = (Grid(("rater_race", "n"), lines), Grid(("rater_race against White", "n"), lines), Grid(("x", "n"), lines))
+    shown = of_page("name", "Title", "Reading.", Page("", grids, ("note",)), groups=[groups])
+    for grid in shown.grids[:2]:
+        assert [name for name, _ in grid.lines] == list(groups.listed)
+    assert shown.grids[2] == grids[2]
+    assert of_page("name", "Title", "Reading.", Page("", grids, ())).grids == grids
+
+
+def test_names_are_text_and_nothing_else() -> None:
+    ratings = ratings_of({"a": "NY", "b": "NN"}, {"rater_<b>": ["<script>", "x\ny"]})
+    html = pool(ratings, [groups_of(ratings, "<b>")])._repr_html_()
+    assert "<script>" not in html
+    assert "&lt;script&gt;†" in html
+    assert "x\\ny†" in html
+    assert replace(dataset(ratings), title="<i>")._repr_html_().startswith("<p><b>&lt;i&gt;</b></p>")
+
+
+def test_no_table_names_a_rater(campaign: Ratings) -> None:
+    ids = set(campaign.raters["rater_id"])
+    shown = (dataset(campaign), pool(campaign, [groups_of(campaign, "race")]))
+    assert not any(name in table._repr_html_() for table in shown for name in ids)
