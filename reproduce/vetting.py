@@ -8,7 +8,8 @@ that cannot be told from medians.
 """
 
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import polars as pl
@@ -16,8 +17,11 @@ import polars as pl
 from dissensus.files.ratings import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.pipeline.vet import FilterAudit, audit_filter, vet
-from dissensus.report.theme import render
-from dissensus.report.vetting import vetting_chart
+from dissensus.report.figures.vetting import evidence
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from reproduce.comparison import table
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "generated" / "vetting.md"
@@ -69,7 +73,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
     faster = removed.filter(pl.col("median_s") < kept["median_s"].min()).height
     yield "\n### The nineteen removed raters\n"
     yield "Times are medians of the rater; the pool's median is the 120 s of the paper, so half is 60 s.\n"
-    yield from _table(
+    yield from table(
         ("Rater", "Median, s", "Same label", "Most frequent", "Found by"),
         (
             (row["rater_id"], f"{row['median_s']:.1f}", f"{row['same_label']:.3f}", row["most_frequent"], _why(row))
@@ -84,7 +88,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
         "Those they do not find are neither fast by their median nor at 99 % of one label.\n"
     )
     yield "### What the criteria would add\n"
-    yield from _table(
+    yield from table(
         ("Pool's median", "Half of it", "Removed and fast", "Kept and fast"),
         (
             _split(frame, name, s)
@@ -94,7 +98,7 @@ def _criteria(frame: pl.DataFrame) -> Iterator[str]:
     )
     added = kept.filter("found")
     yield "\nKept raters whose median lies below 60 s; none has 99 % of one label:\n"
-    yield from _table(
+    yield from table(
         ("Rater", "Median, s", "Same label", "Agreement with the pool"),
         (
             (row["rater_id"], f"{row['median_s']:.1f}", f"{row['same_label']:.3f}", f"{row['agreement_pool']:.3f}")
@@ -144,22 +148,16 @@ def _audit(audit: FilterAudit) -> Iterator[str]:
     )
     yield "### The audit\n"
     rows = ((name, expected, value) for (name, expected), value in zip(EXPECTED.items(), here, strict=True))
-    yield from _table(("Figure", "Expected", "Here"), rows, right=(1, 2))
+    yield from table(("Figure", "Expected", "Here"), rows, right=(1, 2))
     yield "\n```text"
     yield str(audit)
     yield "```\n"
 
 
-def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]], *, right: tuple[int, ...]) -> Iterator[str]:
-    yield f"| {' | '.join(head)} |"
-    yield "|" + "|".join("--:" if c in right else "---" for c in range(len(head))) + "|"
-    yield from (f"| {' | '.join(row)} |" for row in rows)
-
-
 def figure() -> bytes:
     """Return the figure of a simulated campaign, since the shared data have no times."""
     ratings = simulate(preset("dices-350"), seed=0).ratings("all")
-    return render(vetting_chart(vet(ratings, by=["gender", "race", "age"])), "svg")
+    return evidence(vet(ratings, by=["gender", "race", "age"])).render()
 
 
 if __name__ == "__main__":
