@@ -70,8 +70,11 @@ benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.jso
 calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
 	$(BIN)/python benchmarks/calibration.py $(ARGS)
 
-reproduce: $(READY)  ## print published figures beside ours, write docs/generated and its figure
-	$(BIN)/python reproduce/vetting.py $(ARGS)
+reproduce: $(READY)  ## set published values beside ours, write docs/generated, figures and the gallery
+	$(BIN)/python reproduce/dices.py
+	$(BIN)/python reproduce/grasp.py
+	$(BIN)/python reproduce/vetting.py
+	$(BIN)/python reproduce/gallery.py
 
 lock: $(READY)  ## refresh requirements.lock
 	@UV=`command -v uv || echo .boot/bin/uv`; \
@@ -80,4 +83,4 @@ lock: $(READY)  ## refresh requirements.lock
 	  --custom-compile-command "make lock"
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .boot docs/_build benchmarks/.venv
+	rm -rf $(VENV) .boot artefacts docs/_build benchmarks/.venv

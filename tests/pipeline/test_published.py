@@ -1,7 +1,8 @@
 """The published analysis of DICES-350, from the real ratings.
 
-GRASP: Prabhakaran et al. (NAACL 2024, arXiv 2311.05074), table 5, printed to three decimals; cross-negentropy and
-plurality agreement do not follow from its definitions on these data and are not compared (docs/methods/crossgroup.md).
+GRASP: Prabhakaran et al. (NAACL 2024, arXiv 2311.05074), table 5, printed to three decimals. Cross-negentropy follows
+another rule for zeros than the definition, and plurality agreement an unknown one for ties; tests/reproduce compares
+them (docs/reproduction.md).
 """
 
 from collections.abc import Callable

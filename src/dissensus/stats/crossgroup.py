@@ -162,8 +162,8 @@ def cross_negentropy(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike, *, smooth
         Raters of each group who gave each answer to each item, shape (I, K).
     smoothing
         Number s added to every count of group y: :math:`q = (n + s) / (m + K s)`. At 0 the terms whose q is 0
-        are left out, as the published analysis does; that hides an infinite penalty, so prefer a positive value
-        for new work.
+        are left out, as in the authors' metrics code; that hides an infinite penalty, so prefer a positive value
+        for new work. The published table counts ln K for every item that has a q of 0.
 
     Returns
     -------
@@ -228,8 +228,9 @@ def voting_agreement(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estima
 
     Notes
     -----
-    A tie goes to the first category in the declared order (No before Unsure before Yes), as in the published
-    analysis; `ties` tells how much rests on that rule. Items that only one group rated are dropped and counted.
+    A tie goes to the first category in the declared order (No before Unsure before Yes); `ties` tells how much rests
+    on that rule. How the published table breaks ties is not known. Items that only one group rated are dropped and
+    counted.
 
     Examples
     --------

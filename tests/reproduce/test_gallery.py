@@ -1,0 +1,98 @@
+"""The gallery is what its own code makes now, shows every figure there is, and nothing of a conversation."""
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dissensus import report
+from dissensus.report import theme
+from dissensus.report.figure import Figure
+from reproduce import gallery
+
+INDEX = (gallery.PAGES / "index.md").read_text(encoding="utf-8")
+PAGES = {page.stem: page.read_text(encoding="utf-8") for page in gallery.PAGES.glob("*.md") if page.stem != "index"}
+FIGURES = {name for name in dir(report) if "figures." in getattr(report, name).__module__} | {"contested"}
+
+
+@pytest.fixture(scope="module")
+def items(real_data: Callable[[str], Path]) -> Path:
+    return real_data("dices-350/items.csv")
+
+
+@pytest.fixture(scope="module")
+def files(items: Path) -> dict[Path, str]:
+    return gallery.files()
+
+
+def test_the_gallery_is_what_its_code_makes(files: dict[Path, str]) -> None:
+    there = {gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()}
+    assert there == set(files)
+    assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == []
+
+
+def test_nothing_of_a_conversation_is_shown(files: dict[Path, str], items: Path) -> None:
+    texts = pl.read_csv(items).select(pl.concat_str("context", "response", separator="\n")).to_series()
+    said = {line.strip() for text in texts for line in re.split(r"\n|(?<=[.?!]) |^\w+:", text, flags=re.MULTILINE)}
+    shown = unescape("\n".join(files.values()))
+    assert [sentence for sentence in said if len(sentence) > 25 and sentence in shown] == []
+
+
+def test_the_report_and_the_pictures_are_small(files: dict[Path, str]) -> None:
+    sizes = {path: len(text.encode()) for path, text in files.items()}
+    assert sizes.pop(gallery.REPORT) < 1_500_000
+    assert sum(sizes.values()) < 1_000_000
+
+
+def test_every_figure_has_a_page() -> None:
+    code = "\n".join(block for page in PAGES.values() for block in gallery.CODE.findall(page))
+    assert {"answers", "null", "moves"} <= FIGURES
+    assert sorted(name for name in FIGURES if f"figure = ds.report.{name}(" not in code) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_shows_its_figure_and_is_found(name: str) -> None:
+    assert f"{{include}} ../generated/gallery/{name}.md" in PAGES[name]
+    assert f"(../_static/gallery/{name}-narrow.svg)]({name}.md)" in INDEX
+    assert f"\n{name}\n" in INDEX
+
+
+def test_a_picture_is_light_or_dark() -> None:
+    figure = Figure(name="f", title="T", reading="R.", table=pl.DataFrame(), draw=lambda width: BAR)
+    svg = gallery.picture(figure, theme.TEXT_WIDTH)
+    assert "var(--blue)" in svg.split("</style>")[1]
+    light, dark = svg.split("</style>")[0].split("prefers-color-scheme:dark")
+    assert f"--blue:{theme.BLUE}" in light
+    assert f"--blue:{theme.DARK[theme.BLUE]}" in dark
+
+
+BAR = {
+    "data": {"values": [{"n": 1}]},
+    "mark": {"type": "bar", "color": theme.BLUE},
+    "encoding": {"x": {"field": "n", "type": "quantitative"}},
+}
+
+
+def test_the_code_of_the_guide_runs() -> None:
+    (code,) = gallery.CODE.findall((gallery.DOCS / "report.md").read_text(encoding="utf-8"))
+    *lines, last = code.splitlines()
+    names: dict[str, object] = {}
+    exec("\n".join(lines), names)
+    assert isinstance(eval(last, names), Figure)
+
+
+def test_the_documented_theme_is_the_theme() -> None:
+    page = (gallery.DOCS / "report.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\|[^|]+\| (`#[^|]+) \| (`#[^|]+) \|$", page, re.MULTILINE)
+    found = {
+        light: dark
+        for row in rows
+        for light, dark in zip(*(re.findall("#[0-9A-F]{6}", cell) for cell in row), strict=True)
+    }
+    named = (theme.INK, theme.MUTED, theme.LINE, theme.PALE, theme.PAPER, theme.BLUE, theme.VERMILION, theme.ORANGE)
+    assert found == {color: theme.DARK[color] for color in (*named, theme.RAMP[0], theme.RAMP[-1])}
+    for width in (theme.TEXT_WIDTH, theme.COLUMN_WIDTH):
+        assert f"| {width} px, " in page
