@@ -41,7 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
 
-demo: $(READY)  ## analyse real ratings where DISSENSUS_DATA has them, else a small simulated campaign
+demo: $(READY)  ## analysis and report of real ratings where DISSENSUS_DATA has them, else of a simulated campaign
 	@$(BIN)/dissensus demo $(ARGS)
 
 test: $(READY)  ## everything quick

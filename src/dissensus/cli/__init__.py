@@ -8,13 +8,16 @@ def main() -> None:
     """Run `dissensus`: 0 is fine, 1 a clear error, 2 bad use."""
     from dissensus.cli.app import app
     from dissensus.errors import DissensusError
+    from dissensus.pipeline.page import printable
 
     # A warning is for the person too: what is the matter, not where in the code.
     warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)  # noqa: T201
     try:
         app()
     except DissensusError as error:
-        print(f"Error: {error}", file=sys.stderr)  # noqa: T201 - the last word to the person
+        # Names that a file gave may hold control characters.
+        message = "\n".join(map(printable, str(error).split("\n")))
+        print(f"Error: {message}", file=sys.stderr)  # noqa: T201 - the last word to the person
         sys.exit(1)
     except BrokenPipeError:
         # The reader of our output has left, as `| head` does; closing stderr keeps the interpreter from complaining.

@@ -76,7 +76,8 @@ def analyse(
     """
     from dissensus.pipeline.analyse import analyse as run
 
-    writing.check_folder(figures)
+    if figures is not None:
+        writing.make_folder("--figures", figures)
     with writing.progress("Resampling") as progress:
         analysis = run(
             ratings,

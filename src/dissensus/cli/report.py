@@ -90,7 +90,8 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"-o {output} is no page; name an .html file.")
-    writing.check_folder(figures)
+    if figures is not None:
+        writing.make_folder("--figures", figures)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one, exclude_flagged=False)
     with writing.progress("Analysing") as progress:
@@ -114,4 +115,5 @@ def report(
             progress=progress,
         )
     writing.write(made.to_html(), output)
-    writing.write_figures(made.figures, figures)
+    if figures is not None:
+        writing.write_figures(made.figures, figures)

@@ -58,20 +58,16 @@ def write(text: str, output: Path | None) -> None:
     typer.echo(f"Wrote {output}.", err=True)
 
 
-def check_folder(folder: Path | None) -> None:
-    """Make sure that figures can be written to a folder, and make it if it is not there."""
-    if folder is None:
-        return
+def make_folder(option: str, folder: Path) -> None:
+    """Make a folder that an option names, if it is not there yet."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InvalidInput(f"--figures {folder} cannot be a folder: {error.strerror}. Name another one.") from None
+        raise InvalidInput(f"{option} {folder} cannot be a folder: {error.strerror}. Name another one.") from None
 
 
-def write_figures(figures: Sequence["Figure"], folder: Path | None) -> None:
+def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
     """Write each figure in all formats, and say so."""
-    if folder is None:
-        return
     from dissensus.files.whole import write_whole
     from dissensus.report.render import KINDS
 

@@ -6,6 +6,7 @@ from html import escape
 from itertools import zip_longest
 
 UNKNOWN = "–"
+JOINERS = "\u200c\u200d"
 NEWLINE, BREAK = "\n", "<br>"
 NAME = "style='text-align:left;padding:.2em .8em .2em 0'"
 FIGURE = "style='text-align:right;padding:.2em .5em;font-variant-numeric:tabular-nums'"
@@ -40,8 +41,11 @@ class Page:
 
 
 def printable(text: str) -> str:
-    """Show control characters as escapes: an id or a name must not write to the terminal as it likes."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+    """Show control characters as escapes: an id or a name must not write to the terminal as it likes.
+
+    Joiners stay, since emoji and Persian words are made with them.
+    """
+    return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 
 def short(value: float | None, digits: int = 2) -> str:
