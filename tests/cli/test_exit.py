@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import SCRIPT, Run
 
-COMMANDS = ("analyse", "aggregate", "gold", "vet", "validate", "convert", "simulate", "fetch", "demo")
+COMMANDS = ("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "simulate", "fetch", "demo")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

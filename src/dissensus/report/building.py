@@ -1,18 +1,19 @@
 """A whole report: what a file supports, in the order of a paper."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 from importlib.metadata import version
 from pathlib import Path
 
+from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
 from dissensus.pipeline.page import UNKNOWN, short
 from dissensus.report.contested_items import Contested
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
-from dissensus.report.groups import counted
+from dissensus.report.groups import counted, distinct
 from dissensus.report.html import to_html
 from dissensus.report.methods import METHODS, WORDS, Method
 from dissensus.report.sections import Asked, Section, sections
@@ -81,7 +82,8 @@ class Report:
         }
         main = max(axes, key=lambda axis: len(axes[axis]), default="")
         found = [(section, section.finding(main)) for section in self.sections]
-        return tuple((section, finding) for section, finding in found if finding)
+        first = {finding: section for section, finding in reversed(found) if finding}
+        return tuple((section, finding) for finding, section in reversed(first.items()))
 
     @property
     def figures(self) -> tuple[Figure, ...]:
@@ -98,6 +100,11 @@ class Report:
         """The contested items."""
         return tuple(part for section in self.sections for part in section.parts if isinstance(part, Contested))
 
+    @property
+    def parts(self) -> tuple[Figure | Table, ...]:
+        """All figures and all tables, but those of single items."""
+        return (*self.figures, *self.tables)
+
     def __getitem__(self, name: str) -> Figure | Table:
         """Return a figure or a table by its name.
 
@@ -106,8 +113,7 @@ class Report:
         KeyError
             There is none; the message lists those there are.
         """
-        parts: dict[str, Figure | Table] = {figure.name: figure for figure in self.figures}
-        parts |= {table.name: table for table in self.tables}
+        parts = {part.name: part for part in self.parts}
         if name not in parts:
             raise KeyError(f"no part is called {name!r}; there are {', '.join(parts)}")
         return parts[name]
@@ -217,7 +223,7 @@ def build(
         kept=kept,
         question=question,
         analysis=analysis,
-        divergences=_divergences(kept, analysis),
+        divergences={axis: _divergence(kept, analysis, axis) for axis in analysis.settings.axes},
         suppress_below=suppress_below,
         gold=gold,
         contested=contested,
@@ -244,7 +250,9 @@ def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
     """Return the figures of an analysis: of each axis agreement and, with permutations, what chance gives."""
     axes = analysis.settings.axes
     over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
-    return (*(agreement(analysis, axis) for axis in axes), *over_chance)
+    figures = [*(agreement(analysis, axis) for axis in axes), *over_chance]
+    names = distinct([figure.name for figure in figures])
+    return tuple(replace(figure, name=name) for figure, name in zip(figures, names, strict=True))
 
 
 def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
@@ -268,10 +276,14 @@ def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], 
     return chosen, tuple(skipped)
 
 
-def _divergences(ratings: Ratings, analysis: Analysis) -> dict[str, GroupDivergence]:
+def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDivergence | str:
+    """Return the distances between the groups of an axis, or why there are none."""
     settings = analysis.settings
-    return {
-        axis: group_divergence(
+    n = len({row.group for row in analysis.rows if row.axis == axis and row.group is not None})
+    if n > MOST_COMPARED:
+        return f"{axis}: {n:,} groups are too many to compare two by two."
+    try:
+        return group_divergence(
             ratings,
             axis,
             question=settings.question,
@@ -279,9 +291,8 @@ def _divergences(ratings: Ratings, analysis: Analysis) -> dict[str, GroupDiverge
             permute_within=settings.permute_within,
             seed=settings.seed,
         )
-        for axis in settings.axes
-        if len({row.group for row in analysis.rows if row.axis == axis}) <= MOST_COMPARED
-    }
+    except UndefinedEstimate as reason:
+        return str(reason)
 
 
 def _summary(ratings: Ratings, analysis: Analysis) -> str:

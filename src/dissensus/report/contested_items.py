@@ -1,7 +1,7 @@
 """The items on which raters disagree most, with the answers of each group."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -13,7 +13,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import EVERYBODY, Counts, parts
 from dissensus.report.figures.bars import whole_bars
 from dissensus.report.figures.labels import entropies
-from dissensus.report.groups import Groups, counted, slug
+from dissensus.report.groups import Groups, counted, distinct, slug
 from dissensus.schema.columns import ITEM_ID
 from dissensus.schema.ratings import Ratings
 from dissensus.stats.counts import FloatArray
@@ -75,10 +75,12 @@ def contested(
     chosen = ratings.of_items(ratings.items[ITEM_ID].is_in(counts[ITEM_ID].gather(order).implode()))
     by_group = [(of, answer_counts(chosen, question, of.axis)) for of in groups]
     pool = answer_counts(chosen, question)
-    return tuple(
-        _one(chosen, question, str(counts[ITEM_ID][place]), disagreement[place], pool, by_group, text)
+    made = [
+        _one(chosen, question, str(counts[ITEM_ID][place]), float(disagreement[place]), pool, by_group, text)
         for place in order.tolist()
-    )
+    ]
+    names = distinct([one.figure.name for one in made])
+    return tuple(replace(one, figure=replace(one.figure, name=name)) for one, name in zip(made, names, strict=True))
 
 
 def _shares(counts: Counts) -> FloatArray:

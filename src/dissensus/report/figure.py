@@ -8,6 +8,7 @@ from pathlib import Path
 import altair as alt
 import polars as pl
 
+from dissensus.pipeline.page import printable
 from dissensus.report.render import Kind, inline, kind_of, render
 from dissensus.report.theme import TEXT_WIDTH, Drawing, themed
 
@@ -54,7 +55,7 @@ class Figure:
 
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the page that it is put into."""
-        return inline(self.draw(width), f"{self.name}{suffix}", f"{self.title}. {self.reading}")
+        return inline(self.draw(width), f"{self.name}{suffix}", printable(f"{self.title}. {self.reading}"))
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)

@@ -3,11 +3,13 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.page import printable
 from dissensus.schema.columns import CROSS, RATER_PREFIX
@@ -16,6 +18,8 @@ from dissensus.schema.ratings import Ratings
 SMALL = "†"
 # More rows than this are not read but scrolled.
 MOST_GROUPS = 24
+# Characters of a name in the name of a file, which has 255 bytes at most.
+LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +87,8 @@ def groups_of(ratings: Ratings, axis: str, *, min_raters: int = 5, suppress_belo
 
     A group that could be told from the others is hidden with them, see `hidden_cells`.
     """
+    if suppress_below < 0:
+        raise InvalidInput(f"suppress_below is {suppress_below}; give a number of raters, 0 to hide no group.")
     name = ratings.axis_name(axis)
     codes, names = ratings.group_codes(name)
     sizes = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
@@ -107,8 +113,9 @@ def hidden_cells(counts: npt.NDArray[np.intp], below: int) -> npt.NDArray[np.boo
     """Tell which cells of a table of raters are hidden: small ones, and others from which they could be told.
 
     If a line of cells has one that is hidden, the sum of the line would give it away, so that another one is hidden
-    with it: the smallest that has raters, else an empty one. So are all cells of a line whose sum is hidden on its own
-    axis. A cell without raters tells of nobody and is not hidden by itself.
+    with it: the smallest that has raters, else an empty one. The same holds for a cell that the sums of several lines
+    give away together. All cells of a line are hidden whose sum is hidden on its own axis. A cell without raters tells
+    of nobody and is not hidden by itself.
 
     Parameters
     ----------
@@ -123,10 +130,11 @@ def hidden_cells(counts: npt.NDArray[np.intp], below: int) -> npt.NDArray[np.boo
         for axis in axes:
             others = tuple(other for other in axes if other != axis)
             hidden |= np.expand_dims(hidden_cells(counts.sum(axis=others), below), others) & (counts > 0)
+    lines = [pair for axis in axes for pair in zip(_lines(hidden, axis), _lines(counts, axis), strict=True)]
     grown = True
     while grown:
-        lines = [pair for axis in axes for pair in zip(_lines(hidden, axis), _lines(counts, axis), strict=True)]
-        grown = sum(_hide_second(mask, line) for mask, line in lines) > 0
+        single = [_hide_another(mask, line) for mask, line in lines if mask.sum() == 1]
+        grown = any(single) or _hide_beside_told(hidden, counts)
     return hidden
 
 
@@ -137,19 +145,54 @@ def _lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]]:
         yield moved[place]
 
 
-def _hide_second(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
-    """Hide the smallest of the others where one cell of a line is hidden; tell whether there was one."""
+def _hide_another(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
+    """Hide the smallest of the other cells of a line; tell whether there was one."""
     free = np.flatnonzero(~mask)
-    if mask.sum() != 1 or not free.size:
+    if not free.size:
         return False
     empty_last = np.where(line[free] > 0, line[free], np.iinfo(np.intp).max)
     mask[free[np.argmin(empty_last)]] = True
     return True
 
 
+def _hide_beside_told(hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp]) -> bool:
+    """Hide one more cell in a line with a cell that sums give away; tell whether there was one."""
+    told = _told(hidden)
+    for axis in range(told.ndim):
+        lines = zip(_lines(told, axis), _lines(hidden, axis), _lines(counts, axis), strict=True)
+        if any(given_away.any() and _hide_another(mask, line) for given_away, mask, line in lines):
+            return True
+    return False
+
+
+def _told(hidden: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """Tell which hidden cells have one value only, once all other cells and the sums of all lines are known."""
+    told, places = np.zeros_like(hidden), np.argwhere(hidden)
+    longer = [axis for axis in range(hidden.ndim) if hidden.shape[axis] > 1]
+    if not longer or not len(places):
+        return told
+
+    lines = [np.unique(np.delete(places, axis, axis=1), axis=0, return_inverse=True)[1].ravel() for axis in longer]
+    sums = np.concatenate([np.arange(line.max() + 1)[:, None] == line for line in lines]).astype(float)
+    # A cell is told if it is a combination of sums: if it lies in the space that their rows span.
+    within = np.einsum("cs,sc->c", np.linalg.pinv(sums), sums)
+    told[tuple(places[within > 1 - 1e-9].T)] = True
+    return told
+
+
 def slug(text: str) -> str:
-    """Return a name as a part of the name of a file: letters and digits, joined by hyphens."""
-    return "-".join(re.findall(r"\w+", text.lower().replace(RATER_PREFIX, "").replace("_", " "))) or "unnamed"
+    """Return a name as a part of the name of a file: letters and digits, joined by hyphens, not too many."""
+    words = re.findall(r"\w+", text.lower().replace(RATER_PREFIX, "").replace("_", " "))
+    return "-".join(words)[:LONGEST].strip("-") or "unnamed"
+
+
+def distinct(names: Sequence[str]) -> list[str]:
+    """Return names, with a number after those that would stand twice."""
+    found: list[str] = []
+    for name in names:
+        numbered = (f"{name}-{n}" for n in count(2))
+        found.append(next(other for other in chain([name], numbered) if other not in found))
+    return found
 
 
 def spoken(axis: str) -> str:

@@ -33,14 +33,22 @@ def _environment() -> Environment:
         loader=PackageLoader("dissensus.report"),
         autoescape=select_autoescape(default=True),
         undefined=StrictUndefined,
+        finalize=_visible,
         trim_blocks=True,
         lstrip_blocks=True,
+        keep_trailing_newline=True,
     )
     environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": grid_of, "mathml": _mathml}
-    environment.filters["printable"] = printable
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
     environment.tests["table"] = lambda part: isinstance(part, Table)
     return environment
+
+
+def _visible(value: Any) -> Any:
+    """Return a text without the signs that nobody sees and that turn others around, line breaks kept."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return "\n".join(map(printable, value.splitlines()))
 
 
 def _style() -> str:

@@ -1,7 +1,7 @@
 """What a report holds: its sections in order, and why something is left out."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
@@ -21,7 +21,7 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.groups import Groups, groups_of, slug
+from dissensus.report.groups import Groups, distinct, groups_of, slug
 from dissensus.report.tables import Table, dataset, of_groups, of_page, pool
 from dissensus.schema.columns import CROSS
 from dissensus.schema.ratings import Ratings
@@ -57,7 +57,7 @@ class Asked:
     kept: Ratings
     question: str
     analysis: Analysis
-    divergences: Mapping[str, GroupDivergence]
+    divergences: Mapping[str, GroupDivergence | str]
     suppress_below: int
     gold: str
     contested: int
@@ -105,7 +105,17 @@ class Parts:
 
 
 def sections(asked: Asked) -> tuple[Section, ...]:
-    """Return all sections in order."""
+    """Return all sections in order; no two figures have one name."""
+    return tuple(replace(section, parts=_named_apart(section.parts)) for section in _sections(asked))
+
+
+def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return parts with a number after the names of figures that axes with like names would share."""
+    names = iter(distinct([part.name for part in parts if isinstance(part, Figure)]))
+    return tuple(replace(part, name=next(names)) if isinstance(part, Figure) else part for part in parts)
+
+
+def _sections(asked: Asked) -> tuple[Section, ...]:
     return (
         _raters(asked),
         _items(asked),
@@ -177,10 +187,9 @@ def _chance(asked: Asked) -> Section:
 
 def _distance(asked: Asked) -> Section:
     lead = "How different the labels of an item would be if one group or another gave them."
-    shown = [of for of in asked.groups if of.axis in asked.divergences]
-    most = [of for of in asked.groups if of not in shown]
-    absent = [f"{of.axis}: {len(of.sizes):,} groups are too many to compare two by two." for of in most]
-    made = tuple(divergence(asked.divergences[of.axis], of) for of in shown)
+    found = [(of, asked.divergences[of.axis]) for of in asked.groups]
+    absent = [reason for _, reason in found if isinstance(reason, str)]
+    made = tuple(divergence(known, of) for of, known in found if not isinstance(known, str))
     return Section("distance", "How far apart groups are", lead, made, (*asked.why_no_groups, *absent))
 
 
@@ -219,9 +228,16 @@ def _labels(asked: Asked) -> Section:
 def _contested(asked: Asked) -> Section:
     lead = "Where answers are spread most evenly, with the answers of each group."
     most = contested(asked.kept, asked.groups, question=asked.question, n=asked.contested, text=asked.text)
-    known = {"context", "response"} & set(asked.kept.items.columns)
-    absent = () if known or not most else ("The texts of the items are not in the file; --items FILE can join them.",)
-    return Section("contested", "What people disagree on most", lead, most, absent)
+    return Section("contested", "What people disagree on most", lead, most, tuple(_why_not_contested(asked, most)))
+
+
+def _why_not_contested(asked: Asked, most: Sequence[Contested]) -> Iterator[str]:
+    if not asked.contested:
+        yield "No items were asked for; --contested 10 shows some."
+    elif not most:
+        yield "On no item do answers differ."
+    elif not {"context", "response"} & set(asked.kept.items.columns):
+        yield "The texts of the items are not in the file; --items FILE can join them."
 
 
 def _care(asked: Asked) -> Iterator[Section]:

@@ -249,7 +249,7 @@ def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
     reading += ", intervals below." if analysis.settings.bootstrap else "."
     return Table(
         name="groups",
-        title="All statistics of all groups",
+        title="All statistics of all groups" if kept else "Statistics of everybody",
         reading=reading,
         grids=(whole, *kept),
         notes=found.notes,

@@ -14,9 +14,9 @@ TEXT_WIDTH, COLUMN_WIDTH = 672, 317
 INK, MUTED, LINE, PALE, PAPER = "#1F2933", "#5B6770", "#D9DEE2", "#7B8791", "#FFFFFF"
 BLUE, VERMILION, ORANGE = "#0072B2", "#D55E00", "#E69F00"
 # From the first answer of a scale to the last: lighter to darker, which stays so in grey.
-RAMP = ("#DCE6EE", "#B9CFE0", "#8FB3D1", "#5F93BC", "#3876A6", "#15598C", "#0A3B63")
-# Text on the first steps of the ramp, on the last, and on orange.
-ON_LOW, ON_HIGH, ON_ORANGE = "#1F2934", "#FEFEFE", "#1F2935"
+RAMP = ("#DCE6EE", "#B9CFE0", "#8FB3D1", "#6698C0", "#3876A6", "#15598C", "#0A3B63")
+# Text on the first steps of the ramp, on the middle one and orange, and on the last.
+ON_LOW, ON_MIDDLE, ON_HIGH = "#1F2934", "#1F2935", "#FEFEFE"
 DARK = {
     INK: "#E6EAED",
     MUTED: "#A7B3BD",
@@ -26,10 +26,10 @@ DARK = {
     BLUE: "#56B4E9",
     VERMILION: "#FF9457",
     ORANGE: "#E69F00",
-    **dict(zip(RAMP, ("#263442", "#32485C", "#3F6484", "#4D82AD", "#6BA3D0", "#96C4E8", "#C9E4F8"), strict=True)),
+    **dict(zip(RAMP, ("#263442", "#32485C", "#3F6484", "#5086B2", "#6BA3D0", "#96C4E8", "#C9E4F8"), strict=True)),
     ON_LOW: "#F2F5F7",
+    ON_MIDDLE: "#10151A",
     ON_HIGH: "#10151A",
-    ON_ORANGE: "#10151A",
 }
 NAMES = {
     INK: "ink",
@@ -42,8 +42,8 @@ NAMES = {
     ORANGE: "orange",
     **{color: f"ramp-{step}" for step, color in enumerate(RAMP, start=1)},
     ON_LOW: "on-low",
+    ON_MIDDLE: "on-middle",
     ON_HIGH: "on-high",
-    ON_ORANGE: "on-orange",
 }
 
 # Liberation Sans comes with the renderer and has the widths of Arial, so that a figure is the same everywhere.
@@ -114,4 +114,5 @@ def ramp(n: int) -> list[str]:
 
 def on_ramp(color: str) -> str:
     """Return the colour of text on a step of the ramp."""
-    return ON_LOW if RAMP.index(color) < 3 else ON_HIGH
+    step = RAMP.index(color)
+    return ON_LOW if step < 3 else ON_MIDDLE if step == 3 else ON_HIGH

@@ -82,7 +82,7 @@ def questions(ratings: Ratings) -> Figure:
 
 def parts(scale: Sequence[str]) -> list[Part]:
     """Return the answers as parts of a bar, from the lightest to the darkest."""
-    return [Part(name, color, on_ramp(color)) for name, color in zip(scale, ramp(len(scale)), strict=True)]
+    return [Part(printable(name), color, on_ramp(color)) for name, color in zip(scale, ramp(len(scale)), strict=True)]
 
 
 def _figure(

@@ -11,7 +11,7 @@ from dissensus.pipeline.page import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Part, whole_bars
 from dissensus.report.groups import MOST_GROUPS, Groups, counted
-from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_ORANGE, ORANGE, PAPER, RAMP
+from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 
 EVERYBODY = "everybody"
 # Agreement stands together at the left; in grey, neighbours differ too.
@@ -19,7 +19,7 @@ PARTS = {
     "both_safe": Part("both safe", LINE, INK),
     "both_unsafe": Part("both unsafe", MUTED, PAPER),
     "tied": Part("crowd tied", RAMP[1], INK),
-    "gold_only": Part("only experts unsafe", ORANGE, ON_ORANGE),
+    "gold_only": Part("only experts unsafe", ORANGE, ON_MIDDLE),
     "crowd_only": Part("only crowd unsafe", BLUE, PAPER),
 }
 
@@ -49,7 +49,7 @@ def gold(found: GoldAgainstCrowd, groups: Groups | None = None) -> Figure:
     return Figure(
         name="gold" if found.by is None else f"gold-{(groups or Groups(axis=found.by, sizes={})).slug}",
         title="Experts against the crowd" + ("" if found.by is None else f" by {_spoken(found.by)}"),
-        reading=_reading(everybody, found.ties),
+        reading=_reading(everybody, listed, found.ties),
         table=_table([everybody, *listed]),
         draw=lambda width: whole_bars(names, shares, list(parts.values()), width, labels=texts),
         notes=tuple(_notes(found, groups, len(listed), len(drawn) - 1)),
@@ -79,15 +79,21 @@ def _bar(
     return label, tuple(row[part] / max(1, n) for part in parts), tuple(f"{row[part]:,}" for part in parts)
 
 
-def _reading(row: dict[str, Any], ties: str) -> str:
+def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -> str:
     text = (
         f"Of {counted(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
         f"{row['both_unsafe']:,} unsafe; experts alone call {row['gold_only']:,} unsafe, the crowd alone "
         f"{row['crowd_only']:,}"
     )
-    if ties != "apart" or not row["tied"]:
+    if ties == "apart" and row["tied"]:
+        text += f"; on {row['tied']:,} the crowd is tied"
+    if len(groups) < 2:
         return text + "."
-    return f"{text}; on {row['tied']:,} the crowd is tied."
+    low, high = (pick(groups, key=lambda group: group["gold_only"] / max(1, group["n_items"])) for pick in (min, max))
+    return (
+        f"{text}. Against one group, experts are alone on {low['gold_only']:,} ({printable(low['group'])}) to "
+        f"{high['gold_only']:,} ({printable(high['group'])})."
+    )
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

@@ -1,5 +1,6 @@
 """Soft labels of all items at once, and how much raters disagree on each."""
 
+from collections.abc import Sequence
 from math import ceil, log
 
 import altair as alt
@@ -7,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.aggregate.labels import answer_counts, matrix
-from dissensus.pipeline.page import short
+from dissensus.pipeline.page import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, percent
 from dissensus.report.layout import Spec, data, legend_columns, plot
@@ -36,7 +37,7 @@ def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
             f"the median share is {percent(float(deciles[5]))}."
         ),
         table=pl.DataFrame({"quantile of items": np.linspace(0, 1, 11), f"share of {scale[-1]}": deciles}),
-        draw=lambda width: _spectrum(scale, ordered, width),
+        draw=lambda width: _spectrum([printable(answer) for answer in scale], ordered, width),
         notes=("Each item is a column; columns that would be too thin are means of neighbours.",)
         if len(ordered) > MOST_COLUMNS
         else (),
@@ -77,7 +78,7 @@ def entropies(shares: FloatArray) -> FloatArray:
     return np.asarray(np.abs((shares * logs).sum(axis=1)))
 
 
-def _spectrum(scale: tuple[str, ...], shares: FloatArray, width: int) -> Spec:
+def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
     size = ceil(len(shares) / MOST_COLUMNS)
     starts = np.arange(0, len(shares), size)
     means = np.add.reduceat(shares, starts) / np.diff([*starts, len(shares)])[:, None]

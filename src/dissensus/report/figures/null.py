@@ -64,7 +64,7 @@ def null(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figu
         draw=lambda width: panels([groups.label(name) for name in groups.drawn], draw, width),
         notes=(
             f"Grey: the distribution over {analysis.settings.permutations:,} permutations of the raters' demographic "
-            f"rows, seed {analysis.settings.seed}. Line: observed.",
+            f"rows, seed {analysis.settings.seed}, each to its own height. Line: observed.",
             *groups.notes,
         ),
     )
@@ -78,13 +78,12 @@ def _panel(
     low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
     counts = [np.histogram(values, edges)[0] for values in known]
-    top = max((int(of.max()) for of in counts), default=0) or 1
     x = value_axis(low, high)
     reach = REACH * min(names.heights)
     steps = [
         point | {"row": row}
         for row, (of, middle) in enumerate(zip(counts, names.middles, strict=True))
-        for point in _outline(edges, of, middle + reach / 2, reach / top)
+        for point in _outline(edges, of, middle + reach / 2, reach / max(1, int(of.max())))
     ]
     shapes = alt.Chart(data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
     color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3))

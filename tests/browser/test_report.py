@@ -1,0 +1,144 @@
+"""Reports as people see them: in both themes, wide, on a phone and on paper."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import BrowserContext
+from tests.browser.page import DESKTOP, View, look
+from tests.report.hostile import AXES, NAMES, hostile
+
+from dissensus.files.ratings import read_ratings
+from dissensus.pipeline.simulate import preset, simulate
+from dissensus.report.building import Report, build
+
+# The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
+NARROWEST, ON_PAPER = 320, 680
+REPORTS = ("dices", "campaign", "tricky")
+Save = Callable[[str, Report], Path]
+OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
+
+
+@pytest.fixture(scope="module")
+def dices(real_data: Callable[[str], Path]) -> Report:
+    """All that DICES-350 supports."""
+    ratings = read_ratings(real_data("dices-350/ratings.csv"), items=real_data("dices-350/items.csv"), questions="all")
+    return build(ratings, by=["gender", "race"], permutations=50, bootstrap=20, contested=2)
+
+
+@pytest.fixture(scope="module")
+def campaign() -> Report:
+    """A campaign with all questions, times and flags."""
+    ratings = simulate(preset("dices-350"), seed=0).ratings("all")
+    return build(ratings, by="age", cross="age*gender", permutations=50, bootstrap=20, contested=1)
+
+
+@pytest.fixture(scope="module")
+def tricky() -> Report:
+    """Names that try to break out of where they stand."""
+    return build(
+        hostile(),
+        by=AXES,
+        permutations=20,
+        bootstrap=5,
+        contested=2,
+        title=f"{NAMES[0]} {NAMES[10]}",
+        command="dissensus report 'a b.csv' --title '<script>'",
+    )
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
+    """Write the page of a report, once."""
+    folder = tmp_path_factory.mktemp("reports")
+
+    def save(name: str, report: Report) -> Path:
+        path = folder / f"{name}.html"
+        if not path.exists():
+            report.save(path)
+        return path
+
+    return save
+
+
+@pytest.fixture(params=REPORTS)
+def page(request: pytest.FixtureRequest, saved: Save) -> Path:
+    """The page of each report."""
+    return saved(request.param, request.getfixturevalue(request.param))
+
+
+def assert_sound(view: View) -> None:
+    assert view.overflowing() == []
+    assert view.overlapping() == []
+    assert view.faint() == []
+    assert view.requests == []
+    assert view.errors == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_wide_in_both_themes(context: BrowserContext, page: Path, scheme: str) -> None:
+    view = look(context, page, width=DESKTOP, scheme=scheme)  # type: ignore[arg-type]
+    view.shot(f"report-{page.stem}-{scheme}")
+    assert_sound(view)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nobody_is_kept_out(context: BrowserContext, dices: Report, saved: Save, scheme: str) -> None:
+    view = look(context, saved("dices", dices), scheme=scheme)  # type: ignore[arg-type]
+    assert view.violations() == []
+
+
+def test_nobody_is_kept_out_by_a_name(context: BrowserContext, tricky: Report, saved: Save) -> None:
+    assert look(context, saved("tricky", tricky), width=NARROWEST).violations() == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_folded_and_unfolded(context: BrowserContext, page: Path, scheme: str) -> None:
+    view = look(context, page, width=NARROWEST, scheme=scheme)  # type: ignore[arg-type]
+    view.shot(f"report-{page.stem}-phone-{scheme}")
+    assert_sound(view)
+    view.page.evaluate(OPEN)
+    assert view.overflowing() == []
+    assert view.overlapping() == []
+
+
+def test_on_paper(context: BrowserContext, page: Path) -> None:
+    view = look(context, page, width=ON_PAPER, media="print")
+    view.shot(f"report-{page.stem}-print")
+    assert_sound(view)
+    pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.pdf())
+    assert {(round(float(width)), round(float(height))) for width, height in pages} == {(595, 842)}
+    assert 10 <= len(pages) <= 40
+
+
+def test_no_name_becomes_a_part_of_the_page(context: BrowserContext, tricky: Report, saved: Save) -> None:
+    view = look(context, saved("tricky", tricky))
+    asked: list[str] = []
+    view.page.on("dialog", lambda dialog: asked.append(dialog.message))
+    view.page.evaluate(OPEN)
+    assert view.page.evaluate("document.querySelectorAll('script, img, h1 ~ h1, b, i').length") == 0
+    assert view.page.locator("h1").inner_text() == tricky.title
+    texts = view.page.locator("svg text").all_text_contents()
+    assert {"#D55E00", "{{ 7*7 }}", "__proto__", "&lt;x&gt;", "</text></svg>"} <= set(texts)
+    assert asked == []
+
+
+def test_texts_are_shown_on_demand_alone(context: BrowserContext, dices: Report, saved: Save) -> None:
+    view = look(context, saved("dices", dices))
+    said = view.page.locator(".said")
+    assert said.count() >= len(dices.items)
+    assert not any(text.is_visible() for text in said.all())
+    view.page.locator("details.text summary").first.click()
+    assert said.first.is_visible()
+
+
+def test_links_lead_to_every_section(context: BrowserContext, campaign: Report, saved: Save) -> None:
+    view = look(context, saved("campaign", campaign))
+    links = view.page.locator("nav a")
+    assert links.all_text_contents() == [*(section.title for section in campaign.sections), "Methods"]
+    for link in links.all():
+        assert view.page.locator(str(link.get_attribute("href"))).count() == 1
+    view.page.keyboard.press("Tab")
+    assert view.page.locator(":focus").inner_text() == "Skip to the report"
+    assert view.overlapping() == []

@@ -1,0 +1,138 @@
+"""The figures of agreement, and of what chance gives."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.report.drawn import fits, texts
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse import Analysis, analyse
+from dissensus.report.figure import Figure
+from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.null import null
+from dissensus.report.figures.panels import NAMES, value_axis
+from dissensus.report.groups import groups_of
+from dissensus.schema.ratings import Ratings
+
+
+@pytest.fixture(scope="module")
+def ratings() -> Ratings:
+    return Ratings.from_frame(drawn_frame(3))
+
+
+@pytest.fixture(scope="module")
+def analysis(ratings: Ratings) -> Analysis:
+    return analyse(ratings, by=["race"], permutations=99, bootstrap=20)
+
+
+def points(figure: Figure) -> list[dict[str, Any]]:
+    """All that is drawn, of every layer of every panel."""
+    spec = json.loads(figure.render("json"))
+    panels = [panel for line in spec["vconcat"] for panel in line["hconcat"]]
+    return [point for panel in panels for layer in panel["layer"] for point in layer["data"]["values"]]
+
+
+def test_the_table_has_every_row_of_the_analysis(analysis: Analysis) -> None:
+    figure = agreement(analysis, "race")
+    rows = {(row.group, row.metric): row for row in analysis.rows if row.metric in NAMES}
+    assert figure.table.height == len(rows)
+    for found in figure.table.iter_rows(named=True):
+        row = rows[found["group"], found["metric"]]
+        assert (found["estimate"], found["ci_low"], found["ci_high"]) == (row.estimate, row.ci_low, row.ci_high)
+        assert (found["p"], found["p_adjusted"]) == (row.p, row.p_adjusted)
+
+
+def test_estimates_and_intervals_are_drawn_where_they_are(analysis: Analysis) -> None:
+    drawn = {
+        (point["low"], point["x"], point["high"]) for point in points(agreement(analysis, "race")) if "low" in point
+    }
+    rows = [row for row in analysis.rows if row.metric in NAMES]
+    assert drawn == {(row.ci_low, row.estimate, row.ci_high) for row in rows}
+
+
+def test_it_fits_and_names_every_panel(analysis: Analysis) -> None:
+    figure = agreement(analysis, "race")
+    assert fits(figure)
+    assert set(NAMES.values()) <= set(texts(figure))
+    assert figure.notes[:3] == (
+        "Tests: 99 permutations of the raters' demographic rows, seed 0.",
+        "Lines: 95 % intervals, 20 bootstrap replicates.",
+        "Dashed: the whole pool.",
+    )
+
+
+def test_the_reading_names_what_stands_out() -> None:
+    """Two camps that agree within and not between."""
+    camps = {f"r{r:02}": ("NNYYNNYY", "YYNNYYNN")[r % 2] for r in range(16)}
+    ratings = ratings_of(camps, {"rater_camp": [("one", "two")[r % 2] for r in range(16)]})
+    found = agreement(analyse(ratings, by="camp", permutations=199), "camp")
+    assert found.reading.startswith("Beyond chance at p < .05: ")
+    assert "IRR (alpha) of one (above chance, p .0" in found.reading
+    assert found.reading.endswith(" remain.")
+    assert "also after adjustment" in texts(found)
+
+
+def test_the_reading_without_tests_is_a_range(ratings: Ratings) -> None:
+    found = analyse(ratings, by="race")
+    low, *_, high = sorted((row.estimate or 0.0, row.group) for row in found.rows if row.metric == "irr")
+    reading = agreement(found, "race").reading
+    assert reading.startswith("IRR ranges from ")
+    assert f"({low[1]}) to " in reading
+    assert reading.endswith(f"({high[1]}); nothing was tested.")
+
+
+def test_what_is_undefined_is_in_the_table_and_not_drawn() -> None:
+    ratings = ratings_of({"a": "NN", "b": "NN", "c": "NN"}, {"rater_x": ["p", "p", "q"]})
+    figure = agreement(analyse(ratings, by="x"), "x")
+    assert figure.reading == "IRR is undefined for every group of x."
+    assert figure.table.filter(metric="irr")["estimate"].to_list() == [None, None]
+    assert fits(figure)
+
+
+def test_hidden_groups_are_in_neither(analysis: Analysis, ratings: Ratings) -> None:
+    groups = groups_of(ratings, "race", suppress_below=8)
+    for figure in (agreement(analysis, "race", groups=groups), null(analysis, "race", groups=groups)):
+        assert set(figure.table["group"]) == {"Asian"}
+        assert not {"Black", "White"} & set(texts(figure))
+
+
+def test_chance_is_the_middle_of_the_permutations(analysis: Analysis) -> None:
+    figure = null(analysis, "race")
+    place = {(row.group, row.metric): r for r, row in enumerate(analysis.rows)}
+    for found in figure.table.iter_rows(named=True):
+        replicates = analysis.null[:, place[found["group"], found["metric"]]]
+        low, median, high = np.nanquantile(replicates, (0.025, 0.5, 0.975))
+        assert found["chance_median"] == pytest.approx(median)
+        assert (found["chance_2.5_%"], found["chance_97.5_%"]) == pytest.approx((low, high))
+        assert found["observed"] == analysis.rows[place[found["group"], found["metric"]]].estimate
+    assert fits(figure)
+
+
+def test_histograms_hold_every_permutation(analysis: Analysis) -> None:
+    """Of the steps of a group, the highest is the fullest bin, and all together are all permutations."""
+    spec = json.loads(null(analysis, "race").render("json"))
+    place = {(row.group, row.metric): r for r, row in enumerate(analysis.rows)}
+    metrics = iter(NAMES)
+    for panel in (panel for line in spec["vconcat"] for panel in line["hconcat"]):
+        (steps,) = [layer["data"]["values"] for layer in panel["layer"] if layer["mark"]["type"] == "area"]
+        metric = next(metrics)
+        for row, group in enumerate(("Asian", "Black", "White")):
+            heights = [step["bottom"] - step["top"] for step in steps if step["row"] == row]
+            edges = [step["x"] for step in steps if step["row"] == row]
+            counts, _ = np.histogram(analysis.null[:, place[group, metric]], edges)
+            assert counts.sum() == 99
+            assert [height / max(heights) for height in heights[:-1]] == pytest.approx(counts / counts.max())
+
+
+def test_without_permutations_there_is_no_chance(ratings: Ratings) -> None:
+    with pytest.raises(UndefinedEstimate, match="without permutations"):
+        null(analyse(ratings, by="race"), "race")
+
+
+def test_ticks_can_be_told_apart() -> None:
+    for low, high, digits in ((0.0, 1.0, 1), (0.5, 0.52, 3), (0.1, 0.1, 2)):
+        axis: Any = value_axis(low, high).to_dict()
+        assert axis["axis"]["format"] == f".{digits}~f"

@@ -1,0 +1,64 @@
+"""The figure of how far apart groups are."""
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from tests.pipeline.tables import SCALE, drawn_frame, ratings_of
+from tests.report.drawn import fits, texts
+
+from dissensus.pipeline.analyse import group_divergence
+from dissensus.report.figures.divergence import divergence
+from dissensus.report.groups import groups_of
+from dissensus.schema.ratings import Ratings
+
+
+def distance(frame: pl.DataFrame, one: str, other: str) -> float:
+    """Mean over items of half the sum of the differences of shares, item by item."""
+    found = []
+    for (_,), of_item in frame.group_by("item_id"):
+        shares = [
+            [(of_item.filter(rater_race=race)["Q_overall"] == answer).mean() for answer in SCALE]
+            for race in (one, other)
+        ]
+        found.append(sum(abs(a - b) for a, b in zip(*shares, strict=True)) / 2)
+    return float(np.mean(found))
+
+
+def test_distances_are_as_by_hand_and_the_furthest_comes_first() -> None:
+    frame = drawn_frame(3)
+    figure = divergence(group_divergence(Ratings.from_frame(frame), "race", permutations=19))
+    by_hand = {pair: distance(frame, *pair) for pair in combinations(("Asian", "Black", "White"), 2)}
+    for row in figure.table.iter_rows(named=True):
+        assert row["distance"] == pytest.approx(by_hand[row["group"], row["other"]])
+        assert row["chance_2.5_%"] <= row["chance_median"] <= row["chance_97.5_%"]
+    furthest = max(by_hand, key=lambda pair: by_hand[pair])
+    assert f"{' and '.join(furthest)} are furthest apart ({by_hand[furthest]:.3f}".replace("0.", ".") in figure.reading
+    assert fits(figure)
+
+
+def test_without_permutations_nothing_is_said_of_chance() -> None:
+    figure = divergence(group_divergence(Ratings.from_frame(drawn_frame(3)), "race"))
+    assert "chance" not in figure.reading
+    assert figure.table["chance_median"].to_list() == [None] * 3
+    assert "not tested" in texts(figure)
+
+
+def test_hidden_groups_are_in_no_pair() -> None:
+    ratings = Ratings.from_frame(drawn_frame(3, sizes=(12, 9, 3)))
+    found = group_divergence(ratings, "race*gender")
+    groups = groups_of(ratings, "race*gender", suppress_below=3)
+    figure = divergence(found, groups)
+    assert groups.hidden
+    assert not groups.hidden & {*figure.table["group"], *figure.table["other"]}
+    assert not any(name in figure.reading for name in groups.hidden)
+
+
+def test_thirty_pairs_are_drawn_and_the_table_has_all() -> None:
+    answers = {f"r{r:02}": "NYNYYN"[r % 3 :] + "NUY"[: r % 3] for r in range(20)}
+    ratings = ratings_of(answers, {"rater_x": [f"g{r % 10}" for r in range(20)]})
+    figure = divergence(group_divergence(ratings, "x"))
+    assert figure.table.height == 45
+    assert "Drawn are the 30 pairs furthest apart of 45; the table has all." in figure.notes
+    assert len([text for text in texts(figure) if " –\u00a0g" in text or " – g" in text]) == 30

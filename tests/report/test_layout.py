@@ -1,0 +1,51 @@
+"""Names in the room that they have."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report.hostile import NAMES
+from tests.strategies import quick
+
+from dissensus.report.layout import NAME_LINES, NAME_SHARE, Rows, cut, legend_columns, text_width, wrapped
+from dissensus.report.theme import COLUMN_WIDTH, PADDING, TEXT_WIDTH
+
+TEXTS = st.text(max_size=80) | st.sampled_from(NAMES)
+
+
+@quick
+@given(text=TEXTS, width=st.floats(20, 300))
+def test_no_line_is_wider_than_its_room(text: str, width: float) -> None:
+    lines = wrapped(text, width)
+    assert 1 <= len(lines) <= NAME_LINES
+    assert all(text_width(line) <= width for line in lines)
+    assert text_width(cut(text, width)) <= width
+
+
+@quick
+@given(text=TEXTS)
+def test_what_has_room_is_kept_word_by_word(text: str) -> None:
+    assert " ".join(wrapped(text, 10_000)) == " ".join(text.split())
+    assert cut(text, 10_000) == text
+
+
+def test_what_has_no_room_ends_in_an_ellipsis() -> None:
+    assert cut("Donaudampfschifffahrt", 60).endswith("…")
+    lines = wrapped("one two three four five six seven eight", 40)
+    assert lines[:2] == ["one two", "three"]
+    assert lines[2].endswith("…")
+
+
+@quick
+@given(names=st.lists(TEXTS, min_size=1, max_size=6), width=st.sampled_from([TEXT_WIDTH, COLUMN_WIDTH]))
+def test_rows_are_as_high_as_their_names_and_leave_room_for_the_plot(names: list[str], width: int) -> None:
+    rows = Rows(names, width)
+    assert rows.name_width + rows.plot_width + 2 * PADDING == width
+    assert rows.plot_width > (1 - NAME_SHARE) * width - 25
+    assert sum(rows.heights) == rows.height
+    tops = [middle - height / 2 for middle, height in zip(rows.middles, rows.heights, strict=True)]
+    assert tops == [sum(rows.heights[:r]) for r in range(len(names))]
+
+
+def test_legends_take_as_many_columns_as_fit() -> None:
+    assert legend_columns(["No", "Unsure", "Yes"], 600) == 3
+    assert legend_columns(["a long name of an answer"] * 3, 200) == 1
+    assert legend_columns([], 200) == 1
