@@ -11,7 +11,8 @@ from tests.report.hostile import AXES, NAMES, hostile
 
 from dissensus.files.ratings import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.building import Report, build
+from dissensus.report.building import build
+from dissensus.report.result import Report
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680

@@ -11,7 +11,8 @@ from tests.report.hostile import hostile
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.building import Report, build, figures_of
+from dissensus.report.building import build, figures_of
+from dissensus.report.result import Report
 from dissensus.schema.ratings import Ratings
 
 QUICK: Mapping[str, int] = {"permutations": 20, "bootstrap": 5, "contested": 2}
@@ -101,7 +102,7 @@ def test_without_raters_there_are_no_groups() -> None:
 
 def test_what_is_not_in_the_file_is_named(ratings: Ratings) -> None:
     reasons = absent(quick(ratings))
-    assert reasons["gold"].startswith("There is no label of experts: items have no attribute safety_gold.")
+    assert reasons["gold"].startswith("The items have no 'safety_gold'. Items have no attributes here.")
     assert "Items have no harm_type" in reasons["items"]
     assert reasons["filter"].startswith("The file flags no rater and none meets a criterion")
     assert reasons["contested"].startswith("The texts of the items are not in the file")

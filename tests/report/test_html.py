@@ -10,8 +10,9 @@ from tests.pipeline.tables import drawn_frame
 from tests.report.hostile import AXES, hostile
 
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.building import Report, build
+from dissensus.report.building import build
 from dissensus.report.html import MOST_ROWS, grid_of
+from dissensus.report.result import Report
 from dissensus.schema.ratings import Ratings
 
 MEGABYTE = 1_000_000

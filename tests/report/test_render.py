@@ -11,11 +11,12 @@ from tests.report.drawn import fits, texts
 from tests.report.hostile import NAMES as HOSTILE
 
 from dissensus.errors import InvalidInput
-from dissensus.report.building import Report, build
+from dissensus.report.building import build
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import groups_of
 from dissensus.report.render import KINDS, kind_of
+from dissensus.report.result import Report
 from dissensus.report.theme import (
     BLUE,
     COLUMN_WIDTH,

@@ -69,8 +69,13 @@ def report(
         int, typer.Option(metavar="N", min=0, help="Seed of all random draws.", rich_help_panel=RESAMPLING)
     ] = 0,
     gold: Annotated[
-        str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.", rich_help_panel=PAGE)
-    ] = "safety_gold",
+        str | None,
+        typer.Option(
+            metavar="COLUMN",
+            help="Attribute of items with the experts' labels. Default: safety_gold.",
+            rich_help_panel=PAGE,
+        ),
+    ] = None,
     contested: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many of the most contested items.", rich_help_panel=PAGE)
     ] = 10,

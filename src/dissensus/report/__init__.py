@@ -16,7 +16,7 @@ Examples
 from dissensus.lazily import resolver
 
 _HOMES = {
-    "building": ("Report", "build", "figures_of"),
+    "building": ("build", "figures_of"),
     "contested_items": ("Contested", "contested"),
     "figure": ("Figure",),
     "figures.agreement": ("agreement",),
@@ -30,6 +30,7 @@ _HOMES = {
     "figures.removal": ("moves", "removal"),
     "figures.vetting": ("evidence",),
     "groups": ("Groups", "groups_of"),
+    "result": ("Report",),
     "tables": ("Table", "dataset", "of_groups", "pool"),
 }
 __all__, __getattr__ = resolver(__name__, _HOMES)

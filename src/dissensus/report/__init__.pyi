@@ -1,4 +1,3 @@
-from dissensus.report.building import Report as Report
 from dissensus.report.building import build as build
 from dissensus.report.building import figures_of as figures_of
 from dissensus.report.contested_items import Contested as Contested
@@ -20,6 +19,7 @@ from dissensus.report.figures.removal import removal as removal
 from dissensus.report.figures.vetting import evidence as evidence
 from dissensus.report.groups import Groups as Groups
 from dissensus.report.groups import groups_of as groups_of
+from dissensus.report.result import Report as Report
 from dissensus.report.tables import Table as Table
 from dissensus.report.tables import dataset as dataset
 from dissensus.report.tables import of_groups as of_groups

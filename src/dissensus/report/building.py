@@ -1,23 +1,18 @@
 """A whole report: what a file supports, in the order of a paper."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from html import escape
+from dataclasses import replace
 from importlib.metadata import version
-from pathlib import Path
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
 from dissensus.pipeline.page import UNKNOWN, short
-from dissensus.report.contested_items import Contested
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
 from dissensus.report.groups import counted, distinct
-from dissensus.report.html import to_html
-from dissensus.report.methods import METHODS, WORDS, Method
-from dissensus.report.sections import Asked, Section, sections
-from dissensus.report.tables import Table
+from dissensus.report.result import Report, Size
+from dissensus.report.sections import Asked, sections
 from dissensus.schema.columns import FLAG, REST
 from dissensus.schema.ratings import Ratings
 
@@ -28,106 +23,6 @@ MOST_OF_AN_AXIS, MOST_AXES = 12, 6
 MOST_COMPARED = 40
 # Of the whole time, about what the analysis takes.
 ANALYSIS = 0.6
-
-
-@dataclass(frozen=True, slots=True)
-class Size:
-    """One of the numbers at the head of a report."""
-
-    name: str
-    value: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Report:
-    """A report: sections of figures, tables and items; shown in a notebook as the page that it is.
-
-    Parameters
-    ----------
-    title
-        Its title.
-    summary
-        What was analysed, in one line.
-    sizes
-        Numbers at its head.
-    sections
-        What it holds, in order, and what was left out with the reason.
-    analysis
-        The analysis that it shows.
-    command
-        How to make it again.
-    notes
-        How the ratings were read, and what to keep in mind.
-    version, seed
-        With the same ratings they give the same report.
-    """
-
-    title: str
-    summary: str
-    sizes: tuple[Size, ...]
-    sections: tuple[Section, ...]
-    analysis: Analysis = field(repr=False)
-    command: str
-    notes: tuple[str, ...]
-    version: str
-    seed: int
-    words: str = field(default=WORDS, repr=False)
-    methods: tuple[Method, ...] = field(default=METHODS, repr=False)
-
-    @property
-    def findings(self) -> tuple[tuple[Section, str], ...]:
-        """What is seen first in each section that has a figure, on the axis with the most groups."""
-        axes = {
-            axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
-        }
-        main = max(axes, key=lambda axis: len(axes[axis]), default="")
-        found = [(section, section.finding(main)) for section in self.sections]
-        first = {finding: section for section, finding in reversed(found) if finding}
-        return tuple((section, finding) for finding, section in reversed(first.items()))
-
-    @property
-    def figures(self) -> tuple[Figure, ...]:
-        """All figures but those of single items."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Figure))
-
-    @property
-    def tables(self) -> tuple[Table, ...]:
-        """All tables."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Table))
-
-    @property
-    def items(self) -> tuple[Contested, ...]:
-        """The contested items."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Contested))
-
-    @property
-    def parts(self) -> tuple[Figure | Table, ...]:
-        """All figures and all tables, but those of single items."""
-        return (*self.figures, *self.tables)
-
-    def __getitem__(self, name: str) -> Figure | Table:
-        """Return a figure or a table by its name.
-
-        Raises
-        ------
-        KeyError
-            There is none; the message lists those there are.
-        """
-        parts = {part.name: part for part in self.parts}
-        if name not in parts:
-            raise KeyError(f"no part is called {name!r}; there are {', '.join(parts)}")
-        return parts[name]
-
-    def to_html(self) -> str:
-        """Return it as one page of HTML that needs no network and runs no script."""
-        return to_html(self)
-
-    def save(self, path: str | Path) -> None:
-        """Write it as one page of HTML."""
-        Path(path).write_text(self.to_html(), encoding="utf-8")
-
-    def _repr_html_(self) -> str:
-        return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:80vh;border:0"></iframe>'
 
 
 def build(
@@ -144,7 +39,7 @@ def build(
     seed: int = 0,
     min_raters: int = 5,
     suppress_below: int = 0,
-    gold: str = "safety_gold",
+    gold: str | None = None,
     contested: int = 10,
     text: bool = True,
     title: str | None = None,
@@ -166,7 +61,7 @@ def build(
     suppress_below
         Leave out groups with fewer raters, and cells of the tables of raters.
     gold
-        Attribute of the items with the label of the experts.
+        Attribute of the items with the label of the experts; by default safety_gold, if it is there.
     contested
         How many of the most contested items to show.
     text

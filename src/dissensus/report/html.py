@@ -14,7 +14,7 @@ from dissensus.report.tables import Table
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
 if TYPE_CHECKING:
-    from dissensus.report.building import Report
+    from dissensus.report.result import Report
 
 # Rows of numbers beyond which a table is cut: the page must open on a phone.
 MOST_ROWS = 400

@@ -1,6 +1,7 @@
-"""How figures are laid out: rows with their names at the left, side by side in panels."""
+"""How figures are laid out: rows with their names at the left, in blocks below headings, side by side in panels."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any
 
@@ -11,6 +12,8 @@ from dissensus.report.theme import INK, MUTED, PADDING, SMALL
 # Of the width, the most that names may take, and the most lines of a name.
 NAME_SHARE, NAME_LINES = 0.36, 3
 LINE_HEIGHT, NAME_GAP = 13, 12
+# Of a heading, above the first row of its block.
+BELOW = 10
 # What an entry of a legend takes beside its text.
 SYMBOL = 30
 # Widths of characters in Liberation Sans, as parts of its size.
@@ -110,6 +113,37 @@ class Rows:
             self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), x=alt.value(-NAME_GAP / 2)
         )
         return named
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A heading, the names of the rows below it, and the end of the heading that stays where it has to be cut."""
+
+    heading: str
+    names: tuple[str, ...]
+    end: str = ""
+
+
+class HeadedRows(Rows):
+    """Blocks of rows, one below the other; `of_block` are the middles of the rows of each."""
+
+    def __init__(self, blocks: Sequence[Block], width: int, *, least: int = 24) -> None:
+        super().__init__([name for block in blocks for name in ("", *block.names)], width, least=least)
+        places = iter(zip(self.middles, self.heights, strict=True))
+        self.heads: list[dict[str, Any]] = []
+        self.of_block: list[list[float]] = []
+        for block in blocks:
+            middle, height = next(places)
+            # Bold is about a tenth wider.
+            room = 0.9 * self.plot_width - text_width(block.end)
+            self.heads.append({"y": middle + height / 2 - BELOW, "text": cut(block.heading, room) + block.end})
+            self.of_block.append([next(places)[0] for _ in block.names])
+
+    def headed(self) -> alt.Chart:
+        """Return the headings, at the left of the plot."""
+        mark = alt.Chart(data(self.heads)).mark_text(align="left", baseline="middle", fontWeight="bold", fontSize=SMALL)
+        headed: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), x=alt.value(0))
+        return headed
 
 
 def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:

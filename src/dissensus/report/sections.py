@@ -23,7 +23,7 @@ from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import Groups, distinct, groups_of, slug
 from dissensus.report.tables import Table, dataset, of_groups, of_page, pool
-from dissensus.schema.columns import CROSS
+from dissensus.schema.columns import CROSS, GOLD
 from dissensus.schema.ratings import Ratings
 
 Part = Figure | Table | Contested
@@ -59,7 +59,7 @@ class Asked:
     analysis: Analysis
     divergences: Mapping[str, GroupDivergence | str]
     suppress_below: int
-    gold: str
+    gold: str | None
     contested: int
     text: bool
     skipped: tuple[str, ...]
@@ -196,12 +196,11 @@ def _distance(asked: Asked) -> Section:
 def _gold(asked: Asked) -> Section:
     lead = "What experts call unsafe and most raters do not, and the reverse. Neither is the truth about the other."
     name, title = "gold", "Experts and the crowd"
-    if asked.gold not in asked.kept.items.columns:
-        reason = f"There is no label of experts: items have no attribute {asked.gold}. --items FILE can join one."
-        return Section(name, title, lead, (), (reason,))
     try:
         everybody = _compared(asked, None)
     except DissensusError as reason:
+        if asked.gold is not None:
+            raise
         return Section(name, title, lead, (), (str(reason),))
     if not asked.groups:
         return Section(name, title, lead, (gold(everybody), _gold_table(everybody)))
@@ -212,7 +211,7 @@ def _gold(asked: Asked) -> Section:
 def _compared(asked: Asked, groups: Groups | None) -> GoldAgainstCrowd:
     scale = asked.kept.scale(asked.question)
     by = None if groups is None else groups.axis
-    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold, by=by, unsafe=scale[-1])
+    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold or GOLD, by=by, unsafe=scale[-1])
 
 
 def _gold_table(found: GoldAgainstCrowd) -> Table:

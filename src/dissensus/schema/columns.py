@@ -11,8 +11,11 @@ QUESTION_PREFIX: Final = "Q"
 ANSWER_TIME: Final = "answer_time_ms"
 """Time for all questions about one item by one rater."""
 
+GOLD: Final = "safety_gold"
+"""What experts call an item, on the scale of the overall question."""
+
 RATER_PREFIX: Final = "rater_"
-ITEM_PREFIXES: Final = ("item_", "safety_gold", "safety_platinum")
+ITEM_PREFIXES: Final = ("item_", GOLD, "safety_platinum")
 ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")
 
 FLAG: Final = "rater_flagged"

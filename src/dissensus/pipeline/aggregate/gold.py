@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.aggregate.safety import CROWD, SAFE_UNSAFE, crowd_labels, expert_labels, full_name
-from dissensus.schema.columns import ITEM_ID
+from dissensus.schema.columns import GOLD, ITEM_ID
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.ratings import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
@@ -80,7 +80,7 @@ def gold_against_crowd(
     ratings: Ratings,
     question: str | None = None,
     *,
-    gold: str = "safety_gold",
+    gold: str = GOLD,
     platinum: str | None = None,
     by: str | None = None,
     unsafe: str | Sequence[str] = "Yes",

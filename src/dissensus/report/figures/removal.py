@@ -12,9 +12,8 @@ from dissensus.pipeline.page import printable, short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end
-from dissensus.report.figures.headed import Block, HeadedRows
 from dissensus.report.groups import Groups, counted, percent
-from dissensus.report.layout import Rows, Spec, data, layered
+from dissensus.report.layout import Block, HeadedRows, Rows, Spec, data, layered
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import listed
 

@@ -11,9 +11,8 @@ import polars as pl
 from dissensus.pipeline.page import printable
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.figures.headed import Block, HeadedRows
 from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import Spec, data, layered, legend_columns
+from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
 from dissensus.schema.columns import FLAG, RATER_ID
 from dissensus.stats.criteria import SHARES

@@ -1,0 +1,113 @@
+"""A report: its sections, each figure and table alone, and the page."""
+
+from dataclasses import dataclass, field
+from html import escape
+from pathlib import Path
+
+from dissensus.pipeline.analyse import Analysis
+from dissensus.report.contested_items import Contested
+from dissensus.report.figure import Figure
+from dissensus.report.html import to_html
+from dissensus.report.methods import METHODS, WORDS, Method
+from dissensus.report.sections import Section
+from dissensus.report.tables import Table
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """One of the numbers at the head of a report."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report:
+    """A report: sections of figures, tables and items; shown in a notebook as the page that it is.
+
+    Parameters
+    ----------
+    title
+        Its title.
+    summary
+        What was analysed, in one line.
+    sizes
+        Numbers at its head.
+    sections
+        What it holds, in order, and what was left out with the reason.
+    analysis
+        The analysis that it shows.
+    command
+        How to make it again.
+    notes
+        How the ratings were read, and what to keep in mind.
+    version, seed
+        With the same ratings they give the same report.
+    """
+
+    title: str
+    summary: str
+    sizes: tuple[Size, ...]
+    sections: tuple[Section, ...]
+    analysis: Analysis = field(repr=False)
+    command: str
+    notes: tuple[str, ...]
+    version: str
+    seed: int
+    words: str = field(default=WORDS, repr=False)
+    methods: tuple[Method, ...] = field(default=METHODS, repr=False)
+
+    @property
+    def findings(self) -> tuple[tuple[Section, str], ...]:
+        """What is seen first in each section that has a figure, on the axis with the most groups."""
+        axes = {
+            axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
+        }
+        main = max(axes, key=lambda axis: len(axes[axis]), default="")
+        found = [(section, section.finding(main)) for section in self.sections]
+        first = {finding: section for section, finding in reversed(found) if finding}
+        return tuple((section, finding) for finding, section in reversed(first.items()))
+
+    @property
+    def figures(self) -> tuple[Figure, ...]:
+        """All figures but those of single items."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Figure))
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """All tables."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Table))
+
+    @property
+    def items(self) -> tuple[Contested, ...]:
+        """The contested items."""
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Contested))
+
+    @property
+    def parts(self) -> tuple[Figure | Table, ...]:
+        """All figures and all tables, but those of single items."""
+        return (*self.figures, *self.tables)
+
+    def __getitem__(self, name: str) -> Figure | Table:
+        """Return a figure or a table by its name.
+
+        Raises
+        ------
+        KeyError
+            There is none; the message lists those there are.
+        """
+        parts = {part.name: part for part in self.parts}
+        if name not in parts:
+            raise KeyError(f"no part is called {name!r}; there are {', '.join(parts)}")
+        return parts[name]
+
+    def to_html(self) -> str:
+        """Return it as one page of HTML that needs no network and runs no script."""
+        return to_html(self)
+
+    def save(self, path: str | Path) -> None:
+        """Write it as one page of HTML."""
+        Path(path).write_text(self.to_html(), encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:80vh;border:0"></iframe>'
