@@ -87,7 +87,7 @@ def test_flagged_raters_are_left_out_when_asked(run: Run, told_csv: Path, tmp_pa
         said = words_of(tmp_path / "report.html")
         assert f"by {raters} raters" in said
         assert "A &lt;b&gt; title" in said
-        assert "2 of 24 raters are removed" in said
+        assert "2 of 24 raters are flagged in the file" in said
 
 
 def test_groups_too_small_are_left_out_when_asked(run: Run, told_csv: Path, tmp_path: Path) -> None:
@@ -119,13 +119,15 @@ def test_a_file_without_raters_has_a_report(run: Run, ratings_csv: Path, tmp_pat
         (("ratings.csv", "--bootstrap", "1"), "one replicate has no spread"),
         (("ratings.csv", "--exclude-flagged"), "not known which raters are flagged"),
         (("ratings.csv", "--gold", "verdict"), "verdict"),
+        (("told.csv", "--unsafe", "Perhaps"), "Perhaps"),
+        (("told.csv", "--by", "race", "--against", "White", "--suppress-below", "7"), "White cannot be compared with"),
         (("ratings.csv", "--where", "race=Blue"), "Its values are"),
         (("empty.csv",), "empty.csv"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
-    run: Run, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    run: Run, ratings_csv: Path, told_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     (tmp_path / "empty.csv").touch()
     kept = (tmp_path / "ratings.html").write_bytes(ratings_csv.read_bytes())

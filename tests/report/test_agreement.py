@@ -94,7 +94,7 @@ def test_what_is_undefined_is_in_the_table_and_not_drawn() -> None:
 
 def test_hidden_groups_are_in_neither(analysis: Analysis, ratings: Ratings) -> None:
     groups = groups_of(ratings, "race", suppress_below=8)
-    for figure in (agreement(analysis, "race", groups=groups), null(analysis, "race", groups=groups)):
+    for figure in (agreement(analysis, groups), null(analysis, groups)):
         assert set(figure.table["group"]) == {"Asian"}
         assert not {"Black", "White"} & set(texts(figure))
 

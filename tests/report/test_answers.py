@@ -43,7 +43,7 @@ def test_dices_350_by_gender(dices_104: Ratings) -> None:
 def test_the_reading_names_the_groups_furthest_apart() -> None:
     ratings = ratings_of({"a": "NNNY", "b": "NYYY", "c": "NNYY"}, {"rater_x": ["low", "high", "middle"]})
     assert answers(ratings, "x").reading == (
-        "Of all answers to Q overall, 50.0 % are No, 50.0 % are Yes and 0.0 % are Unsure; "
+        "Of all answers to Q_overall, 50.0 % are No, 50.0 % are Yes and 0.0 % are Unsure; "
         "Yes ranges from 25.0 % (low) to 75.0 % (high)."
     )
     alike = ratings_of({"a": "NY", "b": "YN"}, {"rater_x": ["one", "two"]})

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import polars as pl
 import pytest
@@ -161,7 +162,7 @@ def test_flagged_raters_are_left_out_of_all_but_the_counts_and_the_audit() -> No
     kept, whole = (quick(flagged, by="race", exclude_flagged=exclude) for exclude in (True, False))
     assert [report["answers-race"].table["n_ratings"][0] for report in (kept, whole)] == [240, 288]  # type: ignore[index]
     assert kept["dataset"].table.equals(whole["dataset"].table)  # type: ignore[union-attr, arg-type]
-    assert kept["removal"].reading.startswith("4 of 24 raters are removed")
+    assert kept["removal"].reading.startswith("4 of 24 raters are flagged in the file")
     assert any(note.startswith("4 flagged raters take part; --exclude-flagged") for note in whole.notes)
 
 
@@ -187,13 +188,73 @@ def test_small_groups_are_nowhere_in_the_page() -> None:
     assert "Zaphodian" not in page
     tables = [part.table for part in report.parts if part.table is not None]
     assert not any("Vogonian" in table.write_json() for table in tables)
-    assert "2 groups of race left out: too few raters." in page
+    assert "2 groups of race left out: fewer than 5 raters, or without them others could be told." in page
+
+
+def test_the_largest_gai_of_a_group_that_is_left_out_is_not_told(ratings: Ratings) -> None:
+    whole, part = (quick(ratings, by=[], cross="race*gender", suppress_below=below) for below in (0, 4))
+    shown = [[grid.caption for grid in report["groups"].grids] for report in (whole, part)]  # type: ignore[union-attr]
+    assert shown[0][1].startswith("DSI ")
+    assert shown[1] == ["", ""]
+    assert "dsi" not in part["groups"].table["metric"]  # type: ignore[index]
+    assert "Adjusted over all tests, those of groups left out too." in part["groups"].notes
+
+
+def test_a_group_that_is_left_out_is_nothing_to_compare_with() -> None:
+    ratings = Ratings.from_frame(drawn_frame(3, n_raters=29, sizes=(20, 6, 3)))
+    assert "race against White" in quick(ratings, by="race", against="White").to_html()
+    with pytest.raises(InvalidInput, match="White cannot be compared with: it has fewer than 5 raters"):
+        quick(ratings, by="race", against="White", suppress_below=5)
+
+
+def test_a_group_that_is_flagged_as_a_whole_is_counted_still() -> None:
+    frame = drawn_frame(3, n_items=8).with_columns(rater_flagged=pl.col("rater_race") == "White")
+    report = quick(Ratings.from_frame(frame), by="race", exclude_flagged=True)
+    counts = {group: (n, kept) for _, group, n, kept in report["pool"].table.rows()}  # type: ignore[union-attr]
+    assert counts == {"Asian": (10, 10), "Black": (8, 8), "White": (6, 0)}
+    assert "from 0 % (Asian) to 100 % (White)" in report["removal"].reading
+    assert "White" not in report["answers-race"].table["group"]  # type: ignore[index]
+
+
+def test_a_filter_that_nobody_applied_says_so() -> None:
+    ratings = simulate(preset("dices-350"), seed=0).ratings("all")
+    unflagged = replace(ratings, raters=ratings.raters.drop("rater_flagged"))
+    assert "would be removed, since they meet a criterion" in quick(unflagged, by="gender")["removal"].reading
+
+
+def test_the_unsafe_answer_can_be_named() -> None:
+    words = {"No": "fine", "Unsure": "odd", "Yes": "cruel"}
+    frame = drawn_frame(3, n_items=8).with_columns(pl.col("Q_overall").replace(words), safety_gold=pl.lit("cruel"))
+    ratings = Ratings.from_frame(frame, categories=["cruel", "odd", "fine"])
+    assert absent(quick(ratings, by="race"))["gold"].startswith("'Yes' is no answer to Q_overall")
+    assert "Unsafe: cruel; safe: odd, fine." in quick(ratings, by="race", unsafe="cruel").to_html()
+    with pytest.raises(InvalidInput, match="'nasty' is no answer"):
+        quick(ratings, by="race", unsafe="nasty")
+
+
+def test_methods_are_those_of_what_is_shown(ratings: Ratings) -> None:
+    names = {method.name for method in quick(ratings).methods}
+    assert {"XRR", "Intervals", "Permutation p-value", "Distance between groups", "Entropy of an item"} <= names
+    assert not {"Experts against the crowd", "Whom a filter removes"} & names
+    few = {method.name for method in quick(ratings, by=[], permutations=0, bootstrap=0).methods}
+    assert "IRR, Krippendorff's alpha" in few
+    assert not {"XRR", "Intervals", "Permutation p-value", "Distance between groups"} & few
+
+
+def test_the_call_makes_the_same_page(ratings: Ratings) -> None:
+    made = quick(ratings, by="race", cross="race*gender", title="A 'title'", text=False, min_raters=7, seed=3)
+    import dissensus
+
+    again: Report = eval(made.command, {"dissensus": dissensus, "ratings": ratings})
+    assert again.to_html() == made.to_html()
 
 
 def test_where_every_group_is_small_the_pool_is_left(ratings: Ratings) -> None:
     report = quick(ratings, suppress_below=100)
     assert_useful(report)
-    assert "rater_race: fewer than two groups have 100 raters or more." in absent(report)["answers"]
+    assert (
+        "rater_race: fewer than two groups have 100 raters or more and give no other away." in absent(report)["answers"]
+    )
     assert "White" not in report.to_html()
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.report.drawn import texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.contested_items import contested
@@ -83,3 +84,24 @@ def test_items_called_alike_have_names_of_their_own() -> None:
 def test_a_number_below_nothing_is_refused() -> None:
     with pytest.raises(InvalidInput, match="contested is -1"):
         contested(ratings_of({"a": "N"}, {}), n=-1)
+
+
+def test_groups_of_whom_few_rated_an_item_are_left_out_or_marked() -> None:
+    answers = {f"r{r}": "NY" for r in range(9)} | {f"s{r}": "YN" if r < 2 else "Y." for r in range(8)}
+    answers |= {f"t{r}": "YY" for r in range(6)}
+    ratings = ratings_of(answers, {"rater_x": ["r"] * 9 + ["s"] * 8 + ["t"] * 6})
+    tables = {item.figure.title: item.figure.table for item in contested(ratings, ["x"], n=2)}
+    assert {title: set(table["group"]) for title, table in tables.items()} == {
+        "Item item-0": {"everybody", "r", "s", "t"},
+        "Item item-1": {"everybody", "r", "s", "t"},
+    }
+    (few,) = [item for item in contested(ratings, ["x"], n=2) if item.figure.title == "Item item-1"]
+    assert "s†" in texts(few.figure)
+    hidden = contested(ratings, [groups_of(ratings, "x", suppress_below=5)], n=2)
+    shown = {item.figure.title: set(item.figure.table["group"]) for item in hidden}
+    assert shown == {"Item item-0": {"everybody", "r", "s", "t"}, "Item item-1": {"everybody", "r"}}
+
+
+def test_axes_stand_apart() -> None:
+    found = contested(Ratings.from_frame(drawn_frame(5)), ["race", "gender"], n=1)[0].figure
+    assert {"race", "gender", "Asian", "Man", "everybody"} <= set(texts(found))

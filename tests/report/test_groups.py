@@ -76,12 +76,31 @@ def test_a_single_small_group_takes_the_next_smallest_with_it() -> None:
     groups = groups_of(ratings, "race", suppress_below=5)
     assert groups.hidden == {"Black", "Asian"}
     assert groups.listed == ("White",)
-    assert groups.notes[0] == "2 groups of race left out: too few raters."
+    assert groups.notes[0] == ("2 groups of race left out: fewer than 5 raters, or without them others could be told.")
     assert groups_of(ratings, "race", suppress_below=4).hidden == frozenset()
 
 
 def test_two_small_groups_take_nobody_with_them() -> None:
     assert groups_of(pool(White=9, Black=4, Asian=3), "race", suppress_below=5).hidden == {"Black", "Asian"}
+
+
+def test_those_left_out_are_never_fewer_than_asked_for() -> None:
+    groups = groups_of(pool(White=40, Black=30, Asian=2, Latine=2), "race", suppress_below=5)
+    assert groups.hidden == {"Asian", "Latine", "Black"}
+    assert groups_of(pool(White=40, Black=30, Asian=2, Latine=3), "race", suppress_below=5).listed == ("Black", "White")
+
+
+def test_a_rater_of_no_known_group_takes_a_group_with_them() -> None:
+    """Else the answers of everybody, less those of the groups, would be this rater's."""
+    races = ["White"] * 9 + ["Black"] * 8 + ["Asian"] * 7
+    for n_unknown, hidden in ((0, set()), (1, {"Asian"}), (5, set())):
+        of: list[str | None] = [*races, *([None] * n_unknown)]
+        groups = groups_of(ratings_of({f"r{r}": "NY" for r in range(len(of))}, {"rater_x": of}), "x", suppress_below=5)
+        assert groups.hidden == hidden
+        assert groups.n_unknown == n_unknown
+        said = " ".join(groups.notes)
+        assert ("x of some raters is not known." in said) == (n_unknown == 1)
+        assert ("x of 5 raters is not known." in said) == (n_unknown == 5)
 
 
 def test_a_crossed_group_cannot_be_told_from_its_axes() -> None:

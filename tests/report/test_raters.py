@@ -18,7 +18,7 @@ GENDERS = ["Man", "Woman", "Woman", "Woman", "Woman", "Woman"] + ["Man"] * 5 + [
 
 def drawn(ratings: Ratings, rows: str = "race", columns: str = "gender", *, below: int = 0) -> Figure:
     of = (groups_of(ratings, axis, suppress_below=below) for axis in (rows, columns))
-    return raters(ratings, *of, suppress_below=below)
+    return raters(ratings, *of)
 
 
 def small(genders: list[str | None] | None = None) -> Ratings:
@@ -40,7 +40,7 @@ def test_cells_are_counts_of_raters_and_zeros_too() -> None:
     assert figure.reading == (
         "18 raters; the largest cell is Asian × Woman (5), the smallest Asian × Man (1); 1 cell is empty."
     )
-    assert figure.notes == ()
+    assert figure.notes == ("† fewer than 5 raters: read with care.",)
 
 
 def test_the_table_is_a_cross_table_of_the_raters(dices_123: Ratings) -> None:
@@ -56,7 +56,7 @@ def test_small_cells_cannot_be_told_from_the_sums_of_others() -> None:
     assert counts["Asian", "Man"] is None
     assert counts["White", "Woman"] is None
     assert counts["Asian", "Woman"] is None
-    assert "– 4 cells left out: too few raters." in figure.notes
+    assert "– 4 cells left out: fewer than 4 raters, or without them others could be told." in figure.notes
     assert "–" in texts(figure)
 
 
@@ -71,7 +71,7 @@ def test_raters_of_unknown_groups_are_counted_in_a_note() -> None:
     genders = [None, *GENDERS[1:]]
     figure = drawn(small(genders))
     assert figure.table["n_raters"].sum() == 17
-    assert figure.notes[0] == "1 rater of unknown race or gender is not shown."
+    assert "gender of 1 rater is not known." in figure.notes
 
 
 def test_small_groups_are_marked() -> None:

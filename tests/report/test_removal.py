@@ -20,7 +20,10 @@ def test_removal_of_dices_350_by_gender(dices_123: Ratings, audit: FilterAudit) 
     figure = removal(audit, [groups_of(dices_123, axis) for axis in ("race", "gender", "age")])
     men, women = figure.table.filter(axis="gender").rows(named=True)
     assert (men["n_removed"], men["n_raters"], women["n_removed"], women["n_raters"]) == (14, 61, 5, 62)
-    assert figure.reading == "19 of 123 raters are removed; by gender, from 8 % (Woman) to 23 % (Man), p .0262."
+    assert figure.reading == (
+        "19 of 123 raters are flagged in the file; by gender, from 8 % (Woman) to 23 % (Man), p .0785 after adjustment "
+        "over 3 axes."
+    )
     assert {"14 of 61", "5 of 62", "gender: p .0262"} <= set(texts(figure))
     assert "Dashed: the whole pool, 15 %." in figure.notes
     assert fits(figure)

@@ -6,10 +6,9 @@ import polars as pl
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
 
-from dissensus.pipeline.page import Grid, Page
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.groups import groups_of
-from dissensus.report.tables import Table, dataset, of_page, pool
+from dissensus.report.tables import Table, dataset, pool
 from dissensus.schema.ratings import Ratings
 
 
@@ -87,17 +86,6 @@ def test_hidden_groups_are_not_in_the_pool(dices_123: Ratings) -> None:
 def test_no_axes_no_blocks() -> None:
     found = pool(ratings_of({"a": "N"}, {}), [])
     assert (found.grids, found.reading) == ((), "1 rater.")
-
-
-def test_a_page_is_shown_without_hidden_groups(dices_123: Ratings) -> None:
-    groups = groups_of(dices_123, "race", suppress_below=23)
-    lines = tuple((name, "1") for name in groups.sizes)
-    grids = (Grid(("rater_race", "n"), lines), Grid(("rater_race against White", "n"), lines), Grid(("x", "n"), lines))
-    shown = of_page("name", "Title", "Reading.", Page("", grids, ("note",)), groups=[groups])
-    for grid in shown.grids[:2]:
-        assert [name for name, _ in grid.lines] == list(groups.listed)
-    assert shown.grids[2] == grids[2]
-    assert of_page("name", "Title", "Reading.", Page("", grids, ())).grids == grids
 
 
 def test_names_are_text_and_nothing_else() -> None:

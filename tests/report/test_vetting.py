@@ -144,3 +144,11 @@ def test_in_a_pool_of_thousands_raters_at_one_place_share_a_mark() -> None:
 def test_one_answer_to_everything_has_no_entropy_to_scale() -> None:
     ratings = Ratings.from_frame(careless_frame().with_columns(Q_overall=pl.lit("No")), categories=["No"])
     assert evidence(vet(ratings)).reading.startswith("30 of 30 raters meet a criterion")
+
+
+def test_the_order_of_marks_tells_of_no_rater(vetting: Vetting) -> None:
+    """Marks that stood in the order of raters would give a whole row of each away."""
+    of_row: dict[tuple[int, str], list[float]] = {}
+    for mark in marks(vetting):
+        of_row.setdefault((round(mark["y"] / ROW_HEIGHT), mark["status"]), []).append(mark["value"])
+    assert all(values == sorted(values) for values in of_row.values())

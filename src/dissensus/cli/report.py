@@ -76,6 +76,14 @@ def report(
             rich_help_panel=PAGE,
         ),
     ] = None,
+    unsafe: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ANSWER",
+            help="Answer that calls an item unsafe, against experts; repeatable. Default: Yes.",
+            rich_help_panel=PAGE,
+        ),
+    ] = None,
     contested: Annotated[
         int, typer.Option(metavar="N", min=0, help="How many of the most contested items.", rich_help_panel=PAGE)
     ] = 10,
@@ -113,6 +121,7 @@ def report(
             min_raters=min_raters,
             suppress_below=suppress_below,
             gold=gold,
+            unsafe=unsafe,
             contested=contested,
             text=text,
             title=title,

@@ -4,16 +4,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.metadata import version
 
-from dissensus.errors import UndefinedEstimate
+from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
 from dissensus.pipeline.page import UNKNOWN, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
 from dissensus.report.groups import counted, distinct
+from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
-from dissensus.report.sections import Asked, sections
-from dissensus.schema.columns import FLAG, REST
+from dissensus.report.sections import Asked, Section, sections
+from dissensus.schema.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings import Ratings
 
 Progress = Callable[[float], None]
@@ -40,6 +41,7 @@ def build(
     min_raters: int = 5,
     suppress_below: int = 0,
     gold: str | None = None,
+    unsafe: str | Sequence[str] | None = None,
     contested: int = 10,
     text: bool = True,
     title: str | None = None,
@@ -62,6 +64,8 @@ def build(
         Leave out groups with fewer raters, and cells of the tables of raters.
     gold
         Attribute of the items with the label of the experts; by default safety_gold, if it is there.
+    unsafe
+        The answer, or answers, that call an item unsafe, where experts are compared with the crowd; by default "Yes".
     contested
         How many of the most contested items to show.
     text
@@ -121,10 +125,12 @@ def build(
         divergences={axis: _divergence(kept, analysis, axis) for axis in analysis.settings.axes},
         suppress_below=suppress_below,
         gold=gold,
+        unsafe=unsafe,
         contested=contested,
         text=text,
         skipped=skipped,
     )
+    _check_against(asked)
     found = sections(asked)
     if progress is not None:
         progress(1.0)
@@ -134,10 +140,11 @@ def build(
         sizes=_sizes(kept, analysis),
         sections=found,
         analysis=analysis,
-        command=command or _call(analysis, exclude_flagged, suppress_below),
+        command=command or _call(asked, exclude_flagged=exclude_flagged, title=title),
         notes=(*analysis.notes, *analysis.warnings, *_flagged(ratings, exclude_flagged)),
         version=version("dissensus"),
         seed=seed,
+        methods=_methods(asked, found),
     )
 
 
@@ -171,6 +178,16 @@ def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], 
     return chosen, tuple(skipped)
 
 
+def _check_against(asked: Asked) -> None:
+    """Refuse to compare with a group that is too small to be shown."""
+    against = asked.analysis.settings.against
+    if any(against in of.hidden for of in asked.all_groups):
+        raise InvalidInput(
+            f"{against} cannot be compared with: it has fewer than {asked.suppress_below:,} raters, or would give "
+            "another group away. Name a larger group, or rest."
+        )
+
+
 def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDivergence | str:
     """Return the distances between the groups of an axis, or why there are none."""
     settings = analysis.settings
@@ -188,6 +205,15 @@ def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDiverge
         )
     except UndefinedEstimate as reason:
         return str(reason)
+
+
+def _methods(asked: Asked, found: Sequence[Section]) -> tuple[Method, ...]:
+    """Return how the numbers were made that there are."""
+    settings = asked.analysis.settings
+    made = {section.name for section in found if section.parts}
+    parts = {"groups": asked.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
+    made |= {name for name, there in parts.items() if there}
+    return tuple(method for method in METHODS if made & set(method.shown_by))
 
 
 def _summary(ratings: Ratings, analysis: Analysis) -> str:
@@ -219,13 +245,12 @@ def _flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
     return (f"{counted(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
 
 
-def _call(analysis: Analysis, exclude_flagged: bool, suppress_below: int) -> str:
+def _call(asked: Asked, *, exclude_flagged: bool, title: str | None) -> str:
     """Return the call in Python that makes the report again."""
-    settings = analysis.settings
-    simple = [axis for axis in settings.axes if "*" not in axis]
+    settings = asked.analysis.settings
     options = {
-        "by": simple,
-        "cross": [axis for axis in settings.axes if "*" in axis],
+        "by": [axis for axis in settings.axes if CROSS not in axis],
+        "cross": [axis for axis in settings.axes if CROSS in axis],
         "question": settings.question,
         "against": settings.against,
         "exclude_flagged": exclude_flagged,
@@ -234,7 +259,12 @@ def _call(analysis: Analysis, exclude_flagged: bool, suppress_below: int) -> str
         "bootstrap": settings.bootstrap,
         "seed": settings.seed,
         "min_raters": settings.min_raters,
-        "suppress_below": suppress_below,
+        "suppress_below": asked.suppress_below,
+        "gold": asked.gold,
+        "unsafe": asked.unsafe,
+        "contested": asked.contested,
+        "text": asked.text,
+        "title": title,
     }
     given = ", ".join(f"{name}={value!r}" for name, value in options.items())
     return f"dissensus.report.build(ratings, {given})"

@@ -8,15 +8,16 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import answer_counts, matrix
+from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.page import printable, short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.answers import EVERYBODY, Counts, parts
+from dissensus.report.figures.answers import parts, shares_of
 from dissensus.report.figures.bars import whole_bars
 from dissensus.report.figures.labels import entropies
-from dissensus.report.groups import Groups, counted, distinct, slug
+from dissensus.report.groups import EVERYBODY, Groups, counted, distinct, groups_of, hidden_groups, percent, slug
+from dissensus.report.layout import Block, HeadedRows
 from dissensus.schema.columns import ITEM_ID
 from dissensus.schema.ratings import Ratings
-from dissensus.stats.counts import FloatArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +41,12 @@ class Contested:
 
 
 def contested(
-    ratings: Ratings, groups: Sequence[Groups] = (), *, question: str | None = None, n: int = 10, text: bool = True
+    ratings: Ratings,
+    groups: Sequence[str | Groups] = (),
+    *,
+    question: str | None = None,
+    n: int = 10,
+    text: bool = True,
 ) -> tuple[Contested, ...]:
     """Return the items with the largest entropy of their soft label, the most contested first.
 
@@ -49,7 +55,7 @@ def contested(
     ratings
         The ratings.
     groups
-        Groups whose answers are shown beside those of everybody.
+        Axes, or groups of them, whose answers are shown beside those of everybody.
     question
         The question, if more than one was read.
     n
@@ -60,72 +66,66 @@ def contested(
     Notes
     -----
     Items with fewer than half the ratings of the median item are passed over: two raters disagree soon; so are those on
-    which all answers are the same. Of ties the first item comes first.
+    which all answers are the same. Of ties the first item comes first. Groups of which fewer than their `min_raters`
+    rated the item are marked, and those of fewer than their `suppress_below` are left out, with others that would give
+    them away.
     """
     if n < 0:
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
     question = ratings.asked(question)
     counts = answer_counts(ratings, question)
-    disagreement = entropies(_shares(matrix(counts, ratings.scale(question))))
+    disagreement = entropies(shares_of(matrix(counts, ratings.scale(question))))
     replication = counts["n_ratings"].to_numpy()
     candidates = np.flatnonzero((replication >= np.median(replication) / 2) & (disagreement > 1e-12))
     order = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
     if not order.size:
         return ()
-    chosen = ratings.of_items(ratings.items[ITEM_ID].is_in(counts[ITEM_ID].gather(order).implode()))
-    by_group = [(of, answer_counts(chosen, question, of.axis)) for of in groups]
+    items = counts[ITEM_ID].gather(order)
+    chosen = ratings.of_items(ratings.items[ITEM_ID].is_in(items.implode())).answering(question)
     pool = answer_counts(chosen, question)
-    made = [
-        _one(chosen, question, str(counts[ITEM_ID][place]), float(disagreement[place]), pool, by_group, text)
-        for place in order.tolist()
-    ]
-    names = distinct([one.figure.name for one in made])
-    return tuple(replace(one, figure=replace(one.figure, name=name)) for one, name in zip(made, names, strict=True))
+    by_axis = [(of, answer_counts(chosen, question, of.axis)) for of in (groups_of(ratings, of) for of in groups)]
+    made = []
+    for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):
+        one = chosen.of_items(chosen.items[ITEM_ID] == item)
+        everybody = (Block("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
+        made.append(_one(one, question, entropy, [everybody, *_blocks(one, by_axis)], text=text))
+    names = distinct([item.figure.name for item in made])
+    return tuple(replace(item, figure=replace(item.figure, name=name)) for item, name in zip(made, names, strict=True))
 
 
-def _shares(counts: Counts) -> FloatArray:
-    return np.asarray(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
+def _blocks(item: Ratings, by_axis: Sequence[tuple[Groups, pl.DataFrame]]) -> Iterator[tuple[Block, pl.DataFrame]]:
+    """Yield each axis with the groups whose answers to an item may be shown, and their answers."""
+    for groups, counts in by_axis:
+        hidden = groups.hidden | hidden_groups(item, groups.axis, groups.suppress_below)
+        shown = [name for name in groups.drawn if name not in hidden]
+        of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(shown))
+        marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]
+        names = tuple(f"{printable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
+        if names:
+            yield Block(printable(groups.title), names), of_item
 
 
 def _one(
-    ratings: Ratings,
-    question: str,
-    item: str,
-    disagreement: float,
-    pool: pl.DataFrame,
-    by_group: Sequence[tuple[Groups, pl.DataFrame]],
-    text: bool,
+    item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[Block, pl.DataFrame]], *, text: bool
 ) -> Contested:
-    scale = ratings.scale(question)
-    lines = [(EVERYBODY, EVERYBODY, pool.filter(pl.col(ITEM_ID) == item)), *_lines(item, by_group)]
-    shares = _shares(np.concatenate([matrix(line, scale) for _, _, line in lines]))
-    everybody = ", ".join(f"{100 * share:.0f} % {answer}" for answer, share in zip(scale, shares[0], strict=True))
-    labels = [label for label, _, _ in lines]
-    n_ratings = [int(line["n_ratings"][0]) for _, _, line in lines]
-    row = ratings.items.row(by_predicate=pl.col(ITEM_ID) == item, named=True)
+    scale, row = item.scale(question), item.items.row(0, named=True)
+    counts = np.concatenate([matrix(of, scale) for _, of in blocks])
+    shares = shares_of(counts)
+    everybody = ", ".join(
+        f"{percent(share)} {printable(answer)}" for answer, share in zip(scale, shares[0], strict=True)
+    )
     figure = Figure(
-        name=f"contested-{slug(item)}",
-        title=f"Item {printable(item)}",
-        reading=f"{everybody} of {counted(n_ratings[0], 'rating')}; entropy {short(disagreement)} nats.",
+        name=f"contested-{slug(row[ITEM_ID])}",
+        title=f"Item {printable(row[ITEM_ID])}",
+        reading=f"{everybody} of {counted(int(counts[0].sum()), 'rating')}; entropy {short(entropy)} nats.",
         table=pl.DataFrame(
             {
-                "group": [name for _, name, _ in lines],
-                "n_ratings": n_ratings,
+                "group": [EVERYBODY, *(name for _, of in blocks[1:] for name in of["group"])],
+                "n_ratings": counts.sum(axis=1),
                 **{f"share of {answer}": shares[:, k] for k, answer in enumerate(scale)},
             }
         ),
-        draw=lambda width: whole_bars(labels, shares.tolist(), parts(scale), width),
+        draw=lambda width: whole_bars(HeadedRows([block for block, _ in blocks], width), shares.tolist(), parts(scale)),
     )
-    return Contested(
-        figure=figure, context=row.get("context") if text else None, response=row.get("response") if text else None
-    )
-
-
-def _lines(item: str, by_group: Sequence[tuple[Groups, pl.DataFrame]]) -> Iterator[tuple[str, str, pl.DataFrame]]:
-    """Yield label, name and counts of each group that rated the item."""
-    for groups, counts in by_group:
-        of_item = counts.filter(pl.col(ITEM_ID) == item)
-        for name in groups.drawn:
-            line = of_item.filter(pl.col("group") == name)
-            if line.height:
-                yield groups.label(name, size=False), name, line
+    context, response = (row.get(name) if text else None for name in ("context", "response"))
+    return Contested(figure=figure, context=context, response=response)

@@ -31,6 +31,8 @@ class Figure:
         Draws it so many pixels wide.
     notes
         What a reader needs to read it.
+    axis
+        The axis whose groups it compares, if it is one.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Figure:
     table: pl.DataFrame
     draw: Callable[[int], Drawing] = field(repr=False)
     notes: tuple[str, ...] = ()
+    axis: str | None = None
 
     @property
     def chart(self) -> alt.TopLevelMixin:

@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.page import printable
 from dissensus.schema.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings import Ratings
 
-SMALL = "†"
+EVERYBODY = "everybody"
 # More rows than this are not read but scrolled.
 MOST_GROUPS = 24
 # Characters of a name in the name of a file, which has 255 bytes at most.
@@ -34,14 +35,20 @@ class Groups:
         Raters of each group.
     min_raters
         Groups with fewer are marked.
+    suppress_below
+        Groups with fewer are not shown.
     hidden
-        Groups that are left out, so that nobody in them can be told.
+        Groups that are not shown: those, and others from which their answers could be told.
+    n_unknown
+        Raters whose group is not known.
     """
 
     axis: str
     sizes: dict[str, int]
     min_raters: int = 5
+    suppress_below: int = 0
     hidden: frozenset[str] = frozenset()
+    n_unknown: int = 0
 
     @property
     def title(self) -> str:
@@ -69,53 +76,100 @@ class Groups:
         """What is marked, left out or not drawn."""
         found = []
         if any(self.sizes[name] < self.min_raters for name in self.listed):
-            found.append(f"{SMALL} fewer than {self.min_raters:,} raters: read with care.")
+            found.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
         if self.hidden:
-            found.append(f"{counted(len(self.hidden), 'group')} of {self.title} left out: too few raters.")
+            found.append(f"{counted(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
+        if self.n_unknown:
+            found.append(f"{self.title} of {self.unknown} is not known.")
         if len(self.drawn) < len(self.listed):
             found.append(f"Drawn are the {len(self.drawn)} largest of {len(self.listed):,} groups; the table has all.")
         return tuple(found)
 
+    @property
+    def why_hidden(self) -> str:
+        """Why groups are left out."""
+        return f"fewer than {self.suppress_below:,} raters, or without them others could be told"
+
+    @property
+    def unknown(self) -> str:
+        """How many raters have no known group; no number where it would tell of hidden ones."""
+        return "some raters" if self.hidden else counted(self.n_unknown, "rater")
+
     def label(self, name: str, *, size: bool = True) -> str:
         """Return the name of a group, marked if it is small, with its raters on a second line."""
-        mark = SMALL if self.sizes[name] < self.min_raters else ""
+        mark = FEW if self.sizes[name] < self.min_raters else ""
         return f"{printable(name)}{mark}" + (f"\n{counted(self.sizes[name], 'rater')}" if size else "")
 
 
-def groups_of(ratings: Ratings, axis: str, *, min_raters: int = 5, suppress_below: int = 0) -> Groups:
+def groups_of(ratings: Ratings, axis: str | Groups, *, min_raters: int = 5, suppress_below: int = 0) -> Groups:
     """Return the groups of an axis; those with fewer raters than `suppress_below` are hidden.
 
-    A group that could be told from the others is hidden with them, see `hidden_cells`.
+    A group that could be told from the others is hidden with them, see `hidden_cells`. Groups are returned as they are.
     """
+    if isinstance(axis, Groups):
+        return axis
     if suppress_below < 0:
         raise InvalidInput(f"suppress_below is {suppress_below}; give a number of raters, 0 to hide no group.")
     name = ratings.axis_name(axis)
     codes, names = ratings.group_codes(name)
     sizes = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
-    parts = [ratings.group_codes(part)[0] for part in name.split(CROSS)]
-    known = np.all([part >= 0 for part in parts], axis=0)
-    cells = np.zeros([int(part.max()) + 1 for part in parts], dtype=np.intp)
-    place = tuple(part[known] for part in parts)
-    np.add.at(cells, place, 1)
-    hidden = hidden_cells(cells, suppress_below)[place]
-    left_out = frozenset(names[group] for group in np.unique(codes[known][hidden]).tolist())
-    return Groups(axis=name, sizes=sizes, min_raters=min_raters, hidden=left_out)
+    return Groups(
+        axis=name,
+        sizes=sizes,
+        min_raters=min_raters,
+        suppress_below=suppress_below,
+        hidden=hidden_groups(ratings, name, suppress_below),
+        n_unknown=int((codes < 0).sum()),
+    )
+
+
+def hidden_groups(
+    ratings: Ratings, axis: str, below: int, among: npt.NDArray[np.bool_] | None = None
+) -> frozenset[str]:
+    """Return the groups of an axis that are hidden where only some raters count, told by one Boolean a rater."""
+    codes, names = ratings.group_codes(axis)
+    parts = [ratings.group_codes(part)[0] for part in axis.split(CROSS)]
+    counts, unknown = cells_of(parts, among)
+    hidden = hidden_cells(counts, below, unknown=unknown)[tuple(parts)]
+    return frozenset(names[group] for group in np.unique(codes[hidden & (codes >= 0)]).tolist())
+
+
+def cells_of(
+    parts: Sequence[npt.NDArray[np.integer[Any]]], among: npt.NDArray[np.bool_] | None = None
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Count raters by the codes of their groups, the last of each axis for those that are not known (code -1).
+
+    Returns
+    -------
+    counts, unknown : ndarray
+        Raters of each cell, and whether it is one of raters whose group on some axis is not known.
+    """
+    shape = [int(part.max(initial=-1)) + 2 for part in parts]
+    counts, unknown = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.bool_)
+    np.add.at(counts, tuple(part if among is None else part[among] for part in parts), 1)
+    for axis in range(len(parts)):
+        np.moveaxis(unknown, axis, 0)[-1] = True
+    return counts, unknown
 
 
 def groups_in(analysis: Analysis, axis: str) -> Groups:
     """Return the groups of an axis that an analysis compares."""
+    axis = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
     rows = [row for row in analysis.rows if row.axis == axis and row.group is not None]
     sizes = {str(row.group): row.n_raters or 0 for row in rows}
     return Groups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)
 
 
-def hidden_cells(counts: npt.NDArray[np.intp], below: int) -> npt.NDArray[np.bool_]:
+def hidden_cells(
+    counts: npt.NDArray[np.intp], below: int, *, unknown: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.bool_]:
     """Tell which cells of a table of raters are hidden: small ones, and others from which they could be told.
 
-    If a line of cells has one that is hidden, the sum of the line would give it away, so that another one is hidden
-    with it: the smallest that has raters, else an empty one. The same holds for a cell that the sums of several lines
-    give away together. All cells of a line are hidden whose sum is hidden on its own axis. A cell without raters tells
-    of nobody and is not hidden by itself.
+    What is shown of all raters, less what is shown of groups, tells of those that are hidden together. If a line of
+    cells has one that is hidden, or some with fewer raters than `below` in all, another one is hidden with them: the
+    smallest that has raters, else an empty one. The same holds for a cell that the sums of several lines give away
+    together. All cells of a line are hidden whose sum is hidden on its own axis. A cell without raters tells of nobody
+    and is not hidden by itself.
 
     Parameters
     ----------
@@ -123,19 +177,32 @@ def hidden_cells(counts: npt.NDArray[np.intp], below: int) -> npt.NDArray[np.boo
         Raters of each cell, an axis of the array for each axis of raters.
     below
         Cells with fewer raters, but some, are small.
+    unknown
+        Cells of raters whose group is not known: they are never shown, however many there are.
     """
-    hidden = (counts > 0) & (counts < below)
+    if unknown is None:
+        unknown = np.zeros(counts.shape, dtype=np.bool_)
+    hidden = (counts > 0) & ((counts < below) | unknown)
     axes = range(counts.ndim)
     if counts.ndim > 1:
         for axis in axes:
             others = tuple(other for other in axes if other != axis)
-            hidden |= np.expand_dims(hidden_cells(counts.sum(axis=others), below), others) & (counts > 0)
-    lines = [pair for axis in axes for pair in zip(_lines(hidden, axis), _lines(counts, axis), strict=True)]
+            of_axis = hidden_cells(counts.sum(axis=others), below, unknown=np.asarray(unknown.all(axis=others)))
+            hidden |= np.expand_dims(of_axis, others) & (counts > 0)
+    tables = (hidden, counts, unknown)
+    lines = [line for axis in axes for line in zip(*(_lines(of, axis) for of in tables), strict=True)]
     grown = True
     while grown:
-        single = [_hide_another(mask, line) for mask, line in lines if mask.sum() == 1]
-        grown = any(single) or _hide_beside_told(hidden, counts)
+        more = [_hide_another(mask, line) for mask, line, others in lines if _is_told(mask, line, others, below)]
+        grown = any(more) or _hide_beside_told(hidden, counts, unknown)
     return hidden
+
+
+def _is_told(
+    mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_], below: int
+) -> bool:
+    """Tell whether the sum of a line gives away one hidden cell, or too few raters."""
+    return bool((mask.sum() == 1 and not unknown[mask].any()) or 0 < line[mask].sum() < below)
 
 
 def _lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]]:
@@ -155,9 +222,11 @@ def _hide_another(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bo
     return True
 
 
-def _hide_beside_told(hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp]) -> bool:
+def _hide_beside_told(
+    hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_]
+) -> bool:
     """Hide one more cell in a line with a cell that sums give away; tell whether there was one."""
-    told = _told(hidden)
+    told = _told(hidden) & ~unknown
     for axis in range(told.ndim):
         lines = zip(_lines(told, axis), _lines(hidden, axis), _lines(counts, axis), strict=True)
         if any(given_away.any() and _hide_another(mask, line) for given_away, mask, line in lines):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
 from dissensus.report.figure import Figure
+from dissensus.report.methods import WORDS
 from dissensus.report.tables import Table
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
@@ -24,7 +25,7 @@ DIGITS = 4
 def to_html(report: "Report") -> str:
     """Return a report as HTML that needs no network and runs no script."""
     template = _environment().get_template("report.html")
-    return template.render(report=report, style=Markup(_style()))  # noqa: S704 - our own file
+    return template.render(report=report, words=WORDS, style=Markup(_style()))  # noqa: S704 - our own file
 
 
 @cache

@@ -95,14 +95,15 @@ class Rows:
         self.heights = [max(least, LINE_HEIGHT * len(lines) + 8) for lines in self.lines]
         starts = [0, *accumulate(self.heights)]
         self.middles = [start + height / 2 for start, height in zip(starts, self.heights, strict=False)]
+        self.places = self.middles
         self.height = starts[-1]
 
     def y(self, field: str = "y") -> alt.Y:
         """Return the y axis: a field in pixels from above."""
         return alt.Y(f"{field}:Q", scale=alt.Scale(domain=[self.height, 0], nice=False, zero=False), axis=None)
 
-    def named(self) -> alt.Chart:
-        """Return the names, at the left of the plot."""
+    def named(self) -> list[alt.Chart]:
+        """Return the layer of the names, at the left of the plot."""
         texts = [
             {"y": middle + LINE_HEIGHT * (place - (len(lines) - 1) / 2), "text": line, "color": color}
             for middle, lines in zip(self.middles, self.lines, strict=True)
@@ -112,12 +113,12 @@ class Rows:
         named: alt.Chart = mark.encode(
             self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), x=alt.value(-NAME_GAP / 2)
         )
-        return named
+        return [named]
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A heading, the names of the rows below it, and the end of the heading that stays where it has to be cut."""
+    """A heading or none, the names of the rows below it, and the end of the heading that stays where it is cut."""
 
     heading: str
     names: tuple[str, ...]
@@ -125,25 +126,28 @@ class Block:
 
 
 class HeadedRows(Rows):
-    """Blocks of rows, one below the other; `of_block` are the middles of the rows of each."""
+    """Blocks of rows, one below the other; `of_block` are the middles of the rows of each, `places` all of them."""
 
     def __init__(self, blocks: Sequence[Block], width: int, *, least: int = 24) -> None:
-        super().__init__([name for block in blocks for name in ("", *block.names)], width, least=least)
+        lines = [[*([""] if block.heading else []), *block.names] for block in blocks]
+        super().__init__([name for names in lines for name in names], width, least=least)
         places = iter(zip(self.middles, self.heights, strict=True))
         self.heads: list[dict[str, Any]] = []
         self.of_block: list[list[float]] = []
         for block in blocks:
-            middle, height = next(places)
-            # Bold is about a tenth wider.
-            room = 0.9 * self.plot_width - text_width(block.end)
-            self.heads.append({"y": middle + height / 2 - BELOW, "text": cut(block.heading, room) + block.end})
+            if block.heading:
+                middle, height = next(places)
+                # Bold is about a tenth wider.
+                room = 0.9 * self.plot_width - text_width(block.end)
+                self.heads.append({"y": middle + height / 2 - BELOW, "text": cut(block.heading, room) + block.end})
             self.of_block.append([next(places)[0] for _ in block.names])
+        self.places = [middle for middles in self.of_block for middle in middles]
 
-    def headed(self) -> alt.Chart:
-        """Return the headings, at the left of the plot."""
+    def named(self) -> list[alt.Chart]:
+        """Return the layers of the names and of the headings, at the left of the plot."""
         mark = alt.Chart(data(self.heads)).mark_text(align="left", baseline="middle", fontWeight="bold", fontSize=SMALL)
         headed: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), x=alt.value(0))
-        return headed
+        return [*super().named(), headed]
 
 
 def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
@@ -184,7 +188,8 @@ def below(specs: Sequence[Spec], *, spacing: int) -> Spec:
 
 
 def legend_columns(names: Sequence[str], width: float) -> int:
-    """Return how many entries of a legend fit beside each other."""
+    """Return how many entries of a legend stand beside each other: as many as fit, in lines of about one length."""
     widths = [text_width(name) + SYMBOL for name in names]
     fitting = (n for n in range(1, len(names) + 1) if sum(max(widths[c::n]) for c in range(n)) <= width)
-    return max(fitting, default=1)
+    rows = -(-len(names) // max(fitting, default=1))
+    return -(-len(names) // max(1, rows)) or 1

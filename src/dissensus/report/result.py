@@ -8,7 +8,7 @@ from dissensus.pipeline.analyse import Analysis
 from dissensus.report.contested_items import Contested
 from dissensus.report.figure import Figure
 from dissensus.report.html import to_html
-from dissensus.report.methods import METHODS, WORDS, Method
+from dissensus.report.methods import Method
 from dissensus.report.sections import Section
 from dissensus.report.tables import Table
 
@@ -43,6 +43,8 @@ class Report:
         How the ratings were read, and what to keep in mind.
     version, seed
         With the same ratings they give the same report.
+    methods
+        How its numbers were made.
     """
 
     title: str
@@ -54,8 +56,7 @@ class Report:
     notes: tuple[str, ...]
     version: str
     seed: int
-    words: str = field(default=WORDS, repr=False)
-    methods: tuple[Method, ...] = field(default=METHODS, repr=False)
+    methods: tuple[Method, ...] = field(default=(), repr=False)
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:

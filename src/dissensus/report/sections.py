@@ -6,8 +6,8 @@ from functools import cached_property
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
-from dissensus.pipeline.aggregate.gold_table import page as gold_page
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
+from dissensus.pipeline.page import printable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import Contested, contested
 from dissensus.report.figure import Figure
@@ -21,14 +21,16 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.groups import Groups, distinct, groups_of, slug
-from dissensus.report.tables import Table, dataset, of_groups, of_page, pool
-from dissensus.schema.columns import CROSS, GOLD
+from dissensus.report.groups import Groups, distinct, groups_of
+from dissensus.report.tables import Table, dataset, of_groups, pool
+from dissensus.schema.columns import CROSS, GOLD, REST
 from dissensus.schema.ratings import Ratings
 
 Part = Figure | Table | Contested
 # Random removals that a filter is compared with, where nothing is permuted.
 DRAWS = 1000
+# The answer that calls an item unsafe, unless another one is named.
+UNSAFE = "Yes"
 NO_RATERS = "The ratings were read without raters, so what needs to know who answered is left out."
 
 
@@ -45,7 +47,7 @@ class Section:
     def finding(self, axis: str) -> str | None:
         """Return what is seen first: the reading of the figure of an axis, else of the first figure."""
         figures = [part for part in self.parts if isinstance(part, Figure)]
-        of_axis = [figure for figure in figures if figure.name.endswith(f"-{slug(axis)}")]
+        of_axis = [figure for figure in figures if figure.axis == axis]
         return (of_axis or figures)[0].reading if figures else None
 
 
@@ -60,6 +62,7 @@ class Asked:
     divergences: Mapping[str, GroupDivergence | str]
     suppress_below: int
     gold: str | None
+    unsafe: str | Sequence[str] | None
     contested: int
     text: bool
     skipped: tuple[str, ...]
@@ -67,19 +70,32 @@ class Asked:
     @cached_property
     def groups(self) -> tuple[Groups, ...]:
         """The groups of every axis; an axis on which fewer than two may be shown is left out."""
-        return tuple(of for of in self._all_groups if len(of.listed) > 1)
+        return tuple(of for of in self.all_groups if len(of.listed) > 1)
 
     @cached_property
     def suppressed(self) -> tuple[str, ...]:
         """Why axes are left out."""
-        few = f"fewer than two groups have {self.suppress_below:,} raters or more"
-        return tuple(f"{of.axis}: {few}." for of in self._all_groups if len(of.listed) < 2)
+        few = f"fewer than two groups have {self.suppress_below:,} raters or more and give no other away"
+        return tuple(f"{of.axis}: {few}." for of in self.all_groups if len(of.listed) < 2)
 
     @cached_property
-    def _all_groups(self) -> list[Groups]:
-        settings = self.analysis.settings
-        options = {"min_raters": settings.min_raters, "suppress_below": self.suppress_below}
-        return [groups_of(self.kept, axis, **options) for axis in settings.axes]
+    def all_groups(self) -> list[Groups]:
+        """The groups of every axis, whether they may be shown or not."""
+        return [groups_of(self.kept, axis, **self._options) for axis in self.analysis.settings.axes]
+
+    @property
+    def _options(self) -> dict[str, int]:
+        return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.suppress_below}
+
+    @cached_property
+    def groups_of_all(self) -> tuple[Groups, ...]:
+        """The same of all raters, flagged ones too, without the groups that are hidden either way."""
+        return tuple(replace(of, hidden=of.hidden | kept.hidden) for of, kept in self._of_all if len(kept.listed) > 1)
+
+    @property
+    def _of_all(self) -> Iterator[tuple[Groups, Groups]]:
+        for kept in self.all_groups:
+            yield groups_of(self.ratings, kept.axis, **self._options), kept
 
     @property
     def why_no_groups(self) -> tuple[str, ...]:
@@ -136,12 +152,12 @@ def _raters(asked: Asked) -> Section:
     if not asked.kept.has_raters:
         return Section("raters", "Who rated", lead, tuple(parts), (NO_RATERS,))
     if asked.groups:
-        parts.append(pool(asked.ratings, asked.groups))
+        parts.append(pool(asked.ratings, asked.groups_of_all))
     simple = [of for of in asked.groups if CROSS not in of.axis]
     if len(simple) > 1:
         main = max(simple, key=lambda of: len(of.listed))
         crossed = [of for of in simple if of is not main]
-        parts += [raters(asked.kept, main, of, suppress_below=asked.suppress_below) for of in crossed]
+        parts += [raters(asked.kept, main, of) for of in crossed]
     return Section("raters", "Who rated", lead, tuple(parts), (*asked.skipped, *asked.suppressed))
 
 
@@ -165,9 +181,10 @@ def _answers(asked: Asked) -> Section:
 
 
 def _agreement(asked: Asked) -> Section:
-    lead = "How far people agree within each group, and with everybody else, beyond what chance would give."
+    whom = "everybody else" if asked.analysis.settings.against == REST else asked.analysis.settings.against
+    lead = f"How far people agree within each group, and with {printable(whom)}, beyond what chance would give."
     found: list[Part] = [of_groups(asked.analysis, asked.groups)]
-    found += [agreement(asked.analysis, of.axis, groups=of) for of in asked.groups]
+    found += [agreement(asked.analysis, of) for of in asked.groups]
     return Section("agreement", "Agreement within and between groups", lead, tuple(found), asked.why_no_groups)
 
 
@@ -181,7 +198,7 @@ def _chance(asked: Asked) -> Section:
         parts.absent.append("Nothing was permuted; --permutations 1000 shows what chance gives.")
     else:
         for of in asked.groups:
-            parts.add(lambda of=of: null(asked.analysis, of.axis, groups=of))  # type: ignore[misc]
+            parts.add(lambda of=of: null(asked.analysis, of))  # type: ignore[misc]
     return Section("chance", "Beside chance", lead, tuple(parts.made), (*asked.why_no_groups, *parts.absent))
 
 
@@ -199,23 +216,18 @@ def _gold(asked: Asked) -> Section:
     try:
         everybody = _compared(asked, None)
     except DissensusError as reason:
-        if asked.gold is not None:
+        if asked.gold is not None or asked.unsafe is not None:
             raise
         return Section(name, title, lead, (), (str(reason),))
     if not asked.groups:
-        return Section(name, title, lead, (gold(everybody), _gold_table(everybody)))
+        return Section(name, title, lead, (gold(everybody),))
     found = [(of, _compared(asked, of)) for of in asked.groups]
     return Section(name, title, lead, tuple(gold(compared, of) for of, compared in found))
 
 
 def _compared(asked: Asked, groups: Groups | None) -> GoldAgainstCrowd:
-    scale = asked.kept.scale(asked.question)
     by = None if groups is None else groups.axis
-    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold or GOLD, by=by, unsafe=scale[-1])
-
-
-def _gold_table(found: GoldAgainstCrowd) -> Table:
-    return of_page("gold-table", "Gold and crowd", "", gold_page(found))
+    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold or GOLD, by=by, unsafe=asked.unsafe or UNSAFE)
 
 
 def _labels(asked: Asked) -> Section:
@@ -242,7 +254,7 @@ def _why_not_contested(asked: Asked, most: Sequence[Contested]) -> Iterator[str]
 def _care(asked: Asked) -> Iterator[Section]:
     """Yield the evidence on raters, and the audit of the filter that removes some of them."""
     care = "Signs of ratings without care. A sign is no proof: who differs from all others may be sincere."
-    effect = "Whom leaving out flagged raters leaves out, and how far the labels move by it."
+    effect = "Whom a filter of careless raters leaves out, and how far the labels move by it."
     names = ("vetting", "Care of raters", care), ("filter", "What the filter does", effect)
     if not asked.kept.has_raters:
         yield from (Section(*name, (), (NO_RATERS,)) for name in names)
@@ -262,7 +274,7 @@ def _filter(asked: Asked, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part
     if audit is None:
         return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
     parts = Parts()
-    simple = [of for of in asked.groups if CROSS not in of.axis]
+    simple = [of for of in asked.groups_of_all if CROSS not in of.axis]
     if simple:
         parts.add(lambda: removal(audit, simple))
     parts.add(lambda: moves(audit))

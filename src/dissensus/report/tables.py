@@ -1,7 +1,7 @@
 """Tables of a report: what the file holds, and results that have pages."""
 
-from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 
 from dissensus.pipeline.analyse.display import page
 from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable
+from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
 from dissensus.pipeline.vet.asking import granular_questions
 from dissensus.report.groups import Groups, counted, percent
 from dissensus.schema.columns import FLAG
@@ -21,8 +21,6 @@ Bools = npt.NDArray[np.bool_]
 # How questions end that leave room for what the others do not name; Aroyo et al. (2023) do not count them in DICES-350.
 OTHER = "_other"
 ALL, WITHOUT_FLAGGED = "all raters", "without flagged"
-# What follows the axis in the head of a block of an analysis that compares with one group.
-AGAINST = " against "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -109,24 +107,9 @@ def pool(ratings: Ratings, groups: Sequence[Groups]) -> Table:
         title="The raters",
         reading=f"{n}." if flagged is None else f"{n}, {int(flagged.sum()):,} of them flagged.",
         grids=tuple(_pool_grid(table, of, ratings.n_raters, with_flagged=flagged is not None) for of in groups),
-        notes=tuple(dict.fromkeys(note for of in groups for note in (*_unknown(ratings, of), *of.notes))),
+        notes=tuple(dict.fromkeys(note for of in groups for note in of.notes)),
         table=table if flagged is not None else table.drop("n_without_flagged"),
     )
-
-
-def of_page(name: str, title: str, reading: str, page: Page, *, groups: Sequence[Groups] = ()) -> Table:
-    """Return a result that has a page as a table, without the lines of hidden groups.
-
-    Lines are left out of the blocks of these axes; what the page says in its notes stays.
-    """
-    hidden = {printable(of.axis): {printable(group) for group in of.hidden} for of in groups}
-    grids = tuple(_without(grid, hidden.get(grid.head[0].partition(AGAINST)[0], set())) for grid in page.grids)
-    return Table(name=name, title=title, reading=reading, grids=grids, notes=page.notes)
-
-
-def _without(grid: Grid, hidden: Set[str]) -> Grid:
-    """Return a block without the lines of hidden groups."""
-    return Grid(grid.head, tuple(line for line in grid.lines if line[0] not in hidden), grid.caption)
 
 
 def _n_flagged(ratings: Ratings) -> int:
@@ -222,12 +205,6 @@ def _pool_grid(table: pl.DataFrame, groups: Groups, n_raters: int, *, with_flagg
     return Grid(head, tuple(lines))
 
 
-def _unknown(ratings: Ratings, groups: Groups) -> Iterator[str]:
-    n = int((ratings.group_codes(groups.axis)[0] < 0).sum())
-    if n:
-        yield f"{groups.title} of {counted(n, 'rater')} is not known."
-
-
 def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
     """Return the table of an analysis, without axes and groups that are not shown.
 
@@ -238,26 +215,53 @@ def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
     groups
         The groups that are shown, of each axis.
     """
-    found = page(analysis)
-    whole, *of_axes = found.grids
     shown = {of.axis: of for of in groups}
-    by_axis = zip(analysis.settings.axes, of_axes, strict=True)
-    kept = [_spoken(grid, shown[axis]) for axis, grid in by_axis if axis in shown]
-    hidden = [(pl.col("axis") == of.axis) & pl.col("group").is_in([*of.hidden]) for of in groups]
-    of_shown = pl.col("axis").is_null() | pl.col("axis").is_in([*shown])
-    reading = "Estimates" + (", stars where chance seldom gives as much" if analysis.settings.permutations else "")
-    reading += ", intervals below." if analysis.settings.bootstrap else "."
+    kept = _restricted(analysis, shown)
+    found = page(kept)
+    whole, *of_axes = found.grids
+    hidden = any(of.hidden for of in groups)
     return Table(
         name="groups",
-        title="All statistics of all groups" if kept else "Statistics of everybody",
-        reading=reading,
-        grids=(whole, *kept),
-        notes=found.notes,
-        table=analysis.to_polars().filter(of_shown, *(~of.fill_null(value=False) for of in hidden)),
+        title="All statistics of all groups" if of_axes else "Statistics of everybody",
+        reading=_reading(kept),
+        grids=(whole, *(_spoken(grid, shown[axis]) for axis, grid in zip(kept.settings.axes, of_axes, strict=True))),
+        notes=(*found.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
+        table=kept.to_polars(),
     )
 
 
+def _restricted(analysis: Analysis, shown: Mapping[str, Groups]) -> Analysis:
+    """Return an analysis with the rows that may be shown; DSI is the largest GAI, perhaps of a group that may not."""
+    kept = [
+        place
+        for place, row in enumerate(analysis.rows)
+        if row.axis is not None
+        and row.axis in shown
+        and (not shown[row.axis].hidden if row.group is None else row.group in shown[row.axis].listed)
+    ]
+    axes = tuple(axis for axis in analysis.settings.axes if axis in shown)
+    return replace(
+        analysis,
+        rows=tuple(analysis.rows[place] for place in kept),
+        null=analysis.null[:, kept],
+        settings=replace(analysis.settings, axes=axes),
+    )
+
+
+def _reading(analysis: Analysis) -> str:
+    """Say how far everybody agrees, and how many statistics of groups are beyond chance."""
+    irr = next(row for row in analysis.overall if row.metric == "irr")
+    ends = "" if irr.ci_low is None else f" [{short(irr.ci_low)}, {short(irr.ci_high)}]"
+    text = f"IRR of everybody is {short(irr.estimate, 3)}{ends}"
+    tested = [row for row in analysis.rows if row.p is not None]
+    if not tested:
+        return f"{text}."
+    found = [row for row in tested if row.stars]
+    after = sum(row.stars == "**" for row in found)
+    beyond = f"of {len(tested):,} statistics of groups {len(found):,} lie beyond chance at p < .05"
+    return f"{text}; {beyond}, {after:,} after adjustment."
+
+
 def _spoken(grid: Grid, groups: Groups) -> Grid:
-    """Return the block of an axis with its name in words, without hidden groups."""
-    head = groups.title + grid.head[0].removeprefix(groups.axis)
-    return _without(Grid((head, *grid.head[1:]), grid.lines, grid.caption), {printable(name) for name in groups.hidden})
+    """Return the block of an axis with its name in words."""
+    return Grid((groups.title + grid.head[0].removeprefix(groups.axis), *grid.head[1:]), grid.lines, grid.caption)

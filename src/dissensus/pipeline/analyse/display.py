@@ -16,7 +16,7 @@ HEADINGS = {
     "gai": "GAI",
 }
 WITHIN = ("irr", "negentropy", "plurality_size")
-SMALL = "†"
+FEW = "†"
 FAMILIES = {
     "table": "the whole table",
     "metric": "each metric",
@@ -55,7 +55,7 @@ def blocks(analysis: Analysis) -> Iterator[Block]:
         rows = [row for row in analysis.rows if row.axis == axis]
         groups = dict.fromkeys(row.group for row in rows if row.group is not None)
         lines = tuple(_line([row for row in rows if row.group == group], analysis) for group in groups)
-        dsi = next(row for row in rows if row.metric == "dsi")
+        dsi = next((row for row in rows if row.metric == "dsi"), None)
         against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
         yield Block(axis + against, tuple(HEADINGS.values()), lines, _caption(dsi))
 
@@ -75,7 +75,7 @@ def footnotes(analysis: Analysis) -> Iterator[str]:
         what = {"both": "raters and items", "raters": "raters", "items": "items"}[settings.resample]
         yield f"[ ] {100 * settings.level:g} % intervals, {settings.bootstrap:,} bootstrap replicates of {what}."
     if any(_small(row, analysis) for row in analysis.rows):
-        yield f"{SMALL} fewer than {settings.min_raters} raters: read with care."
+        yield f"{FEW} fewer than {settings.min_raters} raters: read with care."
     shown = [*(row for row in analysis.overall if row.metric in WITHIN), *analysis.rows]
     reasons = dict.fromkeys(row.reason for row in shown if row.estimate is None and row.reason)
     yield from (f"{UNKNOWN} {reason}" for reason in reasons)
@@ -105,7 +105,7 @@ def page(analysis: Analysis) -> Page:
 def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ...]]:
     by_metric = {row.metric: row for row in rows}
     first = rows[0]
-    small = SMALL if _small(first, analysis) else ""
+    small = FEW if _small(first, analysis) else ""
     return (
         printable(str(first.group)),
         f"{_number(first.n_raters)}{small}",
@@ -128,7 +128,9 @@ def _cell(row: Row) -> Cell:
     return Cell(f"{row.estimate:.3f}", row.stars, interval)
 
 
-def _caption(dsi: Row) -> str:
+def _caption(dsi: Row | None) -> str:
+    if dsi is None:
+        return ""
     if dsi.estimate is None:
         return f"DSI {UNKNOWN}"
     return f"DSI {dsi.estimate:.3f}{dsi.stars}" + ("" if dsi.p is None else f" (p {short(dsi.p, 3)})")

@@ -19,19 +19,17 @@ TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", 
 NAMED = 4
 
 
-def agreement(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figure:
+def agreement(analysis: Analysis, groups: str | Groups) -> Figure:
     """Draw every statistic of every group of an axis, with its interval, beside the value of the whole pool.
 
     Parameters
     ----------
     analysis
         The analysis, with `permutations` for stars and `bootstrap` for intervals.
-    axis
-        One of its axes.
     groups
-        The groups that are shown; all by default.
+        One of its axes, or the groups of it that are shown.
     """
-    groups, rows = shown(analysis, axis, groups)
+    groups, rows = shown(analysis, groups)
     pool = {row.metric: row.estimate for row in analysis.overall}
     drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
     every = [row for of in rows.values() for row in of.values()]
@@ -43,6 +41,7 @@ def agreement(analysis: Analysis, axis: str, *, groups: Groups | None = None) ->
 
     return Figure(
         name=f"agreement-{groups.slug}",
+        axis=groups.axis,
         title=f"Agreement by {groups.title}",
         reading=reading(every, analysis, groups),
         table=pl.DataFrame([{name: getattr(row, name) for name in TABLE} for row in every], infer_schema_length=None),

@@ -10,13 +10,13 @@ import polars as pl
 from dissensus.pipeline.page import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Part, whole_bars
-from dissensus.report.groups import Groups, counted, enumerated, groups_of, percent
+from dissensus.report.groups import EVERYBODY, Groups, counted, enumerated, groups_of, percent
+from dissensus.report.layout import Rows
 from dissensus.report.theme import on_ramp, ramp
 from dissensus.schema.ratings import Ratings
 from dissensus.stats.counts import FloatArray, count_answers
 
 Counts = npt.NDArray[np.integer[Any]]
-EVERYBODY = "everybody"
 # Answers that a sentence names.
 NAMED = 4
 
@@ -34,27 +34,29 @@ def answers(ratings: Ratings, groups: Groups | str | None = None, *, question: s
         The question, if more than one was read.
     """
     question = ratings.asked(question)
-    groups = groups_of(ratings, groups) if isinstance(groups, str) else groups
     scale = ratings.scale(question)
     _, rater, answer = ratings.coded(question)
-    pool = np.bincount(answer, minlength=len(scale))[None]
+    counts = np.bincount(answer, minlength=len(scale))[None]
     who = counted(ratings.n_raters, "rater") if ratings.has_raters else counted(answer.size, "rating")
-    if groups is None:
-        return _figure("answers", "Answers", question, scale, [EVERYBODY], pool, [f"{EVERYBODY}\n{who}"])
-    codes, names = ratings.group_codes(groups.axis)
-    known = codes[rater] >= 0
-    counts = count_answers(codes[rater][known], answer[known], n_items=len(names), n_categories=len(scale))
-    counts = np.concatenate([pool, counts[[names.index(name) for name in groups.listed]]])
-    labels = {name: groups.label(name) for name in groups.drawn}
-    return _figure(
-        f"answers-{groups.slug}",
-        f"Answers by {groups.title}",
-        question,
-        scale,
-        [EVERYBODY, *groups.listed],
-        counts,
-        [f"{EVERYBODY}\n{who}", *(labels.get(name) for name in groups.listed)],
-        groups.notes,
+    names, labels = [EVERYBODY], [f"{EVERYBODY}\n{who}"]
+    of = None if groups is None else groups_of(ratings, groups)
+    if of is not None:
+        codes, every = ratings.group_codes(of.axis)
+        known = codes[rater] >= 0
+        by = count_answers(codes[rater][known], answer[known], n_items=len(every), n_categories=len(scale))
+        counts = np.concatenate([counts, by[[every.index(name) for name in of.listed]]])
+        names += of.listed
+        labels += [of.label(name) for name in of.drawn]
+    shares = shares_of(counts)
+    drawn = shares[[0, *(1 + place for place, name in enumerate(names[1:]) if of is not None and name in of.drawn)]]
+    return Figure(
+        name="answers" if of is None else f"answers-{of.slug}",
+        axis=None if of is None else of.axis,
+        title="Answers" if of is None else f"Answers by {of.title}",
+        reading=_reading(question, scale, shares, names),
+        table=_table("group", names, counts, scale),
+        draw=lambda width: whole_bars(Rows(labels, width), drawn.tolist(), parts(scale)),
+        notes=() if of is None else of.notes,
     )
 
 
@@ -64,7 +66,7 @@ def questions(ratings: Ratings) -> Figure:
     scale = max(scales, key=scales.count)
     names = [name for name, its in zip(ratings.questions, scales, strict=True) if its == scale]
     counts = np.array([np.bincount(ratings.coded(name)[2], minlength=len(scale)) for name in names])
-    shares = _shares(counts)
+    shares = shares_of(counts)
     most, least = int(shares[:, -1].argmax()), int(shares[:, -1].argmin())
     left_out = [name for name in ratings.questions if name not in names]
     return Figure(
@@ -75,7 +77,9 @@ def questions(ratings: Ratings) -> Figure:
             f"{percent(shares[most, -1], 1)} ({_spoken(names[most])})."
         ),
         table=_table("question", names, counts, scale),
-        draw=lambda width: whole_bars([_spoken(name) for name in names], shares.tolist(), parts(scale), width),
+        draw=lambda width: whole_bars(
+            Rows([printable(_spoken(name)) for name in names], width), shares.tolist(), parts(scale)
+        ),
         notes=(f"Not shown, since its answers are others: {enumerated(left_out)}.",) if left_out else (),
     )
 
@@ -85,35 +89,13 @@ def parts(scale: Sequence[str]) -> list[Part]:
     return [Part(printable(name), color, on_ramp(color)) for name, color in zip(scale, ramp(len(scale)), strict=True)]
 
 
-def _figure(
-    name: str,
-    title: str,
-    question: str,
-    scale: Sequence[str],
-    groups: Sequence[str],
-    counts: Counts,
-    labels: Sequence[str | None],
-    notes: tuple[str, ...] = (),
-) -> Figure:
-    shares = _shares(counts)
-    drawn = [place for place, label in enumerate(labels) if label is not None]
-    shown = [label for label in labels if label is not None]
-    return Figure(
-        name=name,
-        title=title,
-        reading=_reading(question, scale, shares, groups),
-        table=_table("group", groups, counts, scale),
-        draw=lambda width: whole_bars(shown, shares[drawn].tolist(), parts(scale), width),
-        notes=notes,
-    )
-
-
-def _shares(counts: Counts) -> FloatArray:
+def shares_of(counts: Counts) -> FloatArray:
+    """Return the counts of each line as shares."""
     return np.asarray(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
 
 
 def _table(kind: str, names: Sequence[str], counts: Counts, scale: Sequence[str]) -> pl.DataFrame:
-    shares = _shares(counts)
+    shares = shares_of(counts)
     return pl.DataFrame(
         {
             kind: pl.Series(names, dtype=pl.String),
@@ -127,7 +109,7 @@ def _reading(question: str, scale: Sequence[str], shares: FloatArray, groups: Se
     """Say what everybody answers, and between which groups the last answer of the scale differs most."""
     ranked = sorted(range(len(scale)), key=lambda k: -shares[0, k])[:NAMED]
     named = [f"{percent(shares[0, k], 1)} are {scale[k]}" for k in ranked]
-    text = f"Of all answers to {_spoken(question)}, {enumerated(named)}"
+    text = f"Of all answers to {printable(question)}, {enumerated(named)}"
     if len(groups) < 3:
         return text + "."
     of_groups = shares[1:, -1]

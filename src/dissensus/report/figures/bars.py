@@ -34,20 +34,18 @@ class Bar:
 
 
 def whole_bars(
-    names: Sequence[str],
+    rows: Rows,
     shares: Sequence[Sequence[float]],
     parts: Sequence[Part],
-    width: int,
     *,
     labels: Sequence[Sequence[str]] | None = None,
 ) -> Spec:
-    """Draw a bar from 0 to 100 % for each name, divided by `shares`, each part labelled where it has room.
+    """Draw a bar from 0 to 100 % in each row, divided by `shares`, each part labelled where it has room.
 
     Labels are per cent unless they are given.
     """
-    rows = Rows(names, width)
     marks, texts = [], []
-    for r, (middle, of_row) in enumerate(zip(rows.middles, shares, strict=True)):
+    for r, (middle, of_row) in enumerate(zip(rows.places, shares, strict=True)):
         ends = [0.0, *accumulate(of_row)]
         for k, (part, start, end) in enumerate(zip(parts, ends, ends[1:], strict=False)):
             top, bottom = middle - HEIGHT / 2, middle + HEIGHT / 2
@@ -67,7 +65,7 @@ def whole_bars(
             rows.y("top"), x, alt.Color("part:N", scale=fills, legend=legend), alt.X2("to:Q"), alt.Y2("bottom:Q")
         ),
         inside.encode(rows.y(), alt.X("middle:Q"), alt.Color("part:N", scale=inks, legend=None), alt.Text("text:N")),
-        rows.named(),
+        *rows.named(),
     ]
     return layered(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
 

@@ -36,6 +36,7 @@ def divergence(found: GroupDivergence, groups: Groups | None = None) -> Figure:
     cut = f"Drawn are the {MOST_PAIRS} pairs furthest apart of {len(known):,}; the table has all."
     return Figure(
         name=f"divergence-{groups.slug}",
+        axis=groups.axis,
         title=f"Distance between groups of {groups.title}",
         reading=_reading(found, [found.pairs[p] for p in furthest]),
         table=_table(found, shown),
@@ -49,12 +50,13 @@ def _reading(found: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
         return f"No two groups of {spoken(found.axis)} share an item."
     top = furthest[0]
     apart = f"{' and '.join(map(printable, top.groups))} are furthest apart ({short(top.estimate, 3)}"
-    if found.null_mean is None:
-        return f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}; {apart})."
+    text = f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}"
+    if top.p is None:
+        return f"{text}; {apart})."
+    usual, of_top = (chance(values)[MEDIAN] for values in (found.null, found.pair_null[:, found.pairs.index(top)]))
     return (
-        f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}, by chance "
-        f"{short(found.null_mean, 3)} (p {short(found.p, 3)}); {apart}, by chance {short(top.null_mean, 3)}, "
-        f"p {short(top.p, 3)})."
+        f"{text}, by chance {short(usual, 3)} (p {short(found.p, 3)}); {apart}, by chance {short(of_top, 3)}, "
+        f"p {short(top.p_adjusted, 3)} after adjustment)."
     )
 
 
@@ -63,7 +65,11 @@ def _notes(found: GroupDivergence) -> tuple[str, ...]:
     if found.null_mean is None:
         return (of,)
     n = len(found.null)
-    return (of, f"Band: 95 % of {n:,} permutations, for groups of these sizes; tick: their median. Seed {found.seed}.")
+    return (
+        of,
+        f"Band: 95 % of {n:,} permutations, for groups of these sizes; tick: their median. Seed {found.seed}.",
+        "Adjusted: Benjamini–Hochberg over the pairs of this axis.",
+    )
 
 
 def _table(found: GroupDivergence, shown: Sequence[int]) -> pl.DataFrame:
@@ -101,7 +107,7 @@ def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
             base.mark_rect(color=LINE).encode(rows.y("top"), alt.X("low:Q"), alt.X2("high:Q"), alt.Y2("bottom:Q")),
             base.mark_rule(color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, alt.Y2("bottom:Q")),
             _points(points, rows, x),
-            rows.named(),
+            *rows.named(),
         ],
         rows,
     )

@@ -10,10 +10,10 @@ from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
 from dissensus.pipeline.page import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Part, whole_bars
-from dissensus.report.groups import MOST_GROUPS, Groups, counted
+from dissensus.report.groups import EVERYBODY, MOST_GROUPS, Groups, counted, percent, slug, spoken
+from dissensus.report.layout import Rows
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 
-EVERYBODY = "everybody"
 # Agreement stands together at the left; in grey, neighbours differ too.
 PARTS = {
     "both_safe": Part("both safe", LINE, INK),
@@ -47,17 +47,14 @@ def gold(found: GoldAgainstCrowd, groups: Groups | None = None) -> Figure:
     drawn = [everybody, *_drawn(listed, groups)]
     names, shares, texts = zip(*(_bar(row, tuple(parts), groups) for row in drawn), strict=True)
     return Figure(
-        name="gold" if found.by is None else f"gold-{(groups or Groups(axis=found.by, sizes={})).slug}",
-        title="Experts against the crowd" + ("" if found.by is None else f" by {_spoken(found.by)}"),
+        name="gold" if found.by is None else f"gold-{slug(found.by)}",
+        axis=found.by,
+        title="Experts against the crowd" + ("" if found.by is None else f" by {spoken(found.by)}"),
         reading=_reading(everybody, listed, found.ties),
         table=_table([everybody, *listed]),
-        draw=lambda width: whole_bars(names, shares, list(parts.values()), width, labels=texts),
+        draw=lambda width: whole_bars(Rows(names, width), shares, list(parts.values()), labels=texts),
         notes=tuple(_notes(found, groups, len(listed), len(drawn) - 1)),
     )
-
-
-def _spoken(by: str) -> str:
-    return Groups(axis=by, sizes={}).title
 
 
 def _drawn(rows: Sequence[dict[str, Any]], groups: Groups | None) -> list[dict[str, Any]]:
@@ -89,11 +86,14 @@ def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -
         text += f"; on {row['tied']:,} the crowd is tied"
     if len(groups) < 2:
         return text + "."
-    low, high = (pick(groups, key=lambda group: group["gold_only"] / max(1, group["n_items"])) for pick in (min, max))
-    return (
-        f"{text}. Against one group, experts are alone on {low['gold_only']:,} ({printable(low['group'])}) to "
-        f"{high['gold_only']:,} ({printable(high['group'])})."
-    )
+    low, high = (pick(groups, key=_alone) for pick in (min, max))
+    ends = [f"{percent(_alone(group), 1)} ({printable(group['group'])})" for group in (low, high)]
+    return f"{text}. Against one group, experts alone call from {ends[0]} to {ends[1]} unsafe."
+
+
+def _alone(row: dict[str, Any]) -> float:
+    """Return the share of items that experts alone call unsafe."""
+    return float(row["gold_only"] / max(1, row["n_items"]))
 
 
 def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:

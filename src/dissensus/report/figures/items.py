@@ -157,7 +157,7 @@ def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
         base.mark_rule(color=MUTED).encode(rows.y(), x, alt.X2("among:Q")),
         _marks(lines, rows, x),
         base.mark_text(align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, alt.Text("text:N")),
-        rows.named(),
+        *rows.named(),
     ]
     return layered(layers, rows)
 
@@ -187,5 +187,5 @@ def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
     texts = [f"{n:,} ({percent(share)})" for _, n, share in values]
     end = scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
     bars = [Bar(y, n, text) for y, (_, n, _), text in zip(rows.middles, values, texts, strict=True)]
-    layers = [*plain_bars(bars, rows, end=end), rows.named()]
+    layers = [*plain_bars(bars, rows, end=end), *rows.named()]
     return layered(layers, rows)

@@ -10,6 +10,7 @@ import polars as pl
 from dissensus.pipeline.aggregate.labels import answer_counts, matrix
 from dissensus.pipeline.page import printable, short
 from dissensus.report.figure import Figure
+from dissensus.report.figures.answers import shares_of
 from dissensus.report.groups import counted, percent
 from dissensus.report.layout import Spec, data, legend_columns, plot
 from dissensus.report.theme import BLUE, MUTED, PAPER, ramp
@@ -69,7 +70,7 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
 def item_shares(ratings: Ratings, question: str) -> FloatArray:
     """Return the soft label of every item, shape (I, K), in the order of `answer_counts`."""
     counts = matrix(answer_counts(ratings, question), ratings.scale(question))
-    return np.asarray(counts / counts.sum(axis=1, keepdims=True))
+    return shares_of(counts)
 
 
 def entropies(shares: FloatArray) -> FloatArray:

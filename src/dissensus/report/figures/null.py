@@ -25,7 +25,7 @@ BINS = 36
 REACH = 0.8
 
 
-def null(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figure:
+def null(analysis: Analysis, groups: str | Groups) -> Figure:
     """Draw the permutation distribution of every statistic of every group of an axis, and what was observed.
 
     Figure 4 of Aroyo et al. (2023), for all statistics.
@@ -34,10 +34,8 @@ def null(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figu
     ----------
     analysis
         The analysis, with `permutations`.
-    axis
-        One of its axes.
     groups
-        The groups that are shown; all by default.
+        One of its axes, or the groups of it that are shown.
 
     Raises
     ------
@@ -46,7 +44,7 @@ def null(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figu
     """
     if not analysis.settings.permutations:
         raise UndefinedEstimate("There is no permutation distribution: the analysis was made without permutations.")
-    groups, rows = shown(analysis, axis, groups)
+    groups, rows = shown(analysis, groups)
     place = {id(row): r for r, row in enumerate(analysis.rows)}
     drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
     every = [row for of in rows.values() for row in of.values()]
@@ -58,6 +56,7 @@ def null(analysis: Analysis, axis: str, *, groups: Groups | None = None) -> Figu
 
     return Figure(
         name=f"null-{groups.slug}",
+        axis=groups.axis,
         title=f"Observed by {groups.title}, over what chance gives",
         reading=reading(every, analysis, groups),
         table=_table(every, [analysis.null[:, place[id(row)]] for row in every]),

@@ -9,7 +9,6 @@ from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.report.groups import Groups, groups_in
 from dissensus.report.layout import Rows, Spec, below, beside, layered
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, VERMILION
-from dissensus.schema.columns import RATER_PREFIX
 
 NAMES = {
     "irr": "IRR (alpha)",
@@ -37,7 +36,7 @@ def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)
     lines = []
     for metrics in (of[start : start + n] for of in (WITHIN, BETWEEN) for start in range(0, len(of), n)):
-        named = [[rows.named()], *([[]] * (len(metrics) - 1))]
+        named = [rows.named(), *([[]] * (len(metrics) - 1))]
         drawn = [
             layered([*name, *draw(metric, rows)], rows, width=room, title=NAMES[metric])
             for name, metric in zip(named, metrics, strict=True)
@@ -46,13 +45,12 @@ def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     return below(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
 
 
-def shown(analysis: Analysis, axis: str, groups: Groups | None) -> tuple[Groups, dict[str, dict[str, Row]]]:
-    """Return the groups of an axis that are shown, and by metric the row of each."""
-    name = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
-    groups = groups_in(analysis, name) if groups is None else groups
+def shown(analysis: Analysis, groups: str | Groups) -> tuple[Groups, dict[str, dict[str, Row]]]:
+    """Return the groups that are shown, all of an axis by its name, and by metric the row of each."""
+    groups = groups_in(analysis, groups) if isinstance(groups, str) else groups
     rows: dict[str, dict[str, Row]] = {metric: {} for metric in NAMES}
     for row in analysis.rows:
-        if row.axis == name and row.metric in rows and row.group in groups.listed:
+        if row.axis == groups.axis and row.metric in rows and row.group in groups.listed:
             rows[row.metric][str(row.group)] = row
     return groups, rows
 

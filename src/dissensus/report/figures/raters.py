@@ -6,10 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.page import UNKNOWN, printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end
-from dissensus.report.groups import Groups, counted, hidden_cells
+from dissensus.report.groups import Groups, cells_of, counted, groups_of, hidden_cells
 from dissensus.report.layout import Rows, Spec, below, beside, layered, text_width, wrapped
 from dissensus.report.theme import SMALL
 from dissensus.schema.columns import CROSS
@@ -21,7 +22,7 @@ GAP = 14
 ACROSS, LEAST = 6, 44
 
 
-def raters(ratings: Ratings, rows: Groups, columns: Groups, *, suppress_below: int = 0) -> Figure:
+def raters(ratings: Ratings, rows: str | Groups, columns: str | Groups) -> Figure:
     """Draw how many raters each group of one axis has in each group of another.
 
     Figure 1 of Aroyo et al. (2023), for any two axes.
@@ -31,18 +32,17 @@ def raters(ratings: Ratings, rows: Groups, columns: Groups, *, suppress_below: i
     ratings
         The ratings.
     rows, columns
-        The groups that are shown, of two axes: a bar for each of the first in a panel for each of the second.
-    suppress_below
-        Cells with fewer raters are hidden, and others without which they could be told.
+        Two axes, or the groups of them that are shown: a bar for each of the first in a panel for each of the second.
+        Cells with fewer raters than their `suppress_below` are hidden, and others without which they could be told.
 
     Raises
     ------
     InvalidInput
         Both axes are one.
     """
+    rows, columns = groups_of(ratings, rows), groups_of(ratings, columns)
     ratings.axis_name(f"{rows.axis}{CROSS}{columns.axis}")  # refuses an axis that is crossed with itself
-    counts, n_unknown = _counts(ratings, rows, columns)
-    hidden = hidden_cells(counts, suppress_below)
+    counts, hidden = _counts(ratings, rows, columns)
     cells: dict[tuple[str, str], int | None] = {
         (row, column): None if hidden[r, c] else int(counts[r, c])
         for r, row in enumerate(rows.sizes)
@@ -59,18 +59,17 @@ def raters(ratings: Ratings, rows: Groups, columns: Groups, *, suppress_below: i
             orient="row",
         ),
         draw=lambda width: _draw(cells, rows, columns, width),
-        notes=tuple(dict.fromkeys((*_notes(cells, rows, columns, n_unknown), *rows.notes, *columns.notes))),
+        notes=tuple(dict.fromkeys((*_notes(cells, rows), *rows.notes, *columns.notes))),
     )
 
 
-def _counts(ratings: Ratings, rows: Groups, columns: Groups) -> tuple[Counts, int]:
-    """Return the raters of each cell, hidden groups too, and how many have no known cell."""
-    (row, row_names), (column, column_names) = (ratings.group_codes(groups.axis) for groups in (rows, columns))
-    known = (row >= 0) & (column >= 0)
-    counts = np.zeros((len(row_names), len(column_names)), dtype=np.intp)
-    np.add.at(counts, (row[known], column[known]), 1)
-    order = np.ix_([row_names.index(name) for name in rows.sizes], [column_names.index(name) for name in columns.sizes])
-    return counts[order], int((~known).sum())
+def _counts(ratings: Ratings, rows: Groups, columns: Groups) -> tuple[Counts, npt.NDArray[np.bool_]]:
+    """Return the raters of each cell, of hidden groups too, and which cells are hidden."""
+    codes, names = zip(*(ratings.group_codes(groups.axis) for groups in (rows, columns)), strict=True)
+    counts, unknown = cells_of(codes)
+    hidden = hidden_cells(counts, max(rows.suppress_below, columns.suppress_below), unknown=unknown)
+    places = [[of.index(name) for name in groups.sizes] for of, groups in zip(names, (rows, columns), strict=True)]
+    return counts[np.ix_(*places)], hidden[np.ix_(*places)]
 
 
 def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
@@ -85,18 +84,21 @@ def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
     return text + (f"; {counted(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
 
 
-def _notes(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Groups, n_unknown: int) -> Iterator[str]:
-    if n_unknown:
-        what = f"{rows.title} or {columns.title}"
-        yield f"{counted(n_unknown, 'rater')} of unknown {what} {'is' if n_unknown == 1 else 'are'} not shown."
+def _notes(cells: dict[tuple[str, str], int | None], rows: Groups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
-        yield f"{UNKNOWN} {counted(n_hidden, 'cell')} left out: too few raters."
+        yield f"{UNKNOWN} {counted(n_hidden, 'cell')} left out: {rows.why_hidden}."
+    if any(_few(n, rows) for n in cells.values()):
+        yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
+
+
+def _few(n: int | None, rows: Groups) -> bool:
+    return n is not None and 0 < n < rows.min_raters
 
 
 def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Groups, width: int) -> Spec:
     names = Rows([rows.label(name) for name in rows.drawn], width)
     room = names.plot_width
-    texts = [_text(cells[row, column]) for row in rows.drawn for column in columns.drawn]
+    texts = [_text(cells[row, column], rows) for row in rows.drawn for column in columns.drawn]
     sizes = [counted(columns.sizes[name], "rater") for name in columns.drawn]
     least = max(LEAST, *(text_width(size) for size in sizes), 0)
     most = max(1, min(ACROSS, int((room + GAP) // (least + GAP))))
@@ -107,10 +109,10 @@ def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Group
 
     def panel(column: str, place: int) -> Spec:
         bars = [
-            Bar(y, cells[row, column], _text(cells[row, column]))
+            Bar(y, cells[row, column], _text(cells[row, column], rows))
             for row, y in zip(rows.drawn, names.middles, strict=True)
         ]
-        layers = [*([names.named()] if place == 0 else []), *plain_bars(bars, names, end=end)]
+        layers = [*(names.named() if place == 0 else []), *plain_bars(bars, names, end=end)]
         return layered(layers, names, width=each) | {"title": _heading(columns, column, each)}
 
     lines = [columns.drawn[start : start + across] for start in range(0, len(columns.drawn), across)]
@@ -118,8 +120,8 @@ def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Group
     return below(drawn, spacing=GAP)
 
 
-def _text(n: int | None) -> str:
-    return UNKNOWN if n is None else f"{n:,}"
+def _text(n: int | None, rows: Groups) -> str:
+    return UNKNOWN if n is None else f"{n:,}{FEW if _few(n, rows) else ''}"
 
 
 def _heading(columns: Groups, name: str, width: float) -> Spec:

@@ -12,7 +12,7 @@ from dissensus.pipeline.page import printable, short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end
-from dissensus.report.groups import Groups, counted, percent
+from dissensus.report.groups import Groups, counted, percent, spoken
 from dissensus.report.layout import Block, HeadedRows, Rows, Spec, data, layered
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import listed
@@ -23,6 +23,12 @@ MEASURES = {
     "mean_jensen_shannon": ("mean Jensen–Shannon divergence", 5),
     "changed": ("items whose most frequent answers change", 0),
     "disjoint": ("items none of whose most frequent answers stay", 0),
+}
+# Who removes raters, see `FilterAudit`, and what the reading says of them.
+SOURCES = {
+    "the file": "{} flagged in the file",
+    "the criteria": "would be removed, since they meet a criterion",
+    "the caller": "{} removed",
 }
 BAND = 10
 LEAST_P = 0.0001
@@ -117,7 +123,7 @@ def moves(audit: FilterAudit) -> Figure:
         notes=(
             f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
             f"{counted(len(audit.removed), 'rater')} at random"
-            f"{'' if audit.within is None else f' within {Groups(axis=audit.within, sizes={}).title}'}, seed "
+            f"{'' if audit.within is None else f' within {spoken(audit.within)}'}, seed "
             f"{audit.seed}. Band: {100 * audit.level:g} % of them. p: how often they move labels as far or further.",
             *(f"Not drawn, since by the median removal nothing moves: {name}." for name in left_out),
         ),
@@ -126,14 +132,15 @@ def moves(audit: FilterAudit) -> Figure:
 
 def _reading(audit: FilterAudit, shown: Sequence[Shown]) -> str:
     n = len(audit.removed)
-    text = f"{n:,} of {counted(audit.n_raters, 'rater')} {'is' if n == 1 else 'are'} removed"
-    tested = [(axis.axis.p, axis) for axis in shown if axis.axis.p is not None and axis.listed]
+    text = f"{n:,} of {counted(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
+    tested = [(axis.axis.p_adjusted, axis) for axis in shown if axis.axis.p_adjusted is not None and axis.listed]
     if not tested:
         return f"{text}; whether removal depends on a demographic was not tested."
     p, axis = min(tested, key=lambda pair: pair[0])
+    over = f" after adjustment over {len(tested)} axes" if len(tested) > 1 else ""
     ranked = sorted(axis.listed, key=_share)
     least, most = (f"{percent(_share(group))} ({printable(group.group)})" for group in (ranked[0], ranked[-1]))
-    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_p(p)}."
+    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_p(p)}{over}."
 
 
 def _p(p: float) -> str:
@@ -146,12 +153,22 @@ def _share(group: GroupRemoval) -> float:
 
 def _removed_table(shown: Sequence[Shown]) -> pl.DataFrame:
     lines = [
-        (axis.groups.title, group.group, group.n_removed, group.n_raters, _share(group), axis.axis.p)
+        (
+            axis.groups.title,
+            group.group,
+            group.n_removed,
+            group.n_raters,
+            _share(group),
+            axis.axis.p,
+            axis.axis.p_adjusted,
+        )
         for axis in shown
         for group in axis.listed
     ]
     schema = {"axis": pl.String, "group": pl.String, "n_removed": pl.UInt32, "n_raters": pl.UInt32}
-    return pl.DataFrame(lines, schema=schema | {"share_removed": pl.Float64, "p": pl.Float64}, orient="row")
+    return pl.DataFrame(
+        lines, schema=schema | {"share_removed": pl.Float64, "p": pl.Float64, "p_adjusted": pl.Float64}, orient="row"
+    )
 
 
 def _removal_notes(audit: FilterAudit, shown: Sequence[Shown]) -> list[str]:
@@ -161,10 +178,6 @@ def _removal_notes(audit: FilterAudit, shown: Sequence[Shown]) -> list[str]:
         notes.append(f"p of independence: {'; '.join(methods)}.")
     notes += [f"{axis.groups.title}: {axis.axis.reason}" for axis in shown if axis.axis.reason]
     for axis in shown:
-        if n := axis.axis.n_unknown:
-            notes.append(
-                f"{counted(n, 'rater')} of unknown {axis.groups.title} {'takes' if n == 1 else 'take'} no part."
-            )
         notes += axis.groups.notes
     return notes
 
@@ -187,8 +200,7 @@ def _draw_removal(shown: Sequence[Shown], share: float, width: int) -> Spec:
         # At the right, so that the dashed line crosses none.
         texts.encode(rows.y(), alt.Text("text:N"), x=alt.value(rows.plot_width)),
         rule.encode(rows.y(), alt.X("from:Q"), alt.Y2("end:Q")),
-        rows.headed(),
-        rows.named(),
+        *rows.named(),
     ]
     return layered(layers, rows)
 
@@ -236,7 +248,7 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
         alt.Chart(data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
         mark.encode(rows.y(), alt.X("observed:Q")),
         texts.encode(rows.y(), alt.Text("p:N"), x=alt.value(rows.plot_width)),
-        rows.named(),
+        *rows.named(),
     ]
     return layered(layers, rows)
 

@@ -14,7 +14,7 @@ from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
-from dissensus.schema.columns import FLAG, RATER_ID
+from dissensus.schema.columns import FLAG
 from dissensus.stats.criteria import SHARES
 
 CRITERIA = {
@@ -143,7 +143,7 @@ def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int)
     middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.of_block), strict=True))
     axis = alt.Axis(format=".1~f", tickCount=5)
     x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1], padding=8), axis=axis)
-    layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), rows.headed(), rows.named()]
+    layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), *rows.named()]
     return layered(layers, rows)
 
 
@@ -187,14 +187,14 @@ def _stacked(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
     """Return the marks of a row; those at one place are stacked about its middle, flagged ones innermost."""
     in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
     marks = vetting.raters.select(
-        RATER_ID,
         pl.when(FLAG).then(pl.lit(MET)).otherwise(in_file).alias("status"),
         _values(vetting, name).alias("value"),
     ).drop_nulls("value")
     if vetting.raters.height > MOST_MARKS:
         places = (pl.col("value") * BINS).round() / BINS
         marks = marks.with_columns(value=places).unique(["value", "status"], maintain_order=True)
-    inner_first = marks.sort(pl.col("status").cast(ORDER), RATER_ID)
+    # By value, never by rater: the order of marks must not tell which ones are of one rater.
+    inner_first = marks.sort(pl.col("status").cast(ORDER), "value")
     place = pl.int_range(pl.len()).over((pl.col("value") * (width // BIN)).round()).alias("place")
     side = pl.when(pl.col("place") % 2 == 1).then(1).otherwise(-1) * ((pl.col("place") + 1) // 2)
     offsets = inner_first.with_columns(place).with_columns(side.alias("side"))
