@@ -7,6 +7,7 @@ from pathlib import Path
 
 import altair as alt
 import polars as pl
+from altair.utils.schemapi import debug_mode
 
 from dissensus.pipeline.page import printable
 from dissensus.report.render import Kind, inline, kind_of, render
@@ -50,7 +51,7 @@ class Figure:
 
     def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
         """Return it as "svg", "png" (300 pixels an inch) or "json" (Vega-Lite); 96 of `width` are an inch."""
-        return render(self.draw(width), kind)
+        return render(self._drawn(width), kind)
 
     def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
         """Write it to a .svg, .png or .json file; see `render`."""
@@ -58,7 +59,12 @@ class Figure:
 
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the page that it is put into."""
-        return inline(self.draw(width), f"{self.name}{suffix}", printable(f"{self.title}. {self.reading}"))
+        return inline(self._drawn(width), f"{self.name}{suffix}", printable(f"{self.title}. {self.reading}"))
+
+    def _drawn(self, width: int) -> Drawing:
+        # Altair checks every part against its schema as it is made, which takes longer than to make it; tests do.
+        with debug_mode(False):
+            return self.draw(width)
 
     def _repr_html_(self) -> str:
         notes = "".join(f"<br><small>{escape(note)}</small>" for note in self.notes)
