@@ -1,13 +1,17 @@
-"""Real data, where they are."""
+"""Real data, where they are, and real databases."""
 
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.databases import Databases, postgresql
 
 from dissensus.files.ratings import read_ratings
 from dissensus.schema.ratings import Ratings
+from dissensus.store import schema
+from dissensus.store.database import Database, connect
 
 
 @pytest.fixture(scope="session")
@@ -43,3 +47,56 @@ def dices_123(dices_350: Path) -> Ratings:
 def dices_104(dices_123: Ratings) -> Ratings:
     """DICES-350 without the raters whom the authors removed, as GRASP uses it."""
     return dices_123.exclude_flagged()
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Databases]:
+    """A PostgreSQL server."""
+    with postgresql() as url:
+        databases = Databases(url)
+        yield databases
+        databases.close()
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file with all tables."""
+    path = tmp_path_factory.mktemp("template") / "template.db"
+    database = connect(f"sqlite:///{path}")
+    schema.upgrade(database)
+    database.dispose()
+    return path
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def blank_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of an empty database of each kind."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path / 'blank.db'}"
+        return
+    databases: Databases = request.getfixturevalue("server")
+    url = databases.blank()
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
+    """The address of a database of each kind, with all tables."""
+    if request.param == "sqlite":
+        path = tmp_path / "dissensus.db"
+        shutil.copy(request.getfixturevalue("sqlite_template"), path)
+        yield f"sqlite:///{path}"
+        return
+    databases: Databases = request.getfixturevalue("server")
+    url = databases.blank(like=databases.template)
+    yield url
+    databases.drop(url)
+
+
+@pytest.fixture
+def database(database_url: str) -> Iterator[Database]:
+    """A database of each kind, with all tables."""
+    made = connect(database_url)
+    yield made
+    made.dispose()

@@ -4,11 +4,17 @@ import sys
 import pytest
 
 from dissensus.errors import NotFound
+from dissensus.pipeline.simulate import preset
 from dissensus.schema.questionnaire import known_scale, load_questionnaire, questionnaires
 
 
 def test_both_dices_questionnaires_ship() -> None:
     assert questionnaires() == ("dices-350", "dices-990")
+
+
+def test_what_raters_say_about_themselves_is_apart() -> None:
+    assert questionnaires(about="rater") == ("demographics-dices",)
+    assert load_questionnaire("demographics-dices").about == "rater"
 
 
 def test_dices_350_has_the_questions_that_the_paper_counts() -> None:
@@ -77,3 +83,42 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 def test_questionnaires_load_without_polars() -> None:
     code = "import sys, dissensus.schema.questionnaire as q; q.known_scale('Q'); sys.exit('polars' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("name", ["dices-350", "dices-990", "demographics-dices"])
+def test_everything_that_raters_read_is_there_in_english_and_german(name: str) -> None:
+    questionnaire = load_questionnaire(name)
+    assert questionnaire.languages == ("en", "de")
+    wordings = [questionnaire.title, questionnaire.introduction]
+    for question in questionnaire.questions:
+        wordings += [question.text, *([question.help] if question.help else [])]
+    for heading in questionnaire.headings.values():
+        wordings += [heading.text, heading.help]
+    assert all(set(wording) == {"en", "de"} and wording["en"] != wording["de"] for wording in wordings)
+
+
+def test_answers_are_shown_in_german_and_stored_as_released() -> None:
+    first, second, *_ = load_questionnaire("dices-350").questions
+    assert [second.label(answer, "de") for answer in second.scale] == ["Nein", "Unsicher", "Ja"]
+    assert first.label(first.scale[1], "de") == "Nein: Ich kenne das Thema nicht"
+
+
+def test_the_harms_of_dices_350_stand_under_one_heading() -> None:
+    dices = load_questionnaire("dices-350")
+    assert [question.heading for question in dices.questions].count("harm") == 9
+    assert dices.headings["harm"].text["en"] == "Harmful content"
+
+
+def test_raters_describe_themselves_in_the_values_of_the_files() -> None:
+    pool = preset("dices-350").pool
+    questions = load_questionnaire("demographics-dices").questions
+    assert [question.name for question in questions] == ["rater_gender", "rater_race", "rater_age", "rater_education"]
+    for question in questions:
+        assert question.decline == "Prefer not to answer"
+        assert set(pool.groups(question.name)) == set(question.scale) - {"Self-described"}
+
+
+def test_raters_may_decline_every_question_about_themselves() -> None:
+    about_you = load_questionnaire("demographics-dices")
+    declined = {question.name: "Prefer not to answer" for question in about_you.questions}
+    assert about_you.check(declined, complete=True) == declined

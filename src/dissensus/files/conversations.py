@@ -1,0 +1,160 @@
+"""Columns of a table that hold conversations, told from their names and read in whatever form their cells have."""
+
+import json
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema import cells
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.hints import listed, more
+from dissensus.text.messages import Chat, parse_messages
+from dissensus.text.pasted import parse_context, parse_transcript
+
+WHOLE: Final = ("turns", "messages", "transcript")
+"""Columns that hold whole conversations."""
+
+PAIR: Final = ("chosen", "rejected")
+"""Columns that hold two conversations, of which one was preferred."""
+
+SPLIT: Final = ("context", "response")
+"""Columns that hold what comes before the last turn, and the last turn."""
+
+_APART = "prompt"
+
+
+class Held(NamedTuple):
+    """What the cells of a row hold.
+
+    Parameters
+    ----------
+    conversation
+        Ends with a turn of the bot.
+    instructions
+        What the bot was told before, None where nothing was.
+    plain
+        Whether nothing said who speaks.
+    """
+
+    conversation: Conversation
+    instructions: str | None = None
+    plain: bool = False
+
+
+class Column(NamedTuple):
+    """The different conversations of a table, in the order in which they first appear, and which of them a row has."""
+
+    held: list[Held]
+    which: pl.Series
+
+
+def told(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that hold the conversations.
+
+    Raises
+    ------
+    NotFound
+        There are none.
+    InvalidInput
+        They cannot be read yet.
+
+    Examples
+    --------
+    >>> told(["item_id", "context", "response", "harm_type"])
+    ('context', 'response')
+    """
+    whole = next(((name,) for name in WHOLE if name in columns), None)
+    found = whole or next((names for names in (PAIR, SPLIT) if set(names) <= set(columns)), None)
+    if found is None:
+        raise NotFound(
+            f"No column holds conversations. The columns are {listed(columns)}; understood are 'turns' or 'messages' "
+            '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
+            "'response', and 'chosen' and 'rejected'. Rename yours."
+        )
+    if found == PAIR and _APART in columns:
+        raise InvalidInput(
+            "Pairs with a column 'prompt' cannot be read: here 'chosen' and 'rejected' are whole transcripts. "
+            "Write the prompt before each of them, and drop its column."
+        )
+    return found
+
+
+def read(table: pl.DataFrame) -> Column:
+    """Return the conversations of the columns of a table: each different row once.
+
+    Raises
+    ------
+    InvalidInput
+        A cell is empty or holds no conversation that a bot ends; the message has the row, counted from 1.
+    """
+    texts = table.select(_text(column) for column in table)
+    for column in texts:
+        _check_there(column)
+    columns = texts.columns
+    different = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
+    held = [_in_row(row + 1, *parts) for row, *parts in different.iter_rows()]
+    numbered = different.drop("row").with_row_index("which")
+    which = texts.join(numbered, on=columns, how="left", maintain_order="left")["which"]
+    return Column(held, which)
+
+
+def rateable(chat: Chat) -> Conversation:
+    """Return the conversation that a chat is, whose last turn raters can judge."""
+    conversation = Conversation.from_turns(chat.turns)
+    _ = conversation.rated
+    return conversation
+
+
+def as_text(column: pl.Series) -> pl.Series:
+    """Return a column as text, lists and structs as JSON."""
+    if not column.dtype.is_nested():
+        return cells.text(column)
+    values = column.to_list()
+    written = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
+    return pl.Series(column.name, written, pl.String)
+
+
+def _text(column: pl.Series) -> pl.Series:
+    # an empty text is a turn that says nothing, where the file can tell it from one that is missing
+    return column if column.dtype == pl.String else as_text(column)
+
+
+def _check_there(column: pl.Series) -> None:
+    missing = column.is_null().arg_true()
+    if len(missing):
+        raise InvalidInput(
+            f"Row {missing[0] + 1:,}: {column.name} is empty. Every item has a conversation: fill it in, or drop the "
+            f'row. That a turn says nothing is written as "", in JSON.{more(len(missing) - 1, "such row")}'
+        )
+
+
+def _in_row(row: int, *parts: str) -> Held:
+    reader: Callable[..., Held] = _whole if len(parts) == 1 else _split
+    try:
+        return reader(*parts)
+    except InvalidInput as error:
+        raise InvalidInput(f"Row {row:,}: {error}") from None
+
+
+def _whole(text: str) -> Held:
+    chat = parse_messages(_loaded(text)) if text.lstrip().startswith("[") else Chat(parse_transcript(text))
+    return Held(rateable(chat), chat.instructions)
+
+
+def _split(context: str, response: str) -> Held:
+    if not context.strip():
+        return Held(rateable(Chat((("bot", response),))))
+    turns = parse_context(context, response)
+    if turns is None:
+        return Held(rateable(Chat((("human", context), ("bot", response)))), plain=True)
+    return Held(rateable(Chat(turns)))
+
+
+def _loaded(text: str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        reason = "nested too deeply" if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"the list of messages is no JSON ({reason}).") from None

@@ -1,0 +1,83 @@
+"""What a page saved, and which answers hold: nothing is overwritten, the latest revision counts.
+
+A page takes the revision of an assignment when it opens it, and counts on from there with each change. A save that
+comes late, from a network that was dead or from another device, therefore never takes the place of a later one, and no
+clock of a rater matters. Of two saves with one revision the one that came later holds.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from dissensus.schema.question import Answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """One answer as it was given.
+
+    Parameters
+    ----------
+    value
+        The answer, None where it was taken back.
+    first_ms, last_ms
+        When it was first and last given, in milliseconds of the visible time of its visit.
+    changes
+        How often it was changed after it was first given.
+    """
+
+    value: Answer | None
+    first_ms: int = 0
+    last_ms: int = 0
+    changes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Save:
+    """What one page sent at once about one assignment.
+
+    Parameters
+    ----------
+    revision
+        Count of changes of the assignment.
+    visit
+        Which showing of the item on which page.
+    visible_ms, idle_ms
+        Of this visit so far: with the page in view, and of those without any input for a while.
+    answers
+        By question.
+    """
+
+    revision: int
+    visit: str
+    visible_ms: int
+    idle_ms: int
+    answers: Mapping[str, Given]
+
+
+def current(saves: Iterable[Save]) -> dict[str, Given]:
+    """Return the answers that hold, from saves in the order in which they came.
+
+    Examples
+    --------
+    >>> def save(revision, answer):
+    ...     return Save(revision=revision, visit="v", visible_ms=0, idle_ms=0, answers={"Q": Given(value=answer)})
+    >>> current([save(1, "No"), save(3, "Yes"), save(2, "Unsure")])["Q"].value
+    'Yes'
+    """
+    latest: dict[str, tuple[int, Given]] = {}
+    for save in saves:
+        for question, given in save.answers.items():
+            if question not in latest or save.revision >= latest[question][0]:
+                latest[question] = (save.revision, given)
+    return {question: given for question, (_, given) in latest.items() if given.value is not None}
+
+
+def answer_time_ms(saves: Iterable[Save]) -> int:
+    """Return how long an item took: the visible time of all visits, as DICES gives one time for all questions.
+
+    A visit counts once, with the longest time that it reported.
+    """
+    longest: dict[str, int] = {}
+    for save in saves:
+        longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms)
+    return sum(longest.values())

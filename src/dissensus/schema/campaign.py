@@ -1,0 +1,140 @@
+"""A campaign as data: what raters read, agree to and are asked, and how many of them rate what."""
+
+import hashlib
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from dissensus.schema.question import Wording, no_wording
+from dissensus.schema.question_mapping import plain
+from dissensus.schema.questions import Questionnaire
+
+State: TypeAlias = Literal["draft", "open", "paused", "closed"]
+STATES: Final[tuple[State, ...]] = get_args(State)
+Placed: TypeAlias = Literal["after", "before"]
+PLACES: Final[tuple[Placed, ...]] = get_args(Placed)
+
+_NONE: Final = Questionnaire(name="none", questions=(), overalls={})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Purpose:
+    """One thing that answers may be used for, which raters agree to or not.
+
+    Parameters
+    ----------
+    name
+        Name that it is stored and filtered by.
+    text
+        What raters read.
+    required
+        Whether one cannot take part without it.
+    """
+
+    name: str
+    text: Wording
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Consent:
+    """What raters are asked to agree to; another text is another version.
+
+    Parameters
+    ----------
+    text
+        What is done with answers, by whom, and for how long.
+    purposes
+        Each agreed to on its own.
+    """
+
+    text: Wording
+    purposes: tuple[Purpose, ...]
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of every word, in hexadecimal."""
+        return _digest(plain(self))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """All that is decided about a campaign before the first rater comes.
+
+    Parameters
+    ----------
+    name
+        Name in addresses and files.
+    languages
+        Languages of all that raters read, the first language first.
+    title
+        What raters see first.
+    warning
+        What the conversations may hold, told before anything else.
+    consent
+        What raters agree to.
+    questionnaire
+        What is asked about each item.
+    demographics
+        What raters are asked about themselves; None for nothing.
+    demographics_placed
+        After the items, as in DICES, or before them.
+    help
+        Where a rater finds help, shown on every page.
+    thanks
+        What raters read in the end.
+    replication
+        How many raters rate each item; None where everybody rates all.
+    most_items
+        How many items one rater may rate; None for no limit.
+    most_a_day
+        How many items one rater may rate in 24 hours, to limit exposure; None for no limit.
+    break_every
+        After how many items a break is offered; 0 for never.
+    preview
+        Whether each conversation stays covered, with its topic, until the rater asks for it.
+    reclaim_after_h
+        Hours without a sign of a rater after which items that are not begun go to others.
+    seed
+        Of all orders and choices of items.
+    """
+
+    name: str
+    languages: tuple[str, ...]
+    title: Wording
+    warning: Wording
+    consent: Consent
+    questionnaire: Questionnaire
+    demographics: Questionnaire | None = None
+    demographics_placed: Placed = "after"
+    help: Wording = field(default_factory=no_wording)
+    thanks: Wording = field(default_factory=no_wording)
+    replication: int | None = None
+    most_items: int | None = None
+    most_a_day: int | None = None
+    break_every: int = 20
+    preview: bool = False
+    reclaim_after_h: int = 48
+    seed: int = 0
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all of it, in hexadecimal."""
+        return _digest(self.as_mapping())
+
+    def as_mapping(self) -> dict[str, Any]:
+        """Return what `parse_campaign` reads as this campaign, with both questionnaires whole."""
+        asked = {"questionnaire": self.questionnaire.as_mapping()}
+        if self.demographics is not None:
+            asked["demographics"] = self.demographics.as_mapping()
+        return {**plain(replace(self, questionnaire=_NONE, demographics=None)), **asked}
+
+
+def worded(wording: Wording, language: str) -> str:
+    """Return a text in a language, in the first one where it lacks, or nothing."""
+    return wording.get(language) or next(iter(wording.values()), "")
+
+
+def _digest(mapping: dict[str, Any]) -> str:
+    text = json.dumps(mapping, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()

@@ -1,0 +1,179 @@
+"""From TOML to a campaign: every key is read, everything that is wrong is told at once."""
+
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.schema.campaign import PLACES, Campaign, Consent, Purpose
+from dissensus.schema.definition_table import Notes, Table, table_of
+from dissensus.schema.question import Wording
+from dissensus.schema.question_faults import form, refusal
+from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire_checks import NAME, check_languages
+from dissensus.schema.questionnaire_parsing import MOST_LANGUAGES, parse_questionnaire
+from dissensus.schema.questions import About, Questionnaire
+
+LARGEST_FILE: Final = 3_000_000
+"""Characters of a TOML text, both questionnaires among them."""
+MOST_PURPOSES: Final = 20
+MOST: Final = 1_000_000
+"""Of items, raters or hours: no campaign needs more."""
+ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
+
+KEYS: Final = (
+    *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
+    *("help", "thanks", "replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
+)
+
+
+def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
+    """Return the campaign that a TOML text, or the mapping read from it, describes.
+
+    Parameters
+    ----------
+    data
+        The text, or the mapping. docs/campaigns.md describes all keys.
+
+    Returns
+    -------
+    Campaign
+        ``parse_campaign(found.as_mapping()) == found``.
+
+    Raises
+    ------
+    InvalidInput
+        The message names every place that is wrong, what is allowed there and what to do.
+
+    Examples
+    --------
+    >>> pilot = parse_campaign('''
+    ... name = "pilot"
+    ... languages = ["en"]
+    ... title = "Is it safe?"
+    ... warning = "Some of these conversations are cruel."
+    ... questionnaire = "dices-350"
+    ... [consent]
+    ... text = "We keep your answers for five years."
+    ... [[consent.purposes]]
+    ... name = "research"
+    ... text = "My answers may be used for research."
+    ... required = true
+    ... ''')
+    >>> pilot.questionnaire.name, pilot.replication, [purpose.name for purpose in pilot.consent.purposes]
+    ('dices-350', None, ['research'])
+    """
+    data = _toml(data) if isinstance(data, str) else data
+    if not isinstance(data, Mapping):
+        raise InvalidInput(f"A campaign is a table, and this is {form(data)}. docs/campaigns.md shows one.")
+    notes = Notes()
+    found = _campaign(table_of(data, notes))
+    faults = notes.told()
+    if faults or found is None:
+        raise refusal("The campaign", faults)
+    return found
+
+
+def _toml(text: str) -> dict[str, object]:
+    if len(text) > LARGEST_FILE:
+        raise InvalidInput(f"The campaign has {len(text):,} characters, and {LARGEST_FILE:,} are allowed. Shorten it.")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it nests too deep" if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"The campaign is not TOML: {why}. https://toml.io shows what TOML is.") from None
+
+
+def _campaign(table: Table) -> Campaign | None:
+    table.only(KEYS)
+    table.notes.languages = table.texts("languages", MOST_LANGUAGES, needed=True)
+    check_languages(table)
+    if not table.notes.languages and "languages" not in table.wrong:
+        table.note("languages", 'They are missing. Name those of all texts: languages = ["en"].')
+    name = table.text("name") or ""
+    if "name" not in table.wrong and not ADDRESS.fullmatch(name):
+        table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
+    questionnaire = _questionnaire(table, "questionnaire", "item")
+    demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
+    consent = _consent(table)
+    if questionnaire is None or consent is None:
+        return None
+    return Campaign(
+        name=name,
+        languages=table.notes.languages,
+        title=_needed(table, "title"),
+        warning=_needed(table, "warning"),
+        consent=consent,
+        questionnaire=questionnaire,
+        demographics=demographics,
+        demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
+        help=table.wording("help"),
+        thanks=table.wording("thanks"),
+        replication=_perhaps(table, "replication"),
+        most_items=_perhaps(table, "most_items"),
+        most_a_day=_perhaps(table, "most_a_day"),
+        break_every=table.number("break_every", 20, MOST, least=0),
+        preview=table.flag("preview", default=False),
+        reclaim_after_h=table.number("reclaim_after_h", 48, MOST),
+        seed=table.number("seed", 0, 2**32 - 1, least=0),
+    )
+
+
+def _needed(table: Table, key: str) -> Wording:
+    """Return a wording that raters cannot do without."""
+    if key not in table.data:
+        table.note(key, "It is missing. Write what raters read.")
+    return table.wording(key)
+
+
+def _perhaps(table: Table, key: str) -> int | None:
+    return table.number(key, 1, MOST) if key in table.data else None
+
+
+def _consent(table: Table) -> Consent | None:
+    every = table.table("consent")
+    if every is None:
+        if "consent" not in table.wrong:
+            table.note("consent", "It is missing. Write [consent] with a text and at least one [[consent.purposes]].")
+        return None
+    every.only(("text", "purposes"))
+    purposes = tuple(map(_purpose, every.tables("purposes", MOST_PURPOSES)))
+    if not any(purpose.required for purpose in purposes) and not every.wrong:
+        every.note("purposes", "None is required. Name at least one without which nobody can take part.")
+    if len({purpose.name for purpose in purposes}) < len(purposes):
+        every.note("purposes", "Two have one name. Give each its own.")
+    return Consent(text=_needed(every, "text"), purposes=purposes)
+
+
+def _purpose(table: Table) -> Purpose:
+    table.only(("name", "text", "required"))
+    name = table.text("name") or ""
+    if "name" not in table.wrong and not NAME.fullmatch(name):
+        table.note("name", "Name a purpose by a letter, then letters, digits and _ (a to z alone).")
+    return Purpose(name=name, text=_needed(table, "text"), required=table.flag("required", default=False))
+
+
+def _questionnaire(table: Table, key: str, about: About) -> Questionnaire | None:
+    """Return a questionnaire given whole, or by the name of one that ships with the package."""
+    value = table.data.get(key)
+    read: Callable[[], Questionnaire]
+    match value:
+        case str():
+            read = lambda: load_questionnaire(value)  # noqa: E731
+        case Mapping():
+            read = lambda: parse_questionnaire(value)  # noqa: E731
+        case _:
+            table.note(key, f"It is {form(value)}. Name one that ships, such as dices-350, or write it as a table.")
+            return None
+    try:
+        found = read()
+    except DissensusError as error:
+        table.note(key, str(error))
+        return None
+    if found.about != about:
+        table.note(key, f"{found.name} asks about the {found.about}. Give one about the {about}.")
+    lacking = [language for language in table.notes.languages if language not in found.languages]
+    if lacking:
+        table.note(key, f"{found.name} has no wordings in {', '.join(lacking)}. Add them, or take the language out.")
+    return found

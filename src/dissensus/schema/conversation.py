@@ -1,0 +1,191 @@
+"""Conversations of a person with a chatbot: turns, and what can be stored of them."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, Self, get_args
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import shown
+
+Speaker = Literal["human", "bot"]
+SPEAKERS: Final[tuple[str, ...]] = get_args(Speaker)
+
+MOST_TURNS: Final = 1_000
+"""Turns of a conversation."""
+
+LONGEST_TURN: Final = 2**20
+"""Characters of a turn."""
+
+LONGEST: Final = 2**22
+"""Characters of all turns of a conversation."""
+
+_KEYS = {"speaker", "text"}
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What one speaker says before the other does.
+
+    Parameters
+    ----------
+    speaker
+        ``human`` or ``bot``.
+    text
+        What is said, as it is: at most `LONGEST_TURN` characters, and none where a chatbot said nothing.
+
+    Raises
+    ------
+    InvalidInput
+        There is no such speaker, or the text cannot be stored.
+    """
+
+    speaker: Speaker
+    text: str
+
+    def __post_init__(self) -> None:
+        if self.speaker not in SPEAKERS:
+            raise InvalidInput(f"There is no speaker {shown(self.speaker)}; a turn is by 'human' or by 'bot'.")
+        check_text(self.text, "The text", LONGEST_TURN)
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """A person and a chatbot, turn by turn; one speaker may have several turns in a row.
+
+    Parameters
+    ----------
+    turns
+        The turns in order: one or more, at most `MOST_TURNS`, and `LONGEST` characters in all.
+
+    Raises
+    ------
+    InvalidInput
+        There is no turn, or there are too many or too long ones.
+
+    Examples
+    --------
+    >>> talk = Conversation.from_turns([("human", "May I swim here?"), ("bot", "Where are you?")])
+    >>> talk.rated.text
+    'Where are you?'
+    >>> Conversation.from_dicts(talk.to_dicts()) == talk
+    True
+    """
+
+    turns: tuple[Turn, ...]
+
+    def __post_init__(self) -> None:
+        if not self.turns:
+            raise InvalidInput("The conversation has no turn. Give at least the turn of the bot that is to be rated.")
+        if len(self.turns) > MOST_TURNS:
+            raise InvalidInput(
+                f"The conversation has {len(self.turns):,} turns, and at most {MOST_TURNS:,} are kept. "
+                "Keep the last ones."
+            )
+        length = sum(len(turn.text) for turn in self.turns)
+        if length > LONGEST:
+            raise InvalidInput(
+                f"The conversation has {length:,} characters, and at most {LONGEST:,} are kept. Keep its last turns."
+            )
+
+    @classmethod
+    def from_turns(cls, turns: Iterable[tuple[Speaker, str]]) -> Self:
+        """Return the conversation that pairs of speaker and text make; errors name the turn, counted from 1."""
+        return cls(tuple(_turn(number, speaker, text) for number, (speaker, text) in enumerate(turns, start=1)))
+
+    @classmethod
+    def from_dicts(cls, turns: object) -> Self:
+        """Return the conversation that `to_dicts` wrote.
+
+        Raises
+        ------
+        InvalidInput
+            It is something else than a list of objects with exactly ``speaker`` and ``text``.
+        """
+        if not isinstance(turns, Sequence) or isinstance(turns, str):
+            raise InvalidInput('The turns are no list. Give them like [{"speaker": "human", "text": "…"}, …].')
+        for number, turn in enumerate(turns, start=1):
+            if not isinstance(turn, dict) or set(turn) != _KEYS:
+                raise InvalidInput(
+                    f"Turn {number:,} is {shown(turn)}. Each turn is an object with 'speaker' and 'text' alone."
+                )
+        return cls.from_turns((turn["speaker"], turn["text"]) for turn in turns)
+
+    def to_dicts(self) -> list[dict[str, str]]:
+        """Return the turns as plain values for JSON, from which `from_dicts` makes the same conversation."""
+        return [{"speaker": turn.speaker, "text": turn.text} for turn in self.turns]
+
+    @property
+    def rated(self) -> Turn:
+        """The last turn, which raters judge.
+
+        Raises
+        ------
+        InvalidInput
+            It is not by the bot.
+        """
+        last = self.turns[-1]
+        if last.speaker != "bot":
+            raise InvalidInput(
+                f"The last turn, {shown(last.text)}, is by the human, and raters judge what the bot says last. "
+                "Leave it out, or add the answer to it."
+            )
+        return last
+
+    @property
+    def context(self) -> tuple[Turn, ...]:
+        """The turns before the one that is rated."""
+        return self.turns[: self.turns.index(self.rated, -1)]
+
+    @property
+    def empty_turns(self) -> tuple[int, ...]:
+        """The numbers of turns that say nothing, counted from 1."""
+        return tuple(number for number, turn in enumerate(self.turns, start=1) if not turn.text.strip())
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of speakers and texts in hexadecimal: the same for the same turns, wherever they come from.
+
+        Examples
+        --------
+        >>> Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]).digest[:16]
+        '4eca514d40e20c3a'
+        """
+        turns = [[turn.speaker, turn.text] for turn in self.turns]
+        return hashlib.sha256(json.dumps(turns, ensure_ascii=False, separators=(",", ":")).encode()).hexdigest()
+
+
+def check_text(text: object, what: str, longest: int) -> None:
+    """Make sure that something is text that can be stored.
+
+    Raises
+    ------
+    InvalidInput
+        It is no text, too long, or has a character that files or databases cannot hold.
+
+    Examples
+    --------
+    >>> check_text("fine", "The text", 10)
+    """
+    if not isinstance(text, str):
+        raise InvalidInput(f"{what} is {shown(text)}, which is no text. Write it as text, an empty one as ''.")
+    if len(text) > longest:
+        raise InvalidInput(f"{what} has {len(text):,} characters, and at most {longest:,} are kept. Cut it.")
+    nul = text.find("\0")
+    if nul >= 0:
+        raise InvalidInput(f"{what} has a NUL, as character {nul + 1:,}, which databases cannot hold. Take it out.")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidInput(
+            f"{what} has half of a surrogate pair (like \\ud800), as character {error.start + 1:,}, which is no text. "
+            "Take it out."
+        ) from None
+
+
+def _turn(number: int, speaker: Speaker, text: str) -> Turn:
+    try:
+        return Turn(speaker, text)
+    except InvalidInput as error:
+        raise InvalidInput(f"Turn {number:,}: {error}") from None

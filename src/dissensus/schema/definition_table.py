@@ -1,0 +1,279 @@
+"""One table of a definition in TOML, read key by key; what is wrong is noted, so that all of it is told at once."""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Final, TypeVar
+
+from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.question import LONGEST_ANSWER, LONGEST_WORDING, Wording, no_wording
+from dissensus.schema.question_faults import MOST_SHOWN, control, form
+
+BARE: Final = re.compile(r"[\w\[\]-]+")
+"""Keys that messages show without quotes."""
+
+LINES: Final = "\n\t"
+"""Control characters that a wording may hold."""
+
+MOST_KEYS: Final = 1_000
+"""How many labels or headings a table may hold."""
+
+MOST_LACKING: Final = 40
+"""How many wordings that a language lacks one message lists."""
+
+Choice = TypeVar("Choice", bound=str)
+
+
+@dataclass(slots=True)
+class Notes:
+    """What is wrong with a file, and which wordings its languages lack."""
+
+    languages: tuple[str, ...] = ()
+    faults: list[str] = field(default_factory=list)
+    lacking: dict[str, list[str]] = field(default_factory=dict)
+    n_lacking: Counter[str] = field(default_factory=Counter)
+    unspoken: list[str] = field(default_factory=list)
+    """Places of wordings where there are no languages."""
+
+    def lacks(self, language: str, place: str) -> None:
+        """Note a wording that a language lacks."""
+        self.n_lacking[language] += 1
+        if self.n_lacking[language] <= MOST_LACKING:
+            self.lacking.setdefault(language, []).append(place)
+
+    def told(self) -> list[str]:
+        """Return all faults, with one for each language that lacks something."""
+        return self.faults + [self._lacking(language) for language in self.lacking]
+
+    def _lacking(self, language: str) -> str:
+        count, places = self.n_lacking[language], self.lacking[language]
+        rest = f" and {count - len(places):,} more" if count > len(places) else ""
+        return (
+            f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(places)}{rest}. "
+            f"Write all, or take {shown(language)} out of languages."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table of a file.
+
+    Parameters
+    ----------
+    data
+        Its keys and values.
+    place
+        Where it stands in the file, empty for the file itself.
+    notes
+        What is wrong so far, shared by all tables of the file.
+    of
+        Name of the question that it describes.
+    wrong
+        Keys whose values cannot be used.
+    """
+
+    data: Mapping[str, object]
+    notes: Notes
+    place: str = ""
+    of: str = ""
+    wrong: set[str] = field(default_factory=set)
+
+    def at(self, key: str) -> str:
+        """Return the place of a key."""
+        key = key if BARE.fullmatch(key) else shown(key)
+        return f"{self.place}.{key}" if self.place else key
+
+    def note(self, key: str, what: str) -> None:
+        """Note that the value of a key cannot be used."""
+        self.wrong.add(key)
+        self.notes.faults.append(f"{self.full(key)}: {what}")
+
+    def full(self, key: str) -> str:
+        """Return the place of a key, or of the table itself, with the name of the question."""
+        place = self.at(key) if key else self.place or "The file"
+        return f"{place} ({self.of})" if self.of else place
+
+    def hint(self, value: object, allowed: Sequence[str]) -> str:
+        """Name the allowed text nearest to a value, as long as the fault will be shown: the search takes time."""
+        wanted = isinstance(value, str) and len(self.notes.faults) < MOST_SHOWN
+        return did_you_mean(str(value), allowed) if wanted else ""
+
+    def only(self, allowed: Sequence[str]) -> None:
+        """Note the keys that mean nothing."""
+        unknown = [key for key in self.data if key not in allowed]
+        for key in unknown[:MOST_SHOWN]:
+            hint = self.hint(key, allowed)
+            self.note("", f"There is no key {shown(key)}.{hint} Keys are {listed(allowed, 30)}.")
+        if len(unknown) > MOST_SHOWN:
+            self.note("", f"There are {len(unknown) - MOST_SHOWN:,} more keys that mean nothing.")
+
+    def text(self, key: str, default: str | None = None) -> str | None:
+        """Return a text of one line, None where it is missing or wrong."""
+        value = self.data.get(key, default)
+        if value is None:
+            return None
+        fault = line_fault(value)
+        if fault is None:
+            return str(value)
+        self.note(key, fault)
+        return None
+
+    def one_of(self, key: str, allowed: Sequence[Choice], default: Choice) -> Choice:
+        """Return one of the words that a key allows."""
+        value = self.data.get(key, default)
+        for word in allowed:
+            if word == value:
+                return word
+        given = shown(value) if isinstance(value, str) else form(value)
+        hint = self.hint(value, allowed)
+        self.note(key, f"It is {given}.{hint} Allowed are {listed(allowed)}.")
+        return default
+
+    def flag(self, key: str, *, default: bool) -> bool:
+        """Return true or false."""
+        value = self.data.get(key, default)
+        if isinstance(value, bool):
+            return value
+        self.note(key, f"It is {form(value)}. Write true or false, without quotes.")
+        return default
+
+    def number(self, key: str, default: int, most: int, *, least: int = 1) -> int:
+        """Return a whole number from `least` to `most`."""
+        value = self.data.get(key, default)
+        if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
+            return value
+        short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18
+        given = f"{value:,}" if short else form(value)
+        self.note(key, f"It is {given}. Write a whole number from {least:,} to {most:,}, without quotes.")
+        return default
+
+    def texts(self, key: str, most: int, *, needed: bool = False) -> tuple[str, ...]:
+        """Return a list of different texts of one line."""
+        value = self.data.get(key, ())
+        if not isinstance(value, (list, tuple)):
+            self.note(key, f'It is {form(value)}. Write a list of texts: {key} = ["…", "…"].')
+            return ()
+        if len(value) > most or (needed and key in self.data and not value):
+            self.note(key, f"It has {len(value):,} texts. Write 1 to {most:,}.")
+            return ()
+        checked = [(place, line_fault(one)) for place, one in enumerate(value, 1)]
+        faults = [f"Text {place}: {fault}" for place, fault in checked if fault is not None]
+        if not faults and len(set(value)) < len(value):
+            twice = next(one for one, times in Counter(value).items() if times > 1)
+            faults = [f"{shown(twice)} stands there twice. Write each text once."]
+        for fault in faults:
+            self.note(key, fault)
+        return () if faults else tuple(value)
+
+    def table(self, key: str, most: int = MOST_KEYS) -> "Table | None":
+        """Return a table, None where it is missing or wrong."""
+        value = self.data.get(key)
+        if value is None:
+            return None
+        if isinstance(value, Mapping) and len(value) <= most:
+            return table_of(value, self.notes, place=self.at(key), of=self.of)
+        if isinstance(value, Mapping):
+            self.note(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Take some out.")
+        else:
+            self.note(key, f"It is {form(value)}. Write a table.")
+        return None
+
+    def tables(self, key: str, most: int) -> tuple["Table", ...]:
+        """Return a list of tables, with places that count from 1."""
+        value = self.data.get(key, ())
+        if not isinstance(value, (list, tuple)):
+            self.note(key, f"It is {form(value)}. Write one table [[{self.at(key)}]] for each.")
+            return ()
+        if len(value) > most:
+            self.note(key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires.")
+            return ()
+        places = [(f"{self.at(key)}[{place}]", one) for place, one in enumerate(value, 1)]
+        for place, one in places:
+            if not isinstance(one, Mapping):
+                self.notes.faults.append(f"{place}: It is {form(one)}. Write a table.")
+        return tuple(
+            table_of(one, self.notes, place=place, of=_name(one)) for place, one in places if isinstance(one, Mapping)
+        )
+
+    def wording(self, key: str, *, first: bool = True) -> Wording:
+        """Return what raters read in each language; a text alone is in the first language.
+
+        `first` tells whether the first language needs it too.
+        """
+        value = self.data.get(key)
+        if value is None:
+            return no_wording()
+        if not self.notes.languages:
+            self.notes.unspoken.append(self.full(key))
+            return no_wording()
+        given = {self.notes.languages[0]: value} if isinstance(value, str) else value
+        if not isinstance(given, Mapping):
+            self.note(key, f'It is {form(value)}. Write one text a language: {{ en = "…" }}.')
+            return no_wording()
+        for language in self.notes.languages[not first :]:
+            if language not in given:
+                self.notes.lacks(language, self.full(key))
+        return MappingProxyType(self._texts_of(key, given))
+
+    def _texts_of(self, key: str, given: Mapping[Any, object]) -> dict[str, str]:
+        """Return the texts of a wording in the order of the languages."""
+        for language in given:
+            if language not in self.notes.languages:
+                known = listed(self.notes.languages)
+                named = shown(language) if isinstance(language, str) else form(language)
+                self.note(key, f"{named} is not among languages, which are {known}. Add it there, or take it out here.")
+        texts = {}
+        for language in self.notes.languages:
+            fault = _wording_fault(given[language]) if language in given else None
+            if fault is not None:
+                self.note(key, f"{language}: {fault}")
+            elif language in given:
+                texts[language] = _unix(str(given[language])).strip()
+        return texts
+
+
+def table_of(data: Mapping[Any, object], notes: Notes, *, place: str = "", of: str = "") -> Table:
+    """Return a table of the keys that are text; nothing else is a key in TOML or JSON."""
+    table = Table(
+        data={key: value for key, value in data.items() if isinstance(key, str)}, notes=notes, place=place, of=of
+    )
+    for key in data:
+        if not isinstance(key, str):
+            table.note("", f"A key is {form(key)}. Keys are text.")
+    return table
+
+
+def line_fault(value: object, longest: int = LONGEST_ANSWER) -> str | None:
+    """Say what is wrong with a text that is stored as it is, None where nothing is."""
+    if not isinstance(value, str):
+        return f'It is {form(value)}, not text. Put it in quotes: "…".'
+    if not value.strip() or value != value.strip():
+        return f"{shown(value)} is blank, or has blanks around it. Remove them."
+    if len(value) > longest:
+        return f"It has {len(value):,} characters, and {longest:,} are allowed. Shorten it; a label may say more."
+    bad = control(value)
+    return None if bad is None else f"{shown(value)} holds {bad}, which nobody can read. Remove it."
+
+
+def _wording_fault(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f"It is {form(value)}, not text. Put it in quotes."
+    if not value.strip():
+        return "It is blank. Write it, or leave it out in all languages."
+    if len(value) > LONGEST_WORDING:
+        return f"It has {len(value):,} characters, and {LONGEST_WORDING:,} are allowed. Shorten it."
+    bad = control(_unix(value), but=LINES)
+    return None if bad is None else f"It holds {bad}, which nobody can read. Remove it."
+
+
+def _unix(text: str) -> str:
+    """Return a text with one way to end a line."""
+    return text.replace("\r\n", "\n")
+
+
+def _name(data: Mapping[str, object]) -> str:
+    """Return the name that a table gives itself, short enough to stand in a message."""
+    name = data.get("name")
+    return shown(name)[1:-1] if isinstance(name, str) else ""

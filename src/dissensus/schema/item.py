@@ -1,0 +1,63 @@
+"""Items: what raters are asked about."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.conversation import LONGEST_TURN, Conversation, check_text
+from dissensus.schema.hints import shown
+
+LONGEST_NAME: Final = 1_000
+"""Characters of an id, or of the name of an attribute."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A conversation whose last turn raters judge, and what is known of it.
+
+    Parameters
+    ----------
+    item_id
+        Its id, as it is written.
+    conversation
+        Ends with a turn of the bot.
+    attributes
+        Text by name, as columns of a ratings table describe an item; what is unknown has no entry.
+
+    Raises
+    ------
+    InvalidInput
+        The id or an attribute cannot be stored, or there is no turn of the bot to rate.
+
+    Examples
+    --------
+    >>> talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+    >>> Item("7", talk, {"degree_of_harm": "Benign"}).attributes["degree_of_harm"]
+    'Benign'
+    """
+
+    item_id: str
+    conversation: Conversation
+    attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        _check_name(self.item_id, "The id of an item")
+        try:
+            self._check()
+        except InvalidInput as error:
+            raise InvalidInput(f"Item {shown(self.item_id)}: {error}") from None
+        object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
+
+    def _check(self) -> None:
+        _ = self.conversation.rated
+        for name, value in self.attributes.items():
+            _check_name(name, "The name of an attribute")
+            check_text(value, f"The attribute {shown(name)}", LONGEST_TURN)
+
+
+def _check_name(name: str, what: str) -> None:
+    check_text(name, what, LONGEST_NAME)
+    if not name.strip():
+        raise InvalidInput(f"{what} is empty. Give it one, or leave it out.")

@@ -1,0 +1,217 @@
+"""Campaigns with their items, consent texts and links."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from dissensus.errors import Conflict, NotFound
+from dissensus.schema.campaign import Campaign, Consent, State
+from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.hints import shown
+from dissensus.schema.item import Item
+from dissensus.schema.question_mapping import plain
+from dissensus.store import tables as t
+from dissensus.store.ids import hashed, new_id
+
+# Definitions that a worker has at hand.
+MOST_AT_HAND = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A campaign as it is kept.
+
+    Parameters
+    ----------
+    id, name, staff_id
+        Which one, and whose.
+    state
+        Where it is in its life.
+    digest
+        Of its definition.
+    key
+        Of the open link; None where entry is by invitation alone.
+    n_raters
+        Who ever entered.
+    created_at
+        When it was made.
+    """
+
+    id: str
+    name: str
+    staff_id: str
+    state: State
+    digest: str
+    key: str | None
+    n_raters: int
+    created_at: datetime
+
+
+_COLUMNS = [getattr(t.Campaign, name) for name in Kept.__dataclass_fields__]
+
+
+def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str | None, now: datetime) -> str:
+    """Keep a new draft, and return its id.
+
+    Raises
+    ------
+    Conflict
+        There is one of that name.
+    """
+    campaign_id = new_id(now)
+    row = {"id": campaign_id, "staff_id": staff_id, "state": "draft", "key": key, "n_raters": 0, "created_at": now}
+    try:
+        tx.execute(insert(t.Campaign).values(**row, **_defined(campaign, now)))
+    except IntegrityError:
+        raise Conflict(f"There is a campaign called {campaign.name}. Choose another name.") from None
+    return campaign_id
+
+
+def change_campaign(tx: Connection, campaign_id: str, campaign: Campaign, *, now: datetime) -> None:
+    """Keep another definition of a campaign."""
+    tx.execute(update(t.Campaign).where(t.Campaign.id == campaign_id).values(**_defined(campaign, now)))
+
+
+def _defined(campaign: Campaign, now: datetime) -> dict[str, Any]:
+    mapping = campaign.as_mapping()
+    return {"name": campaign.name, "definition": mapping, "digest": campaign.digest, "changed_at": now}
+
+
+def set_state(tx: Connection, campaign_id: str, state: State, *, now: datetime) -> None:
+    """Keep the state that a campaign moved to."""
+    tx.execute(update(t.Campaign).where(t.Campaign.id == campaign_id).values(state=state, changed_at=now))
+
+
+def campaign_named(tx: Connection, name: str, *, lock: bool = False) -> Kept:
+    """Return a campaign by its name; `lock` keeps others from planning in it until the transaction ends.
+
+    Raises
+    ------
+    NotFound
+        There is none of that name; the message does not list the others, which may be somebody else's.
+    """
+    row = tx.execute(_locked(select(*_COLUMNS).where(t.Campaign.name == name), lock)).one_or_none()
+    if row is None:
+        raise NotFound(f"There is no campaign {shown(name)}.")
+    return Kept(**row._mapping)
+
+
+def campaign_of(tx: Connection, campaign_id: str, *, lock: bool = False) -> Kept:
+    """Return a campaign by its id."""
+    return Kept(**tx.execute(_locked(select(*_COLUMNS).where(t.Campaign.id == campaign_id), lock)).one()._mapping)
+
+
+def campaigns_of(tx: Connection, staff_id: str) -> tuple[Kept, ...]:
+    """Return the campaigns of somebody, the latest first."""
+    query = select(*_COLUMNS).where(t.Campaign.staff_id == staff_id).order_by(t.Campaign.id.desc())
+    return tuple(Kept(**row._mapping) for row in tx.execute(query))
+
+
+def _locked(query: Select[Any], lock: bool) -> Select[Any]:
+    # SQLite has one writer at a time, and knows no such lock.
+    return query.with_for_update() if lock else query
+
+
+class Definitions:
+    """The definitions of campaigns that one worker has at hand: parsing one takes milliseconds."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Campaign] = {}
+
+    def of(self, tx: Connection, kept: Kept) -> Campaign:
+        """Return the definition of a campaign; its digest tells whether the one at hand is the one that is kept."""
+        if kept.digest not in self._known:
+            if len(self._known) >= MOST_AT_HAND:
+                self._known.clear()
+            mapping = tx.scalar(select(t.Campaign.definition).where(t.Campaign.id == kept.id))
+            self._known[kept.digest] = parse_campaign(mapping or {})
+        return self._known[kept.digest]
+
+
+def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
+    """Keep more items of a campaign, after those that it has.
+
+    Raises
+    ------
+    Conflict
+        The campaign has an item with one of their ids.
+    """
+    start = n_items(tx, campaign_id)
+    rows = [
+        {
+            "id": new_id(now),
+            "campaign_id": campaign_id,
+            "position": start + place,
+            "name": item.item_id,
+            "content": {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)},
+            "load": 0,
+        }
+        for place, item in enumerate(items)
+    ]
+    try:
+        if rows:
+            tx.execute(insert(t.Item), rows)
+    except IntegrityError:
+        raise Conflict(
+            "The campaign has an item with one of these ids already. Give others, or leave it out."
+        ) from None
+
+
+def n_items(tx: Connection, campaign_id: str) -> int:
+    """Return how many items a campaign has."""
+    return tx.scalar(select(func.count()).select_from(t.Item).where(t.Item.campaign_id == campaign_id)) or 0
+
+
+def items_of(tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None) -> Iterator[Item]:
+    """Yield the items of a campaign in their order, from a place on."""
+    query = (
+        select(t.Item.name, t.Item.content)
+        .where(t.Item.campaign_id == campaign_id, t.Item.position >= start)
+        .order_by(t.Item.position)
+        .limit(most)
+    )
+    yield from (item_from(name, content) for name, content in tx.execute(query))
+
+
+def item_from(name: str, content: Mapping[str, Any]) -> Item:
+    """Return an item as it was kept."""
+    return Item(name, Conversation.from_dicts(content["turns"]), content["attributes"])
+
+
+def remove_items(tx: Connection, campaign_id: str) -> None:
+    """Take all items out of a draft."""
+    tx.execute(delete(t.Item).where(t.Item.campaign_id == campaign_id))
+
+
+def consent_text(tx: Connection, campaign_id: str, consent: Consent, *, now: datetime) -> tuple[str, int]:
+    """Return id and version of a consent text, which is kept as the next version where it differs from the last."""
+    last = tx.execute(
+        select(t.ConsentText.id, t.ConsentText.version, t.ConsentText.digest)
+        .where(t.ConsentText.campaign_id == campaign_id)
+        .order_by(t.ConsentText.version.desc())
+        .limit(1)
+    ).one_or_none()
+    if last is not None and last.digest == consent.digest:
+        return last.id, last.version
+    text_id, version = new_id(now), 1 if last is None else last.version + 1
+    row = {"id": text_id, "campaign_id": campaign_id, "version": version, "digest": consent.digest}
+    tx.execute(insert(t.ConsentText).values(**row, content=plain(consent), created_at=now))
+    return text_id, version
+
+
+def last_consent_text(tx: Connection, campaign_id: str) -> str | None:
+    """Return the id of the consent text that holds, None where a draft has none yet."""
+    query = select(t.ConsentText.id).where(t.ConsentText.campaign_id == campaign_id)
+    return tx.scalar(query.order_by(t.ConsentText.version.desc()).limit(1))
+
+
+def invite(tx: Connection, campaign_id: str, keys: Sequence[str], *, now: datetime) -> None:
+    """Keep personal links, by the hashes of their keys."""
+    rows = [{"key_hash": hashed(key), "campaign_id": campaign_id, "created_at": now} for key in keys]
+    if rows:
+        tx.execute(insert(t.Invitation), rows)

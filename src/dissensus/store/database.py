@@ -1,0 +1,125 @@
+"""One database, SQLite or PostgreSQL, and its two kinds of transactions."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.pool import PoolProxiedConnection
+
+from dissensus.errors import InvalidInput, Unavailable
+
+WAIT_S = 10
+"""How long a transaction waits for another one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """An engine with transactions that read and transactions that write.
+
+    Parameters
+    ----------
+    engine
+        Made by `connect`.
+    """
+
+    engine: Engine
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Read from one state of the database; nothing is written."""
+        with self._connection(writes=False) as connection, connection.begin() as transaction:
+            yield connection
+            transaction.rollback()
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Write all or nothing; in SQLite one at a time."""
+        with self._connection(writes=True) as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def _connection(self, *, writes: bool) -> Iterator[Connection]:
+        try:
+            with self.engine.connect() as connection:
+                yield connection.execution_options(**_options(self.engine, writes=writes))
+        except OperationalError as error:
+            raise Unavailable(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
+
+    def dispose(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+
+
+def connect(url: str, *, pool_size: int = 10) -> Database:
+    """Open a database by its address, such as ``sqlite:///campaigns.db`` or ``postgresql://user@host/name``.
+
+    Raises
+    ------
+    InvalidInput
+        The address is none, or of another kind of database.
+    """
+    parsed = parse_url(url)
+    if parsed.get_backend_name() == "sqlite":
+        return Database(_sqlite(parsed, pool_size))
+    return Database(_postgresql(parsed, pool_size))
+
+
+def parse_url(url: str) -> URL:
+    """Return the address of a database with the driver that is used."""
+    allowed = "give sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME"
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise InvalidInput(f"The address of the database cannot be read; {allowed}.") from None
+    kind = parsed.get_backend_name()
+    if kind in ("postgres", "postgresql"):
+        return parsed.set(drivername="postgresql+psycopg")
+    if kind != "sqlite":
+        raise InvalidInput(f"{kind} is no database that Dissensus works on; {allowed}.")
+    if parsed.database in (None, "", ":memory:"):
+        raise InvalidInput("The database must be a file, so that all workers see the same; give sqlite:///FILE.")
+    return parsed.set(drivername="sqlite+pysqlite")
+
+
+def _options(engine: Engine, *, writes: bool) -> dict[str, Any]:
+    if engine.dialect.name == "sqlite":
+        return {"dissensus_writes": writes}
+    return {} if writes else {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+
+
+def _sqlite(url: URL, pool_size: int) -> Engine:
+    # The driver opens no transaction by itself: `_begin` says which one.
+    arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
+    engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0)
+    event.listen(engine, "connect", _prepare)
+    event.listen(engine, "begin", _begin)
+    return engine
+
+
+def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:
+    cursor = connection.cursor()
+    # FULL: what was acknowledged survives a loss of power too.
+    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin(connection: Connection) -> None:
+    writes = connection.get_execution_options().get("dissensus_writes", True)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _postgresql(url: URL, pool_size: int) -> Engine:
+    arguments = {
+        "connect_timeout": WAIT_S,
+        "application_name": "dissensus",
+        "options": f"-c lock_timeout={WAIT_S}s -c statement_timeout={3 * WAIT_S}s -c timezone=UTC",
+    }
+    return create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+
+
+def _first_line(error: DBAPIError) -> str:
+    return str(error.orig).strip().splitlines()[0].rstrip(".") + "."

@@ -1,0 +1,1 @@
+"""Revisions of the tables, oldest first; Alembic runs them."""

@@ -1,0 +1,258 @@
+"""What is kept of a campaign.
+
+::
+
+    staff ── sign_in
+    campaign ─┬─ item ──────────────┐
+              ├─ consent_text ── consent ─┐
+              ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
+              │                            ├─ declaration
+              │                            └─ notice
+              session (of a rater or of staff)
+
+A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
+later save, and `revision` tells which one is the latest (see `dissensus.pipeline.annotate.saves`). Counters beside them
+(`item.load`) are what the next item is chosen by; they can be counted again from the assignments.
+"""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, UniqueConstraint, text
+from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+
+from dissensus.store.columns import Document, Moment, Number
+
+NAMES = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
+    "pk": "pk_%(table_name)s",
+}
+# Ids are UUIDs of version 7 as text; keys that give access are kept as SHA-256, in hexadecimal.
+ID, HASH = String(36), String(64)
+
+
+class Base(DeclarativeBase):
+    """All tables, with names for their constraints that migrations can rely on."""
+
+    metadata = MetaData(naming_convention=NAMES)
+    type_annotation_map = {datetime: Moment, dict[str, Any]: Document}  # noqa: RUF012 - SQLAlchemy's own name
+
+
+def _among(column: str, *values: str) -> CheckConstraint:
+    listed = ", ".join(f"'{value}'" for value in values)
+    return CheckConstraint(f"{column} IN ({listed})", name=column)
+
+
+class Staff(Base):
+    """Somebody who owns campaigns."""
+
+    __tablename__ = "staff"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    created_at: Mapped[datetime]
+
+
+class SignIn(Base):
+    """A link that signs somebody in, once."""
+
+    __tablename__ = "sign_in"
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
+
+
+class Campaign(Base):
+    """A campaign; its definition is whole in one document, which opening freezes."""
+
+    __tablename__ = "campaign"
+    __table_args__ = (_among("state", "draft", "open", "paused", "closed"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+    state: Mapped[str]
+    definition: Mapped[dict[str, Any]]
+    digest: Mapped[str] = mapped_column(HASH)
+    key: Mapped[str | None] = mapped_column(doc="Of the open link; null where entry is by invitation alone.")
+    n_raters: Mapped[int] = mapped_column(default=0, doc="Who ever entered; the number of the next rater.")
+    created_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
+
+
+class Item(Base):
+    """A conversation whose last turn is rated."""
+
+    __tablename__ = "item"
+    __table_args__ = (UniqueConstraint("campaign_id", "name"), UniqueConstraint("campaign_id", "position"))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    position: Mapped[int]
+    name: Mapped[str] = mapped_column(doc="Its item_id in files.")
+    content: Mapped[dict[str, Any]] = mapped_column(doc="Turns and attributes.")
+    load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
+
+
+class ConsentText(Base):
+    """What raters are asked to agree to, word by word, as it was at a time."""
+
+    __tablename__ = "consent_text"
+    __table_args__ = (UniqueConstraint("campaign_id", "version"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    version: Mapped[int]
+    digest: Mapped[str] = mapped_column(HASH)
+    content: Mapped[dict[str, Any]]
+    created_at: Mapped[datetime]
+
+
+class Invitation(Base):
+    """A personal link."""
+
+    __tablename__ = "invitation"
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    created_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class Rater(Base):
+    """Somebody who agreed to take part; nothing is kept of others."""
+
+    __tablename__ = "rater"
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "number"),
+        _among("state", "rating", "finished", "stopped", "withdrawn"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    number: Mapped[int] = mapped_column(doc="Seeds the order of items.")
+    invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
+    state: Mapped[str]
+    language: Mapped[str]
+    rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
+    entered_at: Mapped[datetime]
+    seen_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
+
+
+class Session(Base):
+    """A browser that is signed in."""
+
+    __tablename__ = "session"
+    __table_args__ = (CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name="of_one"),)
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), index=True)
+    staff_id: Mapped[str | None] = mapped_column(ForeignKey("staff.id"), index=True)
+    expires_at: Mapped[datetime]
+
+
+class Consent(Base):
+    """What a rater said to one purpose of a consent text."""
+
+    __tablename__ = "consent"
+
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
+    consent_text_id: Mapped[str] = mapped_column(ForeignKey("consent_text.id"), primary_key=True)
+    purpose: Mapped[str] = mapped_column(primary_key=True)
+    given: Mapped[bool]
+    at: Mapped[datetime]
+
+
+class Assignment(Base):
+    """An item that a rater is to rate; planned, then offered, then done."""
+
+    __tablename__ = "assignment"
+    __table_args__ = (
+        _among("state", "open", "done", "skipped", "reclaimed"),
+        Index("ix_assignment_rater_id_position", "rater_id", "position"),
+        Index(
+            "ix_assignment_open",
+            "rater_id",
+            "position",
+            sqlite_where=text("state = 'open'"),
+            postgresql_where=text("state = 'open'"),
+        ),
+        Index(
+            "uq_assignment_rater_id_item_id",
+            "rater_id",
+            "item_id",
+            unique=True,
+            sqlite_where=text("state <> 'reclaimed'"),
+            postgresql_where=text("state <> 'reclaimed'"),
+        ),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"))
+    item_id: Mapped[str] = mapped_column(ForeignKey("item.id"), index=True)
+    position: Mapped[int] = mapped_column(doc="In the rater's own order.")
+    state: Mapped[str]
+    planned_at: Mapped[datetime]
+    offered_at: Mapped[datetime | None]
+    closed_at: Mapped[datetime | None] = mapped_column(doc="When it was done, skipped or reclaimed.")
+
+
+class Save(Base):
+    """What one page sent at once."""
+
+    __tablename__ = "save"
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
+    key: Mapped[str] = mapped_column(ID, unique=True, doc="Chosen by the page: the same save twice is one.")
+    assignment_id: Mapped[str] = mapped_column(ForeignKey("assignment.id"), index=True)
+    revision: Mapped[int]
+    final: Mapped[bool] = mapped_column(doc="Whether it ended the assignment.")
+    visit: Mapped[str] = mapped_column(String(36), doc="One showing of the item on one page.")
+    visible_ms: Mapped[int] = mapped_column(doc="Of this visit, so far, with the page in view.")
+    idle_ms: Mapped[int] = mapped_column(doc="Of those, without any input for a while.")
+    received_at: Mapped[datetime]
+
+
+class Answer(Base):
+    """One answer of a save."""
+
+    __tablename__ = "answer"
+
+    save_number: Mapped[int] = mapped_column(Number, ForeignKey("save.number", ondelete="CASCADE"), primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str] = mapped_column(doc="JSON: a text, a list of texts, or null where it was taken back.")
+    first_ms: Mapped[int] = mapped_column(doc="First answered, of the visible time of its visit.")
+    last_ms: Mapped[int]
+    changes: Mapped[int]
+
+
+class Declaration(Base):
+    """What a rater said of themselves."""
+
+    __tablename__ = "declaration"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
+    content: Mapped[dict[str, Any]]
+    at: Mapped[datetime]
+
+
+class Notice(Base):
+    """A rater who needs help, or reports what must not be shown."""
+
+    __tablename__ = "notice"
+    __table_args__ = (_among("kind", "help", "illegal"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
+    assignment_id: Mapped[str | None] = mapped_column(ForeignKey("assignment.id"))
+    kind: Mapped[str]
+    text: Mapped[str]
+    at: Mapped[datetime]
+    answered_at: Mapped[datetime | None]

@@ -1,0 +1,1 @@
+"""Texts taken apart and put together again, without files, tables or records."""

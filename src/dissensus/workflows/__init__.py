@@ -1,0 +1,1 @@
+"""What people do on the platform, step by step: load, decide, save, in one transaction each."""

@@ -1,0 +1,141 @@
+"""Setting up a campaign, and taking it through its life."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.pipeline.annotate.lifecycle import moved
+from dissensus.schema.campaign import Campaign, State
+from dissensus.schema.item import Item
+from dissensus.store import campaigns as store
+from dissensus.store.campaigns import Kept
+from dissensus.store.ids import new_key
+from dissensus.workflows.platform import Platform
+
+MOST_INVITED = 10_000
+"""Personal links made at once."""
+
+FROZEN = ("name", "languages", "questionnaire", "demographics", "demographics_placed", "replication", "seed")
+"""What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
+
+
+def create(
+    platform: Platform, campaign: Campaign, items: Sequence[Item], *, staff_id: str, by_link: bool = True, now: datetime
+) -> Kept:
+    """Keep a new draft with its items.
+
+    Parameters
+    ----------
+    platform
+        Where.
+    campaign, items
+        What is asked about what; items may be added later.
+    staff_id
+        Whose it is.
+    by_link
+        Whether anybody with the open link may enter; else only those with personal links.
+    now
+        The time.
+
+    Raises
+    ------
+    Conflict
+        There is a campaign of that name, or two items with one id.
+    """
+    with platform.database.writing() as tx:
+        key = new_key() if by_link else None
+        campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
+        store.add_items(tx, campaign_id, items, now=now)
+        return store.campaign_of(tx, campaign_id)
+
+
+def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:
+    """Add items to a draft, and return how many it has."""
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        _must_be(kept, "draft", "gets no more items")
+        store.add_items(tx, kept.id, items, now=now)
+        return store.n_items(tx, kept.id)
+
+
+def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> Kept:
+    """Change a campaign: all of a draft, and of one that is paused only what raters read and their limits.
+
+    A changed consent text is a new version, which every rater is asked about before going on.
+
+    Raises
+    ------
+    Conflict
+        The campaign is open or closed, or what would change is frozen; the message names it.
+    """
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        _must_be(kept, ("draft", "paused"), "cannot be changed")
+        if kept.state == "paused":
+            _check_frozen(platform.definitions.of(tx, kept), campaign)
+            store.consent_text(tx, kept.id, campaign.consent, now=now)
+        store.change_campaign(tx, kept.id, campaign, now=now)
+        return store.campaign_of(tx, kept.id)
+
+
+def _check_frozen(old: Campaign, new: Campaign) -> None:
+    changed = [name for name in FROZEN if getattr(old, name) != getattr(new, name)]
+    if changed:
+        raise Conflict(
+            f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. Clone the "
+            "campaign and change the clone."
+        )
+
+
+def move(platform: Platform, name: str, to: State, *, staff_id: str, now: datetime) -> Kept:
+    """Open, pause or close a campaign.
+
+    Raises
+    ------
+    Conflict
+        It cannot become that from what it is, or it has no items to rate.
+    """
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        moved(kept.state, to)
+        if to == "open":
+            if not store.n_items(tx, kept.id):
+                raise Conflict(f"{name} has no items to rate. Add some, then open it.")
+            store.consent_text(tx, kept.id, platform.definitions.of(tx, kept).consent, now=now)
+        store.set_state(tx, kept.id, to, now=now)
+        return store.campaign_of(tx, kept.id)
+
+
+def clone(platform: Platform, name: str, new_name: str, *, staff_id: str, now: datetime) -> Kept:
+    """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name), staff_id)
+        campaign = replace(platform.definitions.of(tx, kept), name=new_name)
+        key = None if kept.key is None else new_key()
+        campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
+        store.add_items(tx, campaign_id, tuple(store.items_of(tx, kept.id)), now=now)
+        return store.campaign_of(tx, campaign_id)
+
+
+def invite(platform: Platform, name: str, n: int, *, staff_id: str, now: datetime) -> tuple[str, ...]:
+    """Return the keys of new personal links; they are shown once, since only their hashes are kept."""
+    if not 1 <= n <= MOST_INVITED:
+        raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MOST_INVITED:,} can be made at once.")
+    keys = tuple(new_key() for _ in range(n))
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name), staff_id)
+        store.invite(tx, kept.id, keys, now=now)
+    return keys
+
+
+def _own(kept: Kept, staff_id: str) -> Kept:
+    """Refuse what is somebody else's in the words of what is not there, so that names cannot be guessed."""
+    if kept.staff_id != staff_id:
+        raise NotAllowed(f"There is no campaign {kept.name!r} of yours.")
+    return kept
+
+
+def _must_be(kept: Kept, states: State | tuple[State, ...], what: str) -> None:
+    if kept.state not in states:
+        raise Conflict(f"{kept.name} is {kept.state}, and {what} now.")

@@ -1,0 +1,152 @@
+"""Conversations and items: what raters judge, what can be stored, what is refused and in which words."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.errors import InvalidInput
+from dissensus.schema import conversation as limits
+from dissensus.schema.conversation import Conversation, Speaker, Turn
+from dissensus.schema.item import Item
+
+HI = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+
+speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@quick
+@given(st.lists(st.tuples(speakers, texts), min_size=1, max_size=5))
+def test_json_keeps_every_turn(turns: list[tuple[Speaker, str]]) -> None:
+    talk = Conversation.from_turns(turns)
+    back = Conversation.from_dicts(json.loads(json.dumps(talk.to_dicts())))
+    assert back == talk
+    assert back.digest == talk.digest
+
+
+def test_raters_judge_the_last_turn_of_the_bot() -> None:
+    talk = Conversation.from_turns([("human", "a"), ("bot", "b"), ("human", "c"), ("bot", "b")])
+    assert talk.rated == Turn("bot", "b")
+    assert [turn.text for turn in talk.context] == ["a", "b", "c"]
+    assert Conversation((Turn("bot", "alone"),)).context == ()
+
+
+def test_a_conversation_may_end_with_a_person_but_is_not_rated_then() -> None:
+    talk = Conversation.from_turns([("bot", "Hello!"), ("human", "Bye")])
+    assert len(talk.turns) == 2
+    with pytest.raises(InvalidInput, match=r"last turn, 'Bye', is by the human.*Leave it out, or add the answer"):
+        _ = talk.rated
+    with pytest.raises(InvalidInput, match="is by the human"):
+        _ = talk.context
+    with pytest.raises(InvalidInput, match=r"^Item '7': The last turn"):
+        Item("7", talk)
+
+
+def test_empty_turns_are_kept_and_named() -> None:
+    talk = Conversation.from_turns([("human", "a"), ("bot", " \n"), ("human", "b"), ("bot", "")])
+    assert talk.empty_turns == (2, 4)
+    assert talk.rated.text == ""
+    assert HI.empty_turns == ()
+
+
+def test_a_digest_tells_who_says_what() -> None:
+    one = Conversation.from_turns([("human", "ab"), ("bot", "c")])
+    others = [
+        [("human", "a"), ("bot", "bc")],
+        [("bot", "ab"), ("bot", "c")],
+        [("human", "ab"), ("bot", "c"), ("bot", "")],
+    ]
+    digests = {Conversation.from_turns(turns).digest for turns in others}  # type: ignore[arg-type]
+    assert len({one.digest, *digests}) == 4
+
+
+def test_texts_are_kept_as_they_are() -> None:
+    hostile = ["<script>alert(1)</script>", '=HYPERLINK("http://x")', "\u202eevil\u2066", "a\r\nb", "\x1b[31m", "👩‍🚀"]
+    talk = Conversation.from_turns([("bot", text) for text in hostile])
+    assert [turn["text"] for turn in talk.to_dicts()] == hostile
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a\0b", r"Turn 2: The text has a NUL, as character 2, which databases cannot hold\. Take it out\."),
+        ("\ud800", r"Turn 2: The text has half of a surrogate pair \(like \\ud800\), as character 1"),
+        (None, "Turn 2: The text is 'None', which is no text"),
+        (7, "Turn 2: The text is '7', which is no text"),
+        ("x" * (limits.LONGEST_TURN + 1), "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are kept"),
+    ],
+)
+def test_a_turn_that_cannot_be_stored(text: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message) as error:
+        Conversation.from_turns([("human", "a"), ("bot", text)])
+    assert len(str(error.value)) < 300
+
+
+def test_the_longest_turn_is_kept() -> None:
+    talk = Conversation.from_turns([("bot", "é" * limits.LONGEST_TURN)])
+    assert len(talk.rated.text) == limits.LONGEST_TURN
+
+
+def test_limits_of_a_conversation() -> None:
+    with pytest.raises(InvalidInput, match="has no turn"):
+        Conversation(())
+    with pytest.raises(InvalidInput, match="has 1,001 turns, and at most 1,000 are kept"):
+        Conversation((Turn("bot", "a"),) * 1001)
+    with pytest.raises(InvalidInput, match="has 4,194,305 characters, and at most 4,194,304 are kept"):
+        Conversation((*(Turn("bot", "x" * limits.LONGEST_TURN),) * 4, Turn("bot", "y")))
+
+
+def test_an_unknown_speaker() -> None:
+    with pytest.raises(InvalidInput, match="Turn 1: There is no speaker 'LAMDA'; a turn is by 'human' or by 'bot'"):
+        Conversation.from_turns([("LAMDA", "Hi")])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize(
+    ("turns", "message"),
+    [
+        ("hello", "no list"),
+        ({"speaker": "bot", "text": "a"}, "no list"),
+        (["hello"], "Turn 1 is 'hello'. Each turn is an object with 'speaker' and 'text' alone"),
+        ([{"speaker": "bot", "text": "a"}, {"speaker": "bot"}], "Turn 2 is"),
+        ([{"speaker": "bot", "text": "a", "score": 1}], "Turn 1 is"),
+        ([{"speaker": ["bot"], "text": "a"}], "There is no speaker"),
+        ([], "has no turn"),
+    ],
+)
+def test_other_json_is_refused(turns: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Conversation.from_dicts(turns)
+
+
+def test_the_attributes_of_an_item_do_not_change() -> None:
+    given = {"harm_type": "Health"}
+    item = Item("7", HI, given)
+    given["harm_type"] = "Other"
+    assert item.attributes == {"harm_type": "Health"}
+    with pytest.raises(TypeError):
+        item.attributes["harm_type"] = "Other"  # type: ignore[index]
+    assert item == Item("7", HI, {"harm_type": "Health"})
+    assert item != Item("7", HI)
+    assert len({item, Item("7", HI, {"harm_type": "Health"})}) == 1
+
+
+@pytest.mark.parametrize(
+    ("item_id", "attributes", "message"),
+    [
+        ("", {}, "The id of an item is empty"),
+        (" ", {}, "The id of an item is empty"),
+        ("a\0", {}, "The id of an item has a NUL"),
+        ("x" * 1001, {}, "The id of an item has 1,001 characters, and at most 1,000"),
+        (7, {}, "The id of an item is '7', which is no text"),
+        ("7", {"a": "\0"}, "Item '7': The attribute 'a' has a NUL"),
+        ("7", {"a": 1}, "Item '7': The attribute 'a' is '1', which is no text"),
+        ("7", {"": "1"}, "Item '7': The name of an attribute is empty"),
+    ],
+)
+def test_an_item_that_cannot_be_stored(item_id: Any, attributes: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        Item(item_id, HI, attributes)

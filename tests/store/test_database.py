@@ -1,0 +1,130 @@
+"""Two kinds of databases that behave as one."""
+
+import threading
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from sqlalchemy import insert, select, text
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.store import schema
+from dissensus.store import tables as t
+from dissensus.store.database import Database, connect
+from dissensus.store.ids import hashed, new_id, new_key
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
+
+
+def add_staff(database: Database, name: str) -> None:
+    with database.writing() as tx:
+        tx.execute(insert(t.Staff).values(id=new_id(NOW), name=name, created_at=NOW))
+
+
+def names(database: Database) -> list[str]:
+    with database.reading() as tx:
+        return list(tx.scalars(select(t.Staff.name).order_by(t.Staff.name)))
+
+
+def test_the_migrations_make_the_tables_of_this_version(database: Database) -> None:
+    assert schema.differences(database) == []
+    schema.check(database)
+
+
+def test_a_blank_database_is_refused_until_it_is_upgraded(blank_url: str) -> None:
+    database = connect(blank_url)
+    with pytest.raises(Conflict, match=r"The database is blank. Run: dissensus db upgrade"):
+        schema.check(database)
+    assert schema.upgrade(database) is None
+    assert schema.upgrade(database) == schema.latest()
+    schema.check(database)
+    database.dispose()
+
+
+def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None:
+    with database.writing() as tx:
+        tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    for use in (schema.check, schema.upgrade):
+        with pytest.raises(Conflict, match=r"9999, which a later version made. Upgrade Dissensus"):
+            use(database)
+
+
+def test_what_fails_half_way_is_not_there(database: Database) -> None:
+    def fail(database: Database) -> None:
+        with database.writing() as tx:
+            tx.execute(insert(t.Staff).values(id=new_id(NOW), name="half", created_at=NOW))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail(database)
+    assert names(database) == []
+
+
+def test_reading_sees_one_state_and_writes_nothing(database: Database) -> None:
+    add_staff(database, "before")
+    with database.reading() as tx:
+        first = list(tx.scalars(select(t.Staff.name)))
+        add_staff(database, "meanwhile")
+        assert list(tx.scalars(select(t.Staff.name))) == first == ["before"]
+    assert names(database) == ["before", "meanwhile"]
+
+
+def test_times_come_back_in_utc_to_the_microsecond(database: Database) -> None:
+    add_staff(database, "somebody")
+    with database.reading() as tx:
+        (found,) = tx.scalars(select(t.Staff.created_at))
+    assert found == NOW
+    assert found.tzinfo is UTC
+    with pytest.raises(Exception, match="has no time zone"), database.writing() as tx:
+        tx.execute(insert(t.Staff).values(id="x", name="naive", created_at=NOW.replace(tzinfo=None)))
+
+
+def test_many_write_at_once_and_nothing_is_lost(database: Database) -> None:
+    def write(worker: int) -> None:
+        for n in range(20):
+            add_staff(database, f"{worker}-{n:02}")
+
+    threads = [threading.Thread(target=write, args=(worker,)) for worker in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(names(database)) == 160
+
+
+def test_foreign_keys_hold(database: Database) -> None:
+    with pytest.raises(Exception, match=r"(?i)foreign key"), database.writing() as tx:
+        tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id="nobody", expires_at=NOW))
+
+
+def test_a_database_that_is_away_says_so(tmp_path: Path) -> None:
+    for url in (f"sqlite:///{tmp_path}/no/such/folder.db", f"postgresql://nobody@localhost/x?host={tmp_path}"):
+        database = connect(url)
+        with (
+            pytest.raises(Unavailable, match=r"The database does not answer: .* Nothing was saved"),
+            database.reading(),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    ("url", "says"),
+    [
+        ("mysql://root@localhost/x", "mysql is no database that Dissensus works on"),
+        ("nonsense", "cannot be read"),
+        ("", "cannot be read"),
+        ("sqlite://", "must be a file"),
+        ("sqlite:///:memory:", "must be a file"),
+    ],
+)
+def test_addresses_that_are_none(url: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        connect(url)
+
+
+def test_ids_sort_by_time_and_keys_are_all_different() -> None:
+    ids = [new_id(datetime.fromtimestamp(second, UTC)) for second in range(0, 10**9, 10**7)]
+    assert ids == sorted(ids)
+    assert all(one[14] == "7" and one[19] in "89ab" for one in ids)
+    assert len({new_key() for _ in range(1000)}) == 1000
+    assert len(hashed("a\udc80")) == 64

@@ -1,0 +1,65 @@
+"""Lists of chat messages."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.errors import InvalidInput
+from dissensus.text.messages import Chat, parse_messages, write_messages
+from dissensus.text.turns import Speaker
+
+speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
+
+
+@quick
+@given(st.lists(st.tuples(speakers, st.text())))
+def test_messages_hold_any_turns(turns: list[tuple[Speaker, str]]) -> None:
+    assert parse_messages(write_messages(turns)) == Chat(tuple(turns))
+
+
+@pytest.mark.parametrize("human", ["user", "Human", "PERSON"])
+@pytest.mark.parametrize("bot", ["assistant", "bot", "model", "gpt"])
+@pytest.mark.parametrize("keys", [("role", "content"), ("speaker", "text"), ("from", "value")])
+def test_roles(human: str, bot: str, keys: tuple[str, str]) -> None:
+    messages = [dict(zip(keys, pair, strict=True)) for pair in [(human, " a\n"), (bot, "")]]
+    assert parse_messages(messages).turns == (("human", " a\n"), ("bot", ""))
+
+
+def test_system_messages_are_instructions_and_no_turns() -> None:
+    messages = [
+        {"role": "system", "content": "Be kind."},
+        {"role": "developer", "content": "Be short."},
+        {"role": "user", "content": "Hi", "name": "ann"},
+    ]
+    assert parse_messages(messages) == Chat((("human", "Hi"),), "Be kind.\n\nBe short.")
+
+
+def test_content_in_parts() -> None:
+    parts = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert parse_messages([{"role": "user", "content": parts}]).turns == (("human", "ab"),)
+
+
+@pytest.mark.parametrize(
+    ("messages", "message"),
+    [
+        ("hello", "'hello' is no list of messages. Give one like"),
+        ({"role": "user", "content": "a"}, "is no list of messages"),
+        (["a"], "Message 1, 'a', has no role and content"),
+        ([{"role": "user"}], "Message 1, .* has no role and content"),
+        ([{"role": "user", "content": None}], "Message 1 has the content 'None', and only text can be read"),
+        ([{"role": "user", "content": [{"type": "image_url"}]}], "neither null, nor images, nor calls of tools"),
+        ([{"role": "user", "content": []}], "Message 1 has the content"),
+        ([{"role": "tool", "content": "a"}], "Message 1 has the role 'tool'; known are user, human"),
+        ([{"role": None, "content": "a"}], "Message 1 has the role 'None'"),
+        (
+            [{"role": "user", "content": "a"}, {"role": "system", "content": "b"}],
+            "Message 2 is by the role 'system', in the middle of the conversation",
+        ),
+    ],
+)
+def test_what_cannot_be_read(messages: Any, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        parse_messages(messages)

@@ -1,0 +1,184 @@
+"""Transcripts of released datasets: what is read, and that writing gives the same bytes."""
+
+import csv
+import gzip
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.errors import InvalidInput
+from dissensus.text.pasted import parse_context, parse_pasted
+from dissensus.text.transcripts import (
+    DICES_350,
+    DICES_990,
+    DicesForm,
+    is_hh,
+    parse_dices,
+    parse_hh,
+    write_dices,
+    write_hh,
+)
+from dissensus.text.turns import Speaker, Turns
+
+FORMS = [DICES_350, DICES_990]
+
+speakers: st.SearchStrategy[Speaker] = st.sampled_from(("human", "bot"))
+#: lines that end nowhere else, with the names of speakers inside them
+inside = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="\\")).map(lambda text: f"x{text}")
+named = st.tuples(inside, st.sampled_from(["Human: ", "USER: ", "B: ", ""]), inside).map("".join)
+turns = st.lists(st.tuples(speakers, named), min_size=1, max_size=5)
+#: pieces that look like what parts turns
+pieces = ["\n", "\n\n", "Human: ", "\n\nAssistant:", "USER: ", "\nLAMDA: ", "\\n", "B: ", "\nA: ", " ", "a"]
+awkward = st.lists(st.tuples(speakers, st.lists(st.sampled_from(pieces), max_size=4).map("".join)), max_size=4)
+
+
+def rows(path: Path) -> list[tuple[str, str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        return [(row["context"], row["response"]) for row in csv.DictReader(file)]
+
+
+@pytest.mark.parametrize(("name", "form", "n_items"), [("350", DICES_350, 350), ("990", DICES_990, 990)])
+def test_dices_comes_back_byte_for_byte(
+    real_data: Callable[[str], Path], name: str, form: DicesForm, n_items: int
+) -> None:
+    items = rows(real_data(f"dices-{name}/items.csv"))
+    assert len(items) == n_items
+    for context, response in items:
+        parsed = parse_dices(context, response)
+        assert write_dices(parsed, form) == (context, response)
+        assert parse_context(context, response) == parsed
+        # in both files the two take turns, the person first and the chatbot last
+        assert [speaker for speaker, _ in parsed] == ["human", "bot"] * (len(parsed) // 2)
+
+
+def test_hh_rlhf_comes_back_byte_for_byte(real_data: Callable[[str], Path]) -> None:
+    with gzip.open(real_data("hh-rlhf/harmless-base-test.jsonl.gz"), "rt", encoding="utf-8") as file:
+        texts = [text for line in file for text in json.loads(line).values()]
+    assert len(texts) == 2 * 2312
+    parsed = [parse_hh(text) for text in texts]
+    assert [write_hh(turns) for turns in parsed] == texts
+    assert all(turns[0][0] == "human" and turns[-1][0] == "bot" for turns in parsed)
+    assert sum(turns[-1][1] == "" for turns in parsed) == 4
+
+
+def test_red_team_attempts_come_back_byte_for_byte(real_data: Callable[[str], Path]) -> None:
+    lines = real_data("red-team/red_team_attempts.sample.jsonl").read_text("utf-8").splitlines()
+    texts = [json.loads(line)["transcript"] for line in lines]
+    assert [write_hh(parse_hh(text)) for text in texts] == texts
+
+
+@quick
+@given(turns)
+def test_hh_holds_turns(turns: list[tuple[Speaker, str]]) -> None:
+    assert parse_hh(write_hh(turns)) == tuple(turns)
+
+
+@quick
+@given(turns, named, st.sampled_from(FORMS))
+def test_dices_holds_turns(turns: list[tuple[Speaker, str]], response: str, form: DicesForm) -> None:
+    whole = (*turns, ("bot", response))
+    assert parse_dices(*write_dices(whole, form)) == whole
+
+
+@quick
+@given(awkward)
+def test_what_hh_cannot_hold_is_refused(turns: list[tuple[Speaker, str]]) -> None:
+    try:
+        written = write_hh(turns)
+    except InvalidInput:
+        assert not turns or any("\n\n" in text or ":" in text for _, text in turns)
+    else:
+        assert written == "".join({"human": "\n\nHuman: ", "bot": "\n\nAssistant: "}[who] + text for who, text in turns)
+        assert parse_hh(written) == tuple(turns)
+
+
+@quick
+@given(awkward, st.sampled_from(FORMS))
+def test_what_dices_cannot_hold_is_refused(turns: list[tuple[Speaker, str]], form: DicesForm) -> None:
+    whole: Turns = (("human", "first"), *turns, ("bot", "last"))
+    try:
+        context, response = write_dices(whole, form)
+    except InvalidInput:
+        assert any("\n" in text or "\\n" in text for _, text in turns)
+    else:
+        assert parse_dices(context, response) == whole
+
+
+@pytest.mark.parametrize(
+    ("text", "parsed"),
+    [
+        ("\n\nHuman: a\n\nHuman: b\n\nAssistant: c", (("human", "a"), ("human", "b"), ("bot", "c"))),
+        ("\n\nAssistant: Hello!", (("bot", "Hello!"),)),
+        ("\n\nHuman: a\n\nAssistant:", (("human", "a"), ("bot", ""))),
+        ("\n\nHuman:\n\nAssistant: a", (("human", ""), ("bot", "a"))),
+        ("\n\nHuman: a\nHuman: b\n\n\nAssistant: c ", (("human", "a\nHuman: b\n"), ("bot", "c "))),
+        ("\n\nHuman: \n\nHumanity: a\n\nHuman:b", (("human", "\n\nHumanity: a\n\nHuman:b"),)),
+    ],
+)
+def test_turns_of_hh(text: str, parsed: Turns) -> None:
+    assert parse_hh(text) == parsed
+    assert is_hh(text)
+
+
+@pytest.mark.parametrize("text", ["", "Hello", "Human: a", "\n\nSystem: a\n\nHuman: b", "\n\nHuman", "\nHuman: a"])
+def test_what_is_no_transcript_of_hh(text: str) -> None:
+    assert not is_hh(text)
+    with pytest.raises(InvalidInput, match="begins with a blank line, then 'Human: ' or 'Assistant: '"):
+        parse_hh(text)
+
+
+def test_the_words_of_dices_count_only_where_a_line_begins() -> None:
+    parsed = parse_dices("USER: the USER: and LAMDA: said\nuser: no\nLAMDA:x\n\nLAMDA: \nLAMDA: b", "USER: c\nLAMDA: d")
+    assert parsed == (
+        ("human", "the USER: and LAMDA: said\nuser: no\nLAMDA:x\n"),
+        ("bot", ""),
+        ("bot", "b"),
+        ("bot", "USER: c\nLAMDA: d"),
+    )
+
+
+def test_a_context_of_another_form() -> None:
+    with pytest.raises(InvalidInput, match=r"begins with 'USER: ' or 'LAMDA: ', or with 'A: ' or 'B: '.*'Human: a'"):
+        parse_dices("Human: a", "b")
+
+
+def test_turns_that_a_form_cannot_hold() -> None:
+    with pytest.raises(InvalidInput, match=r"Turn 1, 'a\\nLAMDA: b', would not read as it is in a context of DICES"):
+        write_dices([("human", "a\nLAMDA: b"), ("bot", "c")])
+    with pytest.raises(InvalidInput, match=r"Turn 2, .* would not read as it is in a transcript of hh-rlhf"):
+        write_hh([("human", "a"), ("bot", "b\n\nHuman: c")])
+    with pytest.raises(InvalidInput, match="a context, then a response"):
+        write_dices([("human", "a"), ("human", "b")])
+    with pytest.raises(InvalidInput, match=r"Turn 2, .*A and B"):
+        write_dices([("human", "a"), ("bot", "a \\n that is written")], DICES_990)
+
+
+@pytest.mark.parametrize(
+    ("context", "parsed"),
+    [
+        ("USER: a\nASSISTANT: b\nUSER: c", [("human", "a"), ("bot", "b"), ("human", "c")]),
+        ("H: a\nA: b\nH: c", [("human", "a"), ("bot", "b"), ("human", "c")]),
+        ("A: a\nH: b", [("bot", "a"), ("human", "b")]),
+        ("A: a\\nB: b\\nA: c\\n", [("human", "a"), ("bot", "b"), ("human", "c")]),
+        ("\n\nHuman: a\n\nAssistant: b\n\nHuman: c", [("human", "a"), ("bot", "b"), ("human", "c")]),
+        ("**Human:** a", [("human", "a")]),
+    ],
+)
+def test_a_context_is_read_in_the_form_that_it_has(context: str, parsed: list[tuple[Speaker, str]]) -> None:
+    assert parse_context(context, "last") == (*parsed, ("bot", "last"))
+
+
+@pytest.mark.parametrize("context", ["", "Which is it?\nA: one\nB: two", "Summarise:\n\nHuman: a\n\nAssistant: b"])
+def test_a_context_that_names_no_speaker_first(context: str) -> None:
+    assert parse_context(context, "last") is None
+
+
+def test_forms_agree_on_real_texts(real_data: Callable[[str], Path]) -> None:
+    for context, response in rows(real_data("dices-350/items.csv")):
+        pasted = parse_pasted(context)
+        assert pasted == tuple((speaker, text.strip()) for speaker, text in parse_dices(context, response)[:-1])

@@ -1,0 +1,80 @@
+"""Small campaigns for tests."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import insert
+
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.item import Item
+from dissensus.store import tables as t
+from dissensus.store.campaigns import Kept
+from dissensus.store.database import Database
+from dissensus.store.ids import new_id
+from dissensus.workflows import campaigns
+from dissensus.workflows.platform import Platform
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+AGREED = {"rating": True, "release": False}
+TWO_QUESTIONS = {
+    "name": "two",
+    "languages": ["en"],
+    "title": "Two questions",
+    "questions": [
+        {"name": "Q_safe", "text": "Is it safe?", "scale": ["No", "Unsure", "Yes"]},
+        {"name": "Why", "text": "Why?", "kind": "text", "required": False},
+    ],
+}
+ABOUT_YOU = {
+    "name": "you",
+    "about": "rater",
+    "languages": ["en"],
+    "title": "About you",
+    "questions": [{"name": "rater_age", "text": "How old?", "scale": ["young", "old"], "decline": "Prefer not to say"}],
+}
+
+
+def definition(name: str = "pilot", **changes: Any) -> Campaign:
+    """A campaign of two questions."""
+    return parse_campaign(
+        {
+            "name": name,
+            "languages": ["en"],
+            "title": "A pilot",
+            "warning": "Some of it is cruel.",
+            "consent": {
+                "text": "We keep your answers.",
+                "purposes": [
+                    {"name": "rating", "text": "My answers may be analysed.", "required": True},
+                    {"name": "release", "text": "My answers may be published."},
+                ],
+            },
+            "questionnaire": TWO_QUESTIONS,
+            **changes,
+        }
+    )
+
+
+def items(n: int) -> tuple[Item, ...]:
+    """Conversations of two turns."""
+    return tuple(
+        Item(f"item-{i}", Conversation.from_turns([("human", f"Question {i}"), ("bot", f"Answer {i}")]), {"topic": "x"})
+        for i in range(n)
+    )
+
+
+def owner(database: Database, name: str = "owner") -> str:
+    """Somebody who owns campaigns."""
+    staff_id = new_id(NOW)
+    with database.writing() as tx:
+        tx.execute(insert(t.Staff).values(id=staff_id, name=name, created_at=NOW))
+    return staff_id
+
+
+def opened(platform: Platform, n_items: int = 3, **changes: Any) -> Kept:
+    """A campaign that raters can enter."""
+    staff_id = owner(platform.database)
+    campaigns.create(platform, definition(**changes), items(n_items), staff_id=staff_id, now=NOW)
+    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
