@@ -14,7 +14,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark calibration reproduce clean
+.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web calibration reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,7 +41,7 @@ $(READY): requirements.lock pyproject.toml
 	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
 
-demo: $(READY)  ## analysis and report of real ratings where DISSENSUS_DATA has them, else of a simulated campaign
+demo: $(READY)  ## a small campaign through every stage on this machine, then the site
 	@$(BIN)/dissensus demo $(ARGS)
 
 test: $(READY)  ## everything quick
@@ -66,6 +66,9 @@ check: lint types contracts docs test  ## all but the slow tests
 
 benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.json and docs/benchmarks.md
 	benchmarks/run $(ARGS)
+
+benchmark-web: $(READY)  ## put the site under load, write benchmarks/web/results.json and docs/benchmarks-web.md
+	$(BIN)/python benchmarks/web/measure.py $(ARGS)
 
 calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
 	$(BIN)/python benchmarks/calibration.py $(ARGS)

@@ -3,10 +3,13 @@
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,13 @@ def postgresql() -> Iterator[URL]:
     if given := os.environ.get(GIVEN):
         yield make_url(given).set(drivername="postgresql+psycopg")
         return
+    with own_server() as server:
+        yield server.url
+
+
+@contextmanager
+def own_server() -> Iterator["Server"]:
+    """Yield a server that is started here, and may be killed."""
     programs = max(SERVERS.glob("*/bin"), key=lambda path: int(path.parent.name), default=None)
     if programs is None:
         programs = Path(found).parent if (found := shutil.which("initdb")) else None
@@ -34,39 +44,77 @@ def postgresql() -> Iterator[URL]:
             pytest.fail(reason)
         pytest.skip(reason)
     with tempfile.TemporaryDirectory(prefix="dissensus-pg-") as folder:
-        yield from _started(programs, Path(folder))
+        server = Server(programs, Path(folder))
+        server.make()
+        server.start()
+        try:
+            yield server
+        finally:
+            server.run("pg_ctl", "-D", "data", "-m", "immediate", "stop")
 
 
-def _started(programs: Path, folder: Path) -> Iterator[URL]:
-    def run(*words: str) -> None:
-        subprocess.run([*_as_server_user(), *words], check=True, capture_output=True, cwd=folder)
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A PostgreSQL server in a folder of its own, which no port leads to."""
 
-    if os.geteuid() == 0:
-        shutil.chown(folder, "postgres")
-    data = folder / "data"
-    run(
-        str(programs / "initdb"),
-        "-D",
-        str(data),
-        "-U",
-        "dissensus",
-        "--auth=trust",
-        "--no-sync",
-        "-E",
-        "UTF8",
-        "--locale=C",
-    )
-    # Not on a port, so that servers of several workers never meet.
-    options = f"-F -k {folder} -c listen_addresses='' -c max_connections=60"
-    run(str(programs / "pg_ctl"), "-D", str(data), "-w", "-l", str(folder / "log"), "-o", options, "start")
-    try:
-        yield URL.create("postgresql+psycopg", username="dissensus", database="postgres", query={"host": str(folder)})
-    finally:
-        run(str(programs / "pg_ctl"), "-D", str(data), "-m", "immediate", "stop")
+    programs: Path
+    folder: Path
+
+    @property
+    def url(self) -> URL:
+        """The address of its first database."""
+        host = {"host": str(self.folder)}
+        return URL.create("postgresql+psycopg", username="dissensus", database="postgres", query=host)
+
+    def make(self) -> None:
+        """Make its files."""
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, "postgres")
+        self.run("initdb", "-D", "data", "-U", "dissensus", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C")
+
+    def start(self) -> None:
+        """Start it, and wait until it answers."""
+        # Not on a port, so that servers of several workers never meet.
+        options = f"-F -k {self.folder} -c listen_addresses='' -c max_connections=60"
+        self.run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
+
+    def kill(self) -> None:
+        """End all its processes at once, as a crash does."""
+        first = int((self.folder / "data" / "postmaster.pid").read_text().split()[0])
+        processes = [first, *_children(first)]
+        for process in processes:
+            with suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+        while any(map(_lives, processes)):
+            time.sleep(0.01)
+        # What nobody has waited for yet still has its number, which would pass for a server that runs.
+        for lock in (self.folder / "data" / "postmaster.pid", self.folder / ".s.PGSQL.5432.lock"):
+            lock.unlink()
+
+    def run(self, program: str, *words: str) -> None:
+        """Run one of its programs in its folder; it refuses to run as root."""
+        command = [*_as_server_user(), str(self.programs / program), *words]
+        subprocess.run(command, check=True, capture_output=True, cwd=self.folder)
+
+
+def _children(process: int) -> list[int]:
+    """The processes that another one started."""
+    numbers = [int(path.name) for path in Path("/proc").glob("[0-9]*")]
+    return [number for number in numbers if _state(number)[1:2] == [str(process)]]
+
+
+def _lives(process: int) -> bool:
+    return _state(process)[:1] not in ([], ["Z"], ["X"])
+
+
+def _state(process: int) -> list[str]:
+    """What the kernel tells of a process, from its state and its parent on; nothing where it has ended."""
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return []
 
 
 def _as_server_user() -> list[str]:
-    """The server refuses to run as root."""
     if os.geteuid() != 0:
         return []
     pwd.getpwnam("postgres")

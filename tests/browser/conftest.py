@@ -2,15 +2,18 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 from tests.browser.chromium import MISSING, launch, running
+from tests.web.live import Live, serving
 
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """Return the browser; skip, loudly, where there is none."""
+    expect.set_options(timeout=20_000)
     with sync_playwright() as playwright:
         found = launch(playwright)
         if found is None:
@@ -28,3 +31,17 @@ def context(browser: Browser) -> Iterator[BrowserContext]:
     with running(browser._loop), browser.new_context() as fresh:
         fresh.set_default_timeout(20_000)
         yield fresh
+
+
+@pytest.fixture
+def page(context: BrowserContext) -> Page:
+    return context.new_page()
+
+
+@pytest.fixture
+def live(sqlite_template: Path, tmp_path: Path) -> Iterator[Live]:
+    """The site, on SQLite."""
+    path = tmp_path / "dissensus.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    with serving(f"sqlite:///{path}") as site:
+        yield site

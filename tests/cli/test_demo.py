@@ -1,32 +1,57 @@
-"""`dissensus demo --once`: real ratings where they are, else a simulated campaign."""
+"""`dissensus demo`: a campaign through every stage, and the site."""
 
+import os
+import re
+import signal
+import socket
+import subprocess
 from pathlib import Path
 
+import httpx
+import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.cli.conftest import SCRIPT, Run
+
+SMALL = ("--items", "4", "--raters", "3")
 
 
-@pytest.mark.parametrize("data", [None, "", "nowhere"])
-def test_without_data_a_campaign_is_simulated(run: Run, tmp_path: Path, data: str | None) -> None:
-    done = run("demo", "--once", env={"DISSENSUS_DATA": data})
+@pytest.fixture
+def port() -> str:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return str(free.getsockname()[1])
+
+
+def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Path, port: str) -> None:
+    done = run("demo", "--once", "--port", port, *SMALL)
     assert done.returncode == 0, done.stderr
-    assert "a simulated campaign" in done.stdout
-    assert "rater_age" in done.stdout
-    assert "50+" in done.stdout
-    assert "1,000 permutations" in done.stdout
-    assert "<h1>How people judge 120 items</h1>" in (tmp_path / "dissensus-demo" / "report.html").read_text("utf-8")
-    assert "Traceback" not in done.stderr
+    assert "3 simulated raters judge 4 simulated conversations over HTTP" in done.stdout
+    folder = tmp_path / "dissensus-demo"
+    ratings = pl.read_csv(folder / "ratings.csv", infer_schema_length=None)
+    assert ratings.height == 12
+    assert ratings["rater_id"].n_unique() == 3
+    assert ratings["answer_time_ms"].min() > 0  # type: ignore[operator]
+    assert "4 items" in (folder / "report.html").read_text("utf-8")
+    assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
 
 
-def test_with_data_dices_is_analysed(run: Run, tmp_path: Path, dices_350: Path) -> None:
-    done = run("demo", "--once", "--dir", "shown", env={"DISSENSUS_DATA": str(dices_350.parent.parent)})
-    assert done.returncode == 0, done.stderr
-    assert "DICES-350" in done.stdout
-    assert "Multiracial" in done.stdout
-    assert "104" in done.stdout
-    page = (tmp_path / "shown" / "report.html").read_text("utf-8")
-    assert "Topics of the conversations" in page
-    assert "Content warning" not in page
+def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:
+    (tmp_path / "dissensus-demo").mkdir()
+    (tmp_path / "dissensus-demo" / "dissensus.db").write_text("of an earlier demo")
+    words: list[str | Path] = [SCRIPT, "demo", "--port", port, *SMALL]
+    environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as demo:
+        assert demo.stdout is not None
+        said = ""
+        while "Ctrl-C ends." not in said and (line := demo.stdout.readline()):
+            said += line
+        rate, sign_in = re.findall(r"http://\S+", said)
+        assert httpx.get(rate).status_code == 200
+        assert httpx.get(sign_in).status_code == 200
+        demo.send_signal(signal.SIGINT)
+        assert demo.wait(60) == 0
+    with pytest.raises(httpx.TransportError):
+        httpx.get(rate)
 
 
 def test_a_folder_that_cannot_be(run: Run, tmp_path: Path) -> None:
@@ -34,3 +59,12 @@ def test_a_folder_that_cannot_be(run: Run, tmp_path: Path) -> None:
     done = run("demo", "--once", "--dir", "file")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--dir file cannot be a folder" in done.stderr
+
+
+def test_a_port_that_is_taken(run: Run) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        done = run("demo", "--once", "--port", str(taken.getsockname()[1]), *SMALL)
+    assert done.returncode == 1
+    assert "The site did not start" in done.stderr

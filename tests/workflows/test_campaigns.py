@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, items, opened, owner
 
-from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import campaigns as store
 from dissensus.workflows import campaigns
 from dissensus.workflows.platform import Platform
@@ -75,7 +75,7 @@ def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
         lambda: campaigns.invite(platform, "pilot", 1, staff_id=other, now=NOW),
         lambda: campaigns.revise(platform, "pilot", definition(), staff_id=other, now=NOW),
     ):
-        with pytest.raises(NotAllowed, match="There is no campaign 'pilot' of yours"):
+        with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
             act()
     with pytest.raises(NotFound, match="There is no campaign 'nothing'"):
         campaigns.invite(platform, "nothing", 1, staff_id=other, now=NOW)

@@ -5,7 +5,24 @@ from typing import Annotated
 import typer
 
 import dissensus
-from dissensus.cli import aggregate, analyse, convert, demo, fetch, gold, report, simulate, validate, vet
+from dissensus.cli import (
+    aggregate,
+    analyse,
+    backup,
+    campaign,
+    convert,
+    db,
+    demo,
+    export,
+    fetch,
+    gold,
+    report,
+    serve,
+    sign_in,
+    simulate,
+    validate,
+    vet,
+)
 
 app = typer.Typer(
     name="dissensus",
@@ -26,6 +43,13 @@ app.command("convert")(convert.convert)
 app.command("simulate")(simulate.simulate)
 app.command("fetch")(fetch.fetch)
 app.command("demo")(demo.demo)
+app.command("serve")(serve.serve)
+app.command("sign-in")(sign_in.sign_in)
+app.command("export")(export.export)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
+app.add_typer(campaign.app, name="campaign")
+app.add_typer(db.app, name="db")
 
 
 def _version(asked: bool) -> None:

@@ -1,55 +1,160 @@
-"""`dissensus demo`: the whole way on real ratings where they are, else on a simulated campaign."""
+"""`dissensus demo`: a small campaign through every stage on this machine, then the site."""
 
 import os
+import subprocess
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from dissensus.schema.ratings import Ratings
+from dissensus.cli import writing
 
-DATA = "DISSENSUS_DATA"
+if TYPE_CHECKING:
+    from dissensus.demo.drawn import Drawn
+    from dissensus.settings import Settings
+
+NAME, OWNER = "demo", "owner"
+SEED = 1
+# Permutations and replicates of the report: quick, and enough to look at.
+DRAWS = 200
+# Raters who take part at once.
+AT_ONCE = 4
 
 
 def demo(
-    once: Annotated[bool, typer.Option("--once", help="End when the report is written, as this version does.")] = False,  # noqa: ARG001
-    dir: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where the report goes.")] = Path("dissensus-demo"),  # noqa: A002 - the option's name
+    once: Annotated[bool, typer.Option("--once", help="End when export and report are written.")] = False,
+    port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Where the site listens.")] = 8000,
+    dir: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where everything goes.")] = Path("dissensus-demo"),  # noqa: A002 - the option's name
+    items: Annotated[int, typer.Option(metavar="N", min=2, max=350, help="Conversations to rate.")] = 24,
+    raters: Annotated[int, typer.Option(metavar="N", min=2, max=123, help="Raters who take part.")] = 24,
 ) -> None:
-    """Analyse real ratings where DISSENSUS_DATA has them, else a small simulated campaign, and write a report.
+    """Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the site.
+
+    Nothing of it is real: conversations, raters and answers are drawn, with the differences between groups that
+    DICES-350 has. What an earlier demo left in DIR is replaced.
 
     Example: dissensus demo --once
     """
-    from dissensus.cli.analyse import show
-    from dissensus.cli.writing import make_folder, progress, write
-    from dissensus.report import build
+    from dissensus.demo.drawn import draw
 
-    make_folder("--dir", dir)
-    ratings, real = _ratings()
-    with progress("Analysing") as report:
-        made = build(ratings, exclude_flagged=real, text=False, progress=report)
-    if sys.stdout.isatty():
-        show(made.analysis)
-    else:
-        typer.echo(str(made.analysis))
-    write(made.to_html(), dir / "report.html")
-    typer.echo(f"Open {dir / 'report.html'} in a browser: everything that these ratings tell, as one page.")
+    writing.make_folder("--dir", dir)
+    settings = _settings(dir, port)
+    drawn = draw(items, raters, seed=SEED)
+    link = _campaign(settings, drawn)
+    with _site(settings, dir / "site.log"):
+        typer.echo(f"{raters} simulated raters judge {items} simulated conversations over HTTP, as DICES asked.")
+        _take_part(link, drawn)
+        _report(settings, dir)
+        if not once:
+            _show(settings, link)
 
 
-def _ratings() -> "tuple[Ratings, bool]":
-    """Return ratings to show, and whether they are real; say which, and how to do the same by hand."""
+def _settings(folder: Path, port: int) -> "Settings":
+    """Return the settings of a site on a database of its own, without what an earlier demo left."""
+    from dissensus.settings import Settings
+
+    database = folder / "dissensus.db"
+    for left in folder.glob("dissensus.db*"):
+        left.unlink()
+    return Settings(database_url=f"sqlite:///{database}", port=port)
+
+
+def _campaign(settings: "Settings", drawn: "Drawn") -> str:
+    """Make and open the campaign, and return the link by which raters enter."""
+    from dissensus.cli.opening import now, opened
+    from dissensus.schema.shipped_campaigns import load_campaign, renamed
+    from dissensus.workflows import campaigns, staff
+
+    with opened(settings) as platform:
+        owner = staff.owner_for(platform, OWNER, now=now())
+        campaign = renamed(load_campaign("dices-350"), NAME)
+        campaigns.create(platform, campaign, drawn.items, staff_id=owner.id, now=now())
+        kept = campaigns.move(platform, NAME, "open", staff_id=owner.id, now=now())
+    return f"{settings.address}/c/{NAME}?key={kept.key}"
+
+
+@contextmanager
+def _site(settings: "Settings", log: Path) -> Iterator[None]:
+    """Serve the site in a process of its own."""
+    set_here = {"DISSENSUS_DATABASE_URL": settings.database_url, "DISSENSUS_PORT": str(settings.port)}
+    words = [sys.executable, "-m", "dissensus", "serve", "--host", settings.host]
+    with log.open("wb") as written:
+        server = subprocess.Popen(words, env={**os.environ, **set_here}, stdout=written, stderr=written)  # noqa: S603
+        try:
+            _wait(server, settings.address, log)
+            yield
+        finally:
+            server.terminate()
+            server.wait(timeout=60)
+
+
+def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
+    import httpx
+
+    from dissensus.errors import Unavailable
+
+    for _ in range(300):
+        if server.poll() is not None:
+            raise Unavailable(f"The site did not start. {log.read_text().strip().removeprefix('Error: ')}")
+        try:
+            if httpx.get(f"{address}/readyz").is_success:
+                return
+        except httpx.TransportError:
+            time.sleep(0.1)
+    raise Unavailable(f"The site does not answer at {address}.")
+
+
+def _take_part(link: str, drawn: "Drawn") -> None:
+    """Let all raters go the whole way, some at once."""
+    from dissensus.demo.visitor import take_part
+    from dissensus.schema.shipped_campaigns import load_campaign
+
+    campaign, done = load_campaign("dices-350"), count(1)
+    purposes = [purpose.name for purpose in campaign.consent.purposes]
+    n = len(drawn.items) * len(drawn.raters)
+    with writing.progress("Rating") as progress, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def rated() -> None:
+            if progress is not None:
+                progress(next(done) / n)
+
+        ways = [pool.submit(take_part, link, rater, purposes, language="en", rated=rated) for rater in drawn.raters]
+        for way in ways:
+            way.result()
+
+
+def _report(settings: "Settings", folder: Path) -> None:
+    """Write what was collected, and what it tells."""
+    from dissensus.cli.opening import now, opened
     from dissensus.files.ratings import read_ratings
-    from dissensus.pipeline.simulate import simulate_ratings
+    from dissensus.report import build
+    from dissensus.workflows import exporting
 
-    folder = os.environ.get(DATA)
-    path = Path(folder) / "dices-350" if folder else None
-    if path is None or not (path / "ratings.csv").exists():
-        typer.echo(f"{DATA} names no folder with dices-350/ratings.csv, so here is a simulated campaign")
-        typer.echo("in which each age group sees something of its own in an item.\n")
-        return simulate_ratings(n_items=120, raters_per_cell=10, group_sd=0.5, seed=1), False
-    items = path / "items.csv"
-    joined = f' --items "${DATA}/dices-350/items.csv"' if items.exists() else ""
-    typer.echo("DICES-350, without the raters that its authors removed. The same by hand:")
-    typer.echo(f'  dissensus report "${DATA}/dices-350/ratings.csv"{joined} --exclude-flagged --no-text\n')
-    return read_ratings(path / "ratings.csv", items=items if items.exists() else None), True
+    ratings, page = folder / "ratings.csv", folder / "report.html"
+    with opened(settings) as platform:
+        exporting.export(platform, NAME, ratings, overwrite=True, now=now())
+    known = read_ratings(ratings, questions="all")
+    found = build(known, permutations=DRAWS, bootstrap=DRAWS, title="The demo")
+    writing.write(found.to_html(), page)
+    typer.echo(f"{ratings} is what was collected, {page} what it tells.")
+
+
+def _show(settings: "Settings", link: str) -> None:
+    """Say where to look, and wait until somebody has seen enough."""
+    from dissensus.cli.opening import now, opened
+    from dissensus.workflows import staff
+
+    with opened(settings) as platform:
+        key = staff.link(platform, OWNER, now=now()).key
+    typer.echo(f"\nRate as a rater:     {link}\nSign in as an owner: {settings.address}/sign-in/{key}\n\nCtrl-C ends.")
+    try:
+        while True:
+            time.sleep(3600)
+    except KeyboardInterrupt:
+        typer.echo("")

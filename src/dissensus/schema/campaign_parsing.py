@@ -20,6 +20,8 @@ LARGEST_FILE: Final = 3_000_000
 MOST_PURPOSES: Final = 20
 MOST: Final = 1_000_000
 """Of items, raters or hours: no campaign needs more."""
+TAKEN: Final = frozenset({"new"})
+"""Names that addresses of the site have."""
 ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 
 KEYS: Final = (
@@ -92,6 +94,8 @@ def _campaign(table: Table) -> Campaign | None:
     if not table.notes.languages and "languages" not in table.wrong:
         table.note("languages", 'They are missing. Name those of all texts: languages = ["en"].')
     name = table.text("name") or ""
+    if name in TAKEN:
+        table.note("name", f"{name} is an address of the site itself. Choose another one.")
     if "name" not in table.wrong and not ADDRESS.fullmatch(name):
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
     questionnaire = _questionnaire(table, "questionnaire", "item")

@@ -3,16 +3,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, Integer, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
 
 from dissensus.schema.item import Item
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
 from dissensus.store.ids import new_id
+from dissensus.store.raters import Rater
 
 Fate: TypeAlias = Literal["open", "done", "skipped", "reclaimed"]
 # What counts as load of an item.
@@ -33,6 +34,8 @@ class Assignment:
         How it ended, if it did.
     item
         What is rated.
+    counts
+        Whether it is load of the item: rehearsals are not.
     """
 
     id: str
@@ -41,6 +44,7 @@ class Assignment:
     position: int
     state: Fate
     item: Item
+    counts: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,19 +82,32 @@ def loads_of(tx: Connection, campaign_id: str, rater_id: str) -> Loads:
     )
 
 
-def add_assignments(tx: Connection, rater_id: str, item_ids: Sequence[str], *, now: datetime) -> None:
-    """Keep a plan, after what the rater had before, and count its load."""
+def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, now: datetime) -> None:
+    """Keep a plan, after what the rater had before, and count its load.
+
+    What was reclaimed from the rater and comes again is the same assignment, since an old page may still send it.
+    """
     if not item_ids:
         return
-    last = tx.scalar(select(func.max(t.Assignment.position)).where(t.Assignment.rater_id == rater_id))
-    start = 0 if last is None else last + 1
-    rows = [
-        {"id": new_id(now), "rater_id": rater_id, "item_id": item_id, "position": position, "state": "open"}
-        | {"planned_at": now}
-        for position, item_id in enumerate(item_ids, start)
+    theirs = t.Assignment.rater_id == rater.id
+    last = tx.scalar(select(func.max(t.Assignment.position)).where(theirs))
+    known = dict(tx.execute(select(t.Assignment.item_id, t.Assignment.id).where(theirs)).all())
+    places = list(enumerate(item_ids, 0 if last is None else last + 1))
+    planned = {"state": "open", "planned_at": now, "offered_at": None, "closed_at": None}
+    new = [
+        {"id": new_id(now), "rater_id": rater.id, "item_id": item_id, "position": position, **planned}
+        for position, item_id in places
+        if item_id not in known
     ]
-    tx.execute(insert(t.Assignment), rows)
-    _load(tx, item_ids, 1)
+    again = [
+        {"one": known[item_id], "position": position, **planned} for position, item_id in places if item_id in known
+    ]
+    if new:
+        tx.execute(insert(t.Assignment), new)
+    if again:
+        tx.execute(update(t.Assignment).where(t.Assignment.id == bindparam("one")), again)
+    if not rater.rehearsal:
+        _load(tx, item_ids, 1)
 
 
 def open_of(tx: Connection, rater_id: str, *, most: int) -> tuple[Assignment, ...]:
@@ -106,26 +123,31 @@ def assignment_of(tx: Connection, rater_id: str, assignment_id: str, *, lock: bo
     return None if row is None else _assignment(row)
 
 
-_QUERY = select(
-    t.Assignment.id,
-    t.Assignment.rater_id,
-    t.Assignment.item_id,
-    t.Assignment.position,
-    t.Assignment.state,
-    t.Item.name,
-    t.Item.content,
-).join(t.Item, t.Item.id == t.Assignment.item_id)
+_QUERY = (
+    select(
+        t.Assignment.id,
+        t.Assignment.rater_id,
+        t.Assignment.item_id,
+        t.Assignment.position,
+        t.Assignment.state,
+        t.Item.name,
+        t.Item.content,
+        t.Rater.rehearsal,
+    )
+    .join(t.Item, t.Item.id == t.Assignment.item_id)
+    .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+)
 
 
-def _assignment(row: tuple[str, str, str, int, Fate, str, dict[str, object]]) -> Assignment:
-    assignment_id, rater_id, item_id, position, state, name, content = row
+def _assignment(row: Any) -> Assignment:
     return Assignment(
-        id=assignment_id,
-        rater_id=rater_id,
-        item_id=item_id,
-        position=position,
-        state=state,
-        item=item_from(name, content),
+        id=row.id,
+        rater_id=row.rater_id,
+        item_id=row.item_id,
+        position=row.position,
+        state=row.state,
+        item=item_from(row.name, row.content),
+        counts=not row.rehearsal,
     )
 
 
@@ -139,7 +161,7 @@ def close(tx: Connection, assignment: Assignment, state: Fate, *, now: datetime)
     """Keep how an assignment ended, and count its load."""
     tx.execute(update(t.Assignment).where(t.Assignment.id == assignment.id).values(state=state, closed_at=now))
     change = (state in LOADING) - (assignment.state in LOADING)
-    if change:
+    if change and assignment.counts:
         _load(tx, [assignment.item_id], change)
 
 
@@ -150,9 +172,11 @@ def reclaim(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: da
         select(t.Assignment.id, t.Assignment.item_id)
         .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
         .where(t.Rater.campaign_id == campaign_id, t.Assignment.state == "open", ~begun)
+        .where(~t.Rater.rehearsal)
         .where((t.Rater.seen_at < unseen_since) | t.Rater.state.in_(("stopped", "withdrawn")))
     )
-    rows = tx.execute(gone).all()
+    # A rater who just now begins one is not gone.
+    rows = tx.execute(gone.with_for_update(of=t.Assignment, skip_locked=True)).all()
     for start in range(0, len(rows), _MOST_AT_ONCE):
         part = rows[start : start + _MOST_AT_ONCE]
         ids = [row.id for row in part]
@@ -161,12 +185,13 @@ def reclaim(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: da
     return len(rows)
 
 
-def release(tx: Connection, rater_id: str, *, now: datetime) -> None:
+def release(tx: Connection, rater: Rater, *, now: datetime) -> None:
     """Take back all that a rater rated or was to rate."""
-    loading = (t.Assignment.rater_id == rater_id) & t.Assignment.state.in_(LOADING)
+    loading = (t.Assignment.rater_id == rater.id) & t.Assignment.state.in_(LOADING)
     item_ids = list(tx.scalars(select(t.Assignment.item_id).where(loading)))
     tx.execute(update(t.Assignment).where(loading).values(state="reclaimed", closed_at=now))
-    _load(tx, item_ids, -1)
+    if not rater.rehearsal:
+        _load(tx, item_ids, -1)
 
 
 # Ids that one statement names; SQLite allows 32,766.

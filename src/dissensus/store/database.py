@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
+from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
 from sqlalchemy.pool import PoolProxiedConnection
 
 from dissensus.errors import InvalidInput, Unavailable
@@ -45,6 +45,8 @@ class Database:
         try:
             with self.engine.connect() as connection:
                 yield connection.execution_options(**_options(self.engine, writes=writes))
+        except DataError as error:
+            raise InvalidInput(f"What was given cannot be stored: {_first_line(error)}") from error
         except OperationalError as error:
             raise Unavailable(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
 
@@ -93,7 +95,7 @@ def _options(engine: Engine, *, writes: bool) -> dict[str, Any]:
 def _sqlite(url: URL, pool_size: int) -> Engine:
     # The driver opens no transaction by itself: `_begin` says which one.
     arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
-    engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0)
+    engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, hide_parameters=True)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
@@ -118,7 +120,9 @@ def _postgresql(url: URL, pool_size: int) -> Engine:
         "application_name": "dissensus",
         "options": f"-c lock_timeout={WAIT_S}s -c statement_timeout={3 * WAIT_S}s -c timezone=UTC",
     }
-    return create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, pool_pre_ping=True)
+    return create_engine(
+        url, connect_args=arguments, pool_size=pool_size, max_overflow=0, pool_pre_ping=True, hide_parameters=True
+    )
 
 
 def _first_line(error: DBAPIError) -> str:

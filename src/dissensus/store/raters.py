@@ -80,9 +80,10 @@ def rater_invited(tx: Connection, key: str) -> Rater | None:
     return None if row is None else Rater(**row._mapping)
 
 
-def rater_of(tx: Connection, rater_id: str) -> Rater | None:
-    """Return a rater by their id."""
-    row = tx.execute(select(*_COLUMNS).where(t.Rater.id == rater_id)).one_or_none()
+def rater_of(tx: Connection, rater_id: str, *, lock: bool = False) -> Rater | None:
+    """Return a rater by their id; `lock` keeps others from changing or erasing them until the transaction ends."""
+    query = select(*_COLUMNS).where(t.Rater.id == rater_id)
+    row = tx.execute(query.with_for_update(key_share=True) if lock else query).one_or_none()
     return None if row is None else Rater(**row._mapping)
 
 

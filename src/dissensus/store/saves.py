@@ -9,14 +9,23 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, select
 
+from dissensus.errors import Conflict
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.schema.question import Answer
 from dissensus.store import tables as t
 
 
 def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final: bool, now: datetime) -> bool:
-    """Keep a save, and tell whether it was new: the same key twice is one save."""
+    """Keep a save, and tell whether it was new: the same key twice is one save.
+
+    Raises
+    ------
+    Conflict
+        Another assignment has a save with that key, so that to take this one for it would lose its answers.
+    """
     known = tx.scalar(select(t.Save.assignment_id).where(t.Save.key == key))
+    if known is not None and known != assignment_id:
+        raise Conflict("Another item was saved under this key, and nothing was kept of this one. Reload the page.")
     if known is not None:
         return False
     row = {"key": key, "assignment_id": assignment_id, "final": final, "received_at": now}

@@ -1,13 +1,14 @@
 """Setting up a campaign, and taking it through its life."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
+from dissensus.schema.hints import shown
 from dissensus.schema.item import Item
+from dissensus.schema.shipped_campaigns import renamed
 from dissensus.store import campaigns as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_key
@@ -111,7 +112,7 @@ def clone(platform: Platform, name: str, new_name: str, *, staff_id: str, now: d
     """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
     with platform.database.writing() as tx:
         kept = _own(store.campaign_named(tx, name), staff_id)
-        campaign = replace(platform.definitions.of(tx, kept), name=new_name)
+        campaign = renamed(platform.definitions.of(tx, kept), new_name)
         key = None if kept.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         store.add_items(tx, campaign_id, tuple(store.items_of(tx, kept.id)), now=now)
@@ -129,10 +130,16 @@ def invite(platform: Platform, name: str, n: int, *, staff_id: str, now: datetim
     return keys
 
 
+def definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
+    """Return the definition of a campaign."""
+    with platform.database.reading() as tx:
+        return platform.definitions.of(tx, _own(store.campaign_named(tx, name), staff_id))
+
+
 def _own(kept: Kept, staff_id: str) -> Kept:
     """Refuse what is somebody else's in the words of what is not there, so that names cannot be guessed."""
     if kept.staff_id != staff_id:
-        raise NotAllowed(f"There is no campaign {kept.name!r} of yours.")
+        raise NotFound(f"There is no campaign {shown(kept.name)}.")
     return kept
 
 

@@ -1,7 +1,7 @@
 """The way of a rater: agree, rate, say who you are, leave; and be able to stop or withdraw at any time."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from secrets import compare_digest
 from typing import Literal, TypeAlias
@@ -15,7 +15,7 @@ from dissensus.schema.campaign import Campaign
 from dissensus.store import assignments, campaigns, raters, saves
 from dissensus.store.assignments import Assignment, Progress
 from dissensus.store.campaigns import Kept
-from dissensus.store.ids import new_key
+from dissensus.store.ids import hashed, new_key
 from dissensus.store.raters import Rater
 from dissensus.workflows.platform import Platform
 
@@ -73,7 +73,8 @@ def agree(
     platform, name
         The campaign.
     key
-        That of the open link, or of a personal one. By a personal link somebody who entered before goes on.
+        That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
+        before goes on.
     purposes
         What they said to each purpose.
     language
@@ -96,7 +97,7 @@ def agree(
         given = _agreed(campaign, purposes)
         if kept.state != "open" and not rehearsal:
             raise Conflict(f"{name} takes no raters now: it is {kept.state}.")
-        invitation = None if kept.key is not None and compare_digest(key, kept.key) else key
+        invitation = None if rehearsal or _opens(kept, key) else key
         known = raters.rater_invited(tx, invitation) if invitation else None
         if known is not None and known.campaign_id != kept.id:
             raise NotAllowed("This personal link is of another campaign.")
@@ -112,8 +113,8 @@ def agree(
 def agree_again(platform: Platform, rater: Rater, purposes: Mapping[str, bool], *, now: datetime) -> Step:
     """Keep what a rater said to a consent text that changed."""
     with platform.database.writing() as tx:
-        kept = campaigns.campaign_of(tx, rater.campaign_id, lock=True)
-        campaign = platform.definitions.of(tx, kept)
+        rater, kept, campaign = _held(tx, platform, rater, now)
+        _check_here(rater)
         _keep_consent(tx, rater, kept, campaign, _agreed(campaign, purposes), now)
         return _step(tx, rater, kept, campaign, now)
 
@@ -150,9 +151,14 @@ def entrance(platform: Platform, name: str, key: str) -> Campaign:
     """
     with platform.database.reading() as tx:
         kept = campaigns.campaign_named(tx, name)
-        if kept.key is None or not compare_digest(key, kept.key):
+        if not _opens(kept, key):
             raters.check_invitation(tx, kept.id, key)
         return platform.definitions.of(tx, kept)
+
+
+def _opens(kept: Kept, key: str) -> bool:
+    """Tell whether a key is that of the open link; hashes are compared, so that no time tells how much was right."""
+    return kept.key is not None and compare_digest(hashed(key), hashed(kept.key))
 
 
 def signed_in(platform: Platform, session: str, *, now: datetime) -> Rater | None:
@@ -183,8 +189,7 @@ def resume(platform: Platform, key: str, *, now: datetime) -> tuple[Rater, str] 
 def step(platform: Platform, rater: Rater, *, now: datetime) -> Step:
     """Return where a rater is, and plan and offer what they are to rate."""
     with platform.database.writing() as tx:
-        kept = campaigns.campaign_of(tx, rater.campaign_id)
-        return _step(tx, rater, kept, platform.definitions.of(tx, kept), now)
+        return _step(tx, *_held(tx, platform, rater, now), now)
 
 
 def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: Save, *, now: datetime) -> int:
@@ -194,10 +199,10 @@ def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: 
     never lost.
     """
     with platform.database.writing() as tx:
-        campaign, assignment = _mine(tx, platform, rater, assignment_id)
+        assignment = _mine(tx, _fresh(tx, rater, now), assignment_id)
+        campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, rater.campaign_id))
         _check(campaign, given, complete=False)
         saves.add_save(tx, assignment.id, key, given, final=False, now=now)
-        raters.seen(tx, rater.id, now=now)
         return saves.revision_of(tx, assignment.id)
 
 
@@ -210,27 +215,29 @@ def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given
         An answer is missing or cannot be; the message names each.
     """
     with platform.database.writing() as tx:
-        campaign, assignment = _mine(tx, platform, rater, assignment_id)
+        rater, kept, campaign = _held(tx, platform, rater, now)
+        assignment = _mine(tx, rater, assignment_id)
         _check(campaign, given, complete=True)
         if saves.add_save(tx, assignment.id, key, given, final=True, now=now) and assignment.state != "done":
             assignments.close(tx, assignment, "done", now=now)
-        return _after(tx, platform, rater, now)
+        return _step(tx, rater, kept, campaign, now)
 
 
 def skip(platform: Platform, rater: Rater, assignment_id: str, *, now: datetime) -> Step:
     """Leave out an item, without a reason and without a penalty; another rater gets it."""
     with platform.database.writing() as tx:
-        _, assignment = _mine(tx, platform, rater, assignment_id)
+        rater, kept, campaign = _held(tx, platform, rater, now)
+        assignment = _mine(tx, rater, assignment_id)
         if assignment.state == "open":
             assignments.close(tx, assignment, "skipped", now=now)
-        return _after(tx, platform, rater, now)
+        return _step(tx, rater, kept, campaign, now)
 
 
 def declare(platform: Platform, rater: Rater, answers: Mapping[str, object], *, now: datetime) -> Step:
     """Keep what a rater says of themselves."""
     with platform.database.writing() as tx:
-        kept = campaigns.campaign_of(tx, rater.campaign_id)
-        campaign = platform.definitions.of(tx, kept)
+        rater, kept, campaign = _held(tx, platform, rater, now)
+        _check_here(rater)
         if campaign.demographics is None:
             raise Conflict("This campaign asks nothing about raters.")
         raters.declare(tx, rater.id, campaign.demographics.check(answers, complete=True), now=now)
@@ -249,10 +256,11 @@ def go_on(platform: Platform, rater: Rater, *, now: datetime) -> Step:
 
 def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"], now: datetime) -> Step:
     with platform.database.writing() as tx:
-        known = raters.rater_of(tx, rater.id)
-        if known is not None and known.state not in ("withdrawn", state):
+        rater, kept, campaign = _held(tx, platform, rater, now)
+        if rater.state not in ("withdrawn", state):
             raters.set_standing(tx, rater.id, state, now=now)
-        return _after(tx, platform, rater, now)
+            rater = replace(rater, state=state)
+        return _step(tx, rater, kept, campaign, now)
 
 
 def notify(
@@ -266,8 +274,9 @@ def notify(
 ) -> None:
     """Keep that a rater needs help, or met what must not be shown."""
     with platform.database.writing() as tx:
+        rater = _fresh(tx, rater, now)
         if assignment_id is not None:
-            _mine(tx, platform, rater, assignment_id)
+            _mine(tx, rater, assignment_id)
         raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
 
 
@@ -278,34 +287,50 @@ def withdraw(platform: Platform, rater_id: str, *, now: datetime) -> int:
         if rater is None:
             raise NotFound("There is no such rater.")
         campaigns.campaign_of(tx, rater.campaign_id, lock=True)
+        raters.rater_of(tx, rater_id, lock=True)
         n = saves.erase(tx, rater_id)
-        assignments.release(tx, rater_id, now=now)
+        assignments.release(tx, rater, now=now)
         raters.set_standing(tx, rater_id, "withdrawn", now=now)
         raters.sign_out(tx, rater_id)
         return n
 
 
-def _mine(tx: Connection, platform: Platform, rater: Rater, assignment_id: str) -> tuple[Campaign, Assignment]:
-    """Return an assignment of this rater, and nobody else's."""
+def _held(tx: Connection, platform: Platform, rater: Rater, now: datetime) -> tuple[Rater, Kept, Campaign]:
+    """Return a rater and the campaign as they are now, and keep others from planning or erasing until it is done.
+
+    The campaign is locked first, everywhere: transactions that lock in two orders wait for each other.
+    """
+    kept = campaigns.campaign_of(tx, rater.campaign_id, lock=True)
+    return _fresh(tx, rater, now), kept, platform.definitions.of(tx, kept)
+
+
+def _fresh(tx: Connection, rater: Rater, now: datetime) -> Rater:
+    """Return a rater as they are now, who may have withdrawn since the page asked, and keep that they gave a sign."""
+    fresh = raters.rater_of(tx, rater.id, lock=True)
+    if fresh is None:
+        raise NotFound("There is no such rater.")
+    raters.seen(tx, rater.id, now=now)
+    return fresh
+
+
+def _check_here(rater: Rater) -> None:
     if rater.state == "withdrawn":
         raise NotAllowed("You have withdrawn; nothing more is kept of you.")
+
+
+def _mine(tx: Connection, rater: Rater, assignment_id: str) -> Assignment:
+    """Return an assignment of this rater, and nobody else's."""
+    _check_here(rater)
     assignment = assignments.assignment_of(tx, rater.id, assignment_id, lock=True)
     if assignment is None:
         raise NotFound("There is no such item among yours.")
-    return platform.definitions.of(tx, campaigns.campaign_of(tx, rater.campaign_id)), assignment
+    return assignment
 
 
 def _check(campaign: Campaign, given: Save, *, complete: bool) -> None:
     """Refuse answers that the questionnaire does not have."""
-    values = {name: one.value for name, one in given.answers.items() if one.value is not None}
+    values = {name: "" if one.value is None else one.value for name, one in given.answers.items()}
     campaign.questionnaire.check(values, complete=complete)
-
-
-def _after(tx: Connection, platform: Platform, rater: Rater, now: datetime) -> Step:
-    raters.seen(tx, rater.id, now=now)
-    kept = campaigns.campaign_of(tx, rater.campaign_id)
-    fresh = raters.rater_of(tx, rater.id) or rater
-    return _step(tx, fresh, kept, platform.definitions.of(tx, kept), now)
 
 
 def _step(tx: Connection, rater: Rater, kept: Kept, campaign: Campaign, now: datetime) -> Step:
@@ -371,8 +396,6 @@ def _planned(tx: Connection, rater: Rater, kept: Kept, campaign: Campaign, progr
     limit = None if campaign.most_items is None else campaign.most_items - progress.n_done - progress.n_open
     if limit is not None and limit < 1:
         return False
-    # Two plans at once would both count the same loads.
-    campaigns.campaign_of(tx, kept.id, lock=True)
     if campaign.replication is not None:
         gone = now - timedelta(hours=campaign.reclaim_after_h)
         assignments.reclaim(tx, kept.id, unseen_since=gone, now=now)
@@ -386,5 +409,5 @@ def _planned(tx: Connection, rater: Rater, kept: Kept, campaign: Campaign, progr
         seed=campaign.seed,
         rater=rater.number,
     )
-    assignments.add_assignments(tx, rater.id, [found.ids[place] for place in chosen], now=now)
+    assignments.add_assignments(tx, rater, [found.ids[place] for place in chosen], now=now)
     return bool(chosen.size)

@@ -1,0 +1,279 @@
+"""Measure the platform under load, and write benchmarks/web/results.json and docs/benchmarks-web.md.
+
+One server process answers raters who submit sixteen answers and wait for the next item: as fast as they can, and at
+times that do not wait for it; on SQLite and PostgreSQL, with nothing stored and with as many answers as DICES-350 has.
+"""
+
+import argparse
+import json
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from load import Seat, closed, opened
+from sqlalchemy import Connection, insert, select, text, update
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent.parent))
+
+from tests.databases import Databases, postgresql  # noqa: E402
+
+from dissensus.pipeline.annotate.rehearsal import draw_answers  # noqa: E402
+from dissensus.schema.campaign_parsing import parse_campaign  # noqa: E402
+from dissensus.schema.conversation import Conversation  # noqa: E402
+from dissensus.schema.item import Item  # noqa: E402
+from dissensus.store import schema  # noqa: E402
+from dissensus.store import tables as t  # noqa: E402
+from dissensus.store.database import Database, connect  # noqa: E402
+from dissensus.store.ids import new_id  # noqa: E402
+from dissensus.web.tokens import Tokens  # noqa: E402
+from dissensus.workflows import campaigns, rating  # noqa: E402
+from dissensus.workflows.platform import Platform  # noqa: E402
+
+RESULTS = HERE / "results.json"
+PAGE = HERE.parent.parent / "docs" / "benchmarks-web.md"
+SECRET = "a secret of no consequence, for measuring alone"
+N_ITEMS, N_STORED_RATERS, QUESTIONS = 350, 123, 16
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+AGREED = {"rating": True}
+BUDGETS = {"cpu_ms": 12.0, "p99_ms": 150.0, "per_second": 60.0}
+
+
+def main() -> None:
+    """Measure all cases, or as few as make sense with --quick."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="two seconds a run, nothing stored, nothing written")
+    quick = parser.parse_args().quick
+    rows = [row for backend in ("sqlite", "postgresql") for row in _backend(backend, quick=quick)]
+    results = {"machine": _machine(), "versions": _versions(), "rows": rows}
+    if quick:
+        print(page(results))
+        return
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+    PAGE.write_text(page(results), encoding="utf-8")
+
+
+def _backend(backend: str, *, quick: bool) -> Iterator[dict[str, Any]]:
+    with tempfile.TemporaryDirectory() as folder, postgresql() if backend == "postgresql" else nullcontext() as server:
+        for stored in (False,) if quick else (False, True):
+            url = f"sqlite:///{folder}/{stored}.db" if server is None else Databases(server).blank()
+            database = connect(url)
+            schema.upgrade(database)
+            yield from _runs(Platform(database), url, backend, stored=stored, seconds=2 if quick else 15)
+            database.dispose()
+
+
+def _runs(platform_: Platform, url: str, backend: str, *, stored: bool, seconds: float) -> Iterator[dict[str, Any]]:
+    key = _campaign(platform_)
+    if stored:
+        _store(platform_.database)
+    about = {"backend": backend, "stored": N_ITEMS * N_STORED_RATERS * QUESTIONS if stored else 0}
+    with _server(url) as (port, pid):
+        for n in (1, 8, 16):
+            seats, spare = _seats(platform_, key, n), _seats(platform_, key, 2 * n + 8)
+            print(f"{backend}, stored {about['stored']:,}, {n} raters ...", file=sys.stderr, flush=True)
+            yield about | {"loop": "closed", "raters": n} | closed(seats, spare, port, seconds=seconds, pid=pid).row()
+        seats = _seats(platform_, key, 123)
+        paced = opened(seats, port, per_second=4, seconds=2 * seconds, pid=pid)
+        yield about | {"loop": "4 a second", "raters": 123} | paced.row()
+
+
+def _campaign(platform_: Platform) -> str:
+    staff_id = new_id(NOW)
+    with platform_.database.writing() as tx:
+        tx.execute(insert(t.Staff).values(id=staff_id, name="owner", created_at=NOW))
+    wording = {"name": "load", "languages": ["en"], "title": "Load", "warning": "None.", "questionnaire": "dices-350"}
+    purposes = [{"name": "rating", "text": "All.", "required": True}]
+    campaign = parse_campaign(wording | {"consent": {"text": "None.", "purposes": purposes}})
+    campaigns.create(platform_, campaign, [_item(i) for i in range(N_ITEMS)], staff_id=staff_id, now=NOW)
+    return str(campaigns.move(platform_, "load", "open", staff_id=staff_id, now=NOW).key)
+
+
+def _item(i: int) -> Item:
+    """Ten messages of the length of those in DICES-350."""
+    words = "What people say in such a conversation is often longer than this and more heated than that. "
+    speakers = ("human", "bot")
+    return Item(f"{i}", Conversation.from_turns([(speakers[n % 2], f"{i} {n}: {words}") for n in range(10)]), {})
+
+
+def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
+    """Let raters in, who give different answers from one another."""
+    campaign = campaigns.definition(platform_, "load", staff_id=_owner(platform_))
+    found = []
+    for i in range(n):
+        now = datetime.now(UTC)
+        _, session = rating.agree(platform_, "load", key=key, purposes=AGREED, language="en", now=now)
+        answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
+        kept = {name: str(value) for name, value in answers.items()}
+        found.append(Seat(session, Tokens(SECRET).form(session), kept))
+    return found
+
+
+def _owner(platform_: Platform) -> str:
+    with platform_.database.reading() as tx:
+        return str(tx.scalar(select(t.Staff.id)))
+
+
+def _store(database: Database) -> None:
+    """Keep as many answers as DICES-350 has, of raters who are gone."""
+    with database.writing() as tx:
+        campaign_id = tx.scalar(select(t.Campaign.id))
+        items = list(tx.scalars(select(t.Item.id)))
+        for number in range(N_STORED_RATERS):
+            rater_id = new_id(NOW)
+            times = {"entered_at": NOW, "seen_at": NOW, "changed_at": NOW}
+            who = {"id": rater_id, "campaign_id": campaign_id, "number": number, "state": "finished", "language": "en"}
+            tx.execute(insert(t.Rater).values(**who, **times, rehearsal=False))
+            _rated(tx, rater_id, items, number * len(items))
+        tx.execute(update(t.Campaign).values(n_raters=N_STORED_RATERS))
+        tx.execute(update(t.Item).values(load=N_STORED_RATERS))
+        if tx.dialect.name == "postgresql":
+            # Numbers were given by hand, and the next one must come after them.
+            tx.execute(text("SELECT setval(pg_get_serial_sequence('save', 'number'), (SELECT max(number) FROM save))"))
+
+
+def _rated(tx: Connection, rater_id: str, items: Sequence[str], first: int) -> None:
+    """Keep what one rater said to everything."""
+    ids = [new_id(NOW) for _ in items]
+    done = {"rater_id": rater_id, "state": "done", "planned_at": NOW, "offered_at": NOW, "closed_at": NOW}
+    rows = [
+        done | {"id": one, "item_id": item, "position": p} for p, (one, item) in enumerate(zip(ids, items, strict=True))
+    ]
+    tx.execute(insert(t.Assignment), rows)
+    save = {"revision": 1, "final": True, "visit": "v", "visible_ms": 2000, "idle_ms": 0, "received_at": NOW}
+    numbers = range(first + 1, first + 1 + len(ids))
+    tx.execute(
+        insert(t.Save),
+        [save | {"number": n, "key": new_id(NOW), "assignment_id": one} for n, one in zip(numbers, ids, strict=True)],
+    )
+    answer = {"value": '"No"', "first_ms": 900, "last_ms": 1900, "changes": 0}
+    names = [f"Q{q}" for q in range(QUESTIONS)]
+    tx.execute(insert(t.Answer), [answer | {"save_number": n, "question": q} for n in numbers for q in names])
+
+
+@contextmanager
+def _server(url: str) -> Iterator[tuple[int, int]]:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    settings = {"DISSENSUS_DATABASE_URL": url, "DISSENSUS_SECRET_KEY": SECRET, "DISSENSUS_PORT": str(port)}
+    words = [sys.executable, "-m", "dissensus", "serve"]
+    server = subprocess.Popen(
+        words, env={**os.environ, **settings}, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        _wait(port)
+        yield port, server.pid
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def _wait(port: int) -> None:
+    for _ in range(300):
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=1).read()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise SystemExit("The server does not answer.")
+
+
+def _machine() -> dict[str, Any]:
+    model = next(
+        (line.partition(":")[2].strip() for line in _lines("/proc/cpuinfo") if line.startswith("model name")), ""
+    )
+    return {
+        "processor": model,
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+    }
+
+
+def _lines(path: str) -> list[str]:
+    return Path(path).read_text().splitlines()
+
+
+def _versions() -> dict[str, str]:
+    return {name: version(name) for name in ("dissensus", "fastapi", "psycopg", "sqlalchemy", "starlette", "uvicorn")}
+
+
+def page(results: dict[str, Any]) -> str:
+    """Return the page of the documentation."""
+    machine, versions = results["machine"], results["versions"]
+    head = (
+        "| database | stored answers | loop | raters | a second | p50 ms | p99 ms | slowest ms | CPU ms | KB | errors |"
+    )
+    lines = [
+        "<!-- made by benchmarks/web/measure.py; do not edit -->",
+        "# The platform under load",
+        "",
+        "A rater submits sixteen answers and gets the next item: one request. *Closed*: each rater submits as soon as "
+        "the next item is there. *4 a second*: raters submit at times that do not wait for the site, and a late answer "
+        "counts from when it was due. CPU is that of one server process with all its threads, not of the database "
+        "server beside it; the load is made on the same machine. KB are those of the answer.",
+        "",
+        f"{machine['processor']}, {machine['cores']} cores, Python {machine['python']}; "
+        + ", ".join(f"{name} {number}" for name, number in versions.items())
+        + ".",
+        "",
+        head,
+        "|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|",
+        *(_line(row) for row in results["rows"]),
+        "",
+        "## Budgets",
+        "",
+        "| What | Measured | Budget | Kept |",
+        "|---|--:|--:|---|",
+        *_budgets(results["rows"]),
+        "",
+        "`make benchmark-web` measures again.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _line(row: dict[str, Any]) -> str:
+    numbers = [row[name] for name in ("per_second", "p50_ms", "p99_ms", "max_ms", "cpu_ms", "kilobytes")]
+    shown = " | ".join("–" if number is None else f"{number:,.1f}" for number in numbers)
+    return f"| {row['backend']} | {row['stored']:,} | {row['loop']} | {row['raters']} | {shown} | {row['errors']} |"
+
+
+def _budgets(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    busy = [row for row in rows if row["loop"] == "closed" and row["raters"] == 8]
+    cases = [
+        ("CPU of one submit, 8 raters, the worst", max(row["cpu_ms"] for row in busy), BUDGETS["cpu_ms"], "ms", False),
+        (
+            "p99 at 8 raters on PostgreSQL",
+            max(row["p99_ms"] for row in busy if row["backend"] == "postgresql"),
+            BUDGETS["p99_ms"],
+            "ms",
+            False,
+        ),
+        (
+            "submits a second, 8 raters, the least",
+            min(row["per_second"] for row in busy),
+            BUDGETS["per_second"],
+            "",
+            True,
+        ),
+    ]
+    for what, found, budget, unit, more in cases:
+        kept = found >= budget if more else found <= budget
+        yield f"| {what} | {found:,.1f} {unit} | {budget:,.0f} {unit} | {'yes' if kept else 'no'} |"
+
+
+if __name__ == "__main__":
+    main()

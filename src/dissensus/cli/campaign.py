@@ -1,0 +1,236 @@
+"""`dissensus campaign`: campaigns from the draft to the close."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+
+import typer
+
+from dissensus.cli import writing
+from dissensus.cli.opening import SettingsOption, load_settings, now, opened
+from dissensus.cli.writing import Format, FormatOption, OutputOption
+
+if TYPE_CHECKING:
+    from dissensus.schema.campaign import Campaign, State
+    from dissensus.workflows.overview import Line
+
+app = typer.Typer(help="Set up campaigns, and take them through their lives.", no_args_is_help=True)
+
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
+
+
+@app.command("new")
+def new(
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A campaign as TOML, or the name of one that ships, as dices-350.")
+    ],
+    items: Annotated[
+        Path, typer.Option(metavar="FILE", help="Conversations: csv, jsonl, json, parquet, or pasted text as txt.")
+    ],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Another name than the file gives.")] = None,
+    owner: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose it is. Default: the only owner there is.")
+    ] = None,
+    by_link: Annotated[
+        bool, typer.Option("--by-link/--by-invitation", help="Whether one open link lets anybody in.")
+    ] = True,
+    settings: SettingsOption = None,
+) -> None:
+    """Make a draft of a campaign with its items.
+
+    Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
+    """
+    from dissensus.files.items import read_items
+    from dissensus.workflows import campaigns, staff
+
+    campaign = _definition(file, name)
+    found, notes = read_items(items)
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+    with opened(load_settings(settings)) as platform:
+        whose = staff.owner_for(platform, owner, now=now())
+        campaigns.create(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=now())
+    typer.echo(
+        f"{campaign.name} is a draft of {whose.name} with {len(found):,} items. "
+        f"Open it: dissensus campaign open {campaign.name}"
+    )
+
+
+def _definition(file: str, name: str | None) -> "Campaign":
+    """Return the campaign that a file holds, or that ships by this name, perhaps under another name."""
+    from dissensus.errors import InvalidInput
+    from dissensus.schema.campaign_parsing import parse_campaign
+    from dissensus.schema.hints import listed
+    from dissensus.schema.shipped_campaigns import campaigns, load_campaign, renamed
+
+    if file in campaigns():
+        found = load_campaign(file)
+    else:
+        try:
+            found = parse_campaign(Path(file).read_text("utf-8"))
+        except FileNotFoundError:
+            shipped = listed(campaigns())
+            raise InvalidInput(f"There is no file {file}, and no campaign of that name ships: {shipped}.") from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
+    return found if name is None else renamed(found, name)
+
+
+@app.command("revise")
+def revise(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The whole campaign as TOML; its name says which one.")],
+    name: Annotated[str | None, typer.Option(metavar="NAME", help="Another name than the file gives.")] = None,
+    settings: SettingsOption = None,
+) -> None:
+    """Change all of a draft, or what raters read and their limits in a campaign that is paused.
+
+    A changed consent text is a new version, which every rater is asked about before going on.
+
+    Example: dissensus campaign revise pilot.toml
+    """
+    from dissensus.workflows import campaigns, overview
+
+    campaign = _definition(file, name)
+    with opened(load_settings(settings), old=True) as platform:
+        staff_id = overview.staff_id_of(platform, campaign.name)
+        kept = campaigns.revise(platform, campaign.name, campaign, staff_id=staff_id, now=now())
+    typer.echo(f"{kept.name} is revised, and {kept.state} as before.")
+
+
+@app.command("open")
+def open_(name: NameArgument, settings: SettingsOption = None) -> None:
+    """Let raters in; what they are asked cannot change from then on.
+
+    Example: dissensus campaign open pilot
+    """
+    _move(name, "open", settings)
+
+
+@app.command("pause")
+def pause(name: NameArgument, settings: SettingsOption = None) -> None:
+    """Let nobody in or on for a while; texts and limits may be changed meanwhile.
+
+    Example: dissensus campaign pause pilot
+    """
+    _move(name, "paused", settings)
+
+
+@app.command("close")
+def close(name: NameArgument, settings: SettingsOption = None) -> None:
+    """End a campaign; answers that are still on their way are kept.
+
+    Example: dissensus campaign close pilot
+    """
+    _move(name, "closed", settings)
+
+
+def _move(name: str, to: "State", settings: Path | None) -> None:
+    from dissensus.workflows import campaigns, overview
+
+    chosen = load_settings(settings)
+    with opened(chosen, old=True) as platform:
+        kept = campaigns.move(platform, name, to, staff_id=overview.staff_id_of(platform, name), now=now())
+    entrance = "by personal links alone" if kept.key is None else f"at {_link(chosen.address, name, kept.key)}"
+    typer.echo(f"{name} is {kept.state}" + (f"; raters enter {entrance}" if to == "open" else "."))
+
+
+def _link(address: str, name: str, key: str) -> str:
+    return f"{address}/c/{name}?key={key}"
+
+
+@app.command("list")
+def list_(format: FormatOption = None, output: OutputOption = None, settings: SettingsOption = None) -> None:  # noqa: A002 - the option's name
+    """List the campaigns of all owners, with how far they are.
+
+    Example: dissensus campaign list --format json
+    """
+    from dissensus.workflows import overview
+
+    chosen = load_settings(settings)
+    with opened(chosen, old=True) as platform:
+        rows = [_row(line, chosen.address) for line in overview.all_campaigns(platform)]
+    writing.write(_printed(rows, writing.chosen(format, output)), output)
+
+
+Row: TypeAlias = Mapping[str, str | int | None]
+COLUMNS = ("name", "state", "owner", "items", "raters", "rated", "open_link")
+
+
+def _row(line: "Line", address: str) -> Row:
+    kept, numbers = line.kept, line.numbers
+    link = None if kept.key is None else _link(address, kept.name, kept.key)
+    raters, rated = sum(numbers.raters.values()), numbers.assignments["done"]
+    values = (kept.name, kept.state, line.owner.name, numbers.n_items, raters, rated, link)
+    return dict(zip(COLUMNS, values, strict=True))
+
+
+def _printed(rows: Sequence[Row], kind: Format) -> str:
+    """Return rows as they were asked for; a table has no room for links."""
+    if kind is Format.JSON:
+        return json.dumps({"schema_version": 1, "campaigns": rows}, ensure_ascii=False, indent=2)
+    if kind is Format.CSV:
+        return _csv(rows)
+    if not rows:
+        return "There are no campaigns. Make one: dissensus campaign new FILE.toml --items FILE"
+    shown = COLUMNS[:-1]
+    lines = [shown, *([_cell(row[name]) for name in shown] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
+
+
+def _cell(value: str | int | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _csv(rows: Sequence[Row]) -> str:
+    import csv
+    import io
+
+    out = io.StringIO()
+    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+@app.command("clone")
+def clone(
+    name: NameArgument,
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="Name of the clone.")],
+    settings: SettingsOption = None,
+) -> None:
+    """Make a draft with the definition and the items of a campaign, and nothing of its raters.
+
+    Example: dissensus campaign clone pilot second
+    """
+    from dissensus.schema.shipped_campaigns import renamed
+    from dissensus.workflows import campaigns, overview
+
+    with opened(load_settings(settings), old=True) as platform:
+        staff_id = overview.staff_id_of(platform, name)
+        renamed(campaigns.definition(platform, name, staff_id=staff_id), new_name)
+        kept = campaigns.clone(platform, name, new_name, staff_id=staff_id, now=now())
+    typer.echo(f"{kept.name} is a draft.")
+
+
+@app.command("invite")
+def invite(
+    name: NameArgument,
+    n: Annotated[int, typer.Option("-n", metavar="N", help="How many links.")] = 1,
+    format: Annotated[Literal["lines", "csv"], typer.Option(help="How to print.")] = "lines",  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    settings: SettingsOption = None,
+) -> None:
+    """Print personal links, each for one rater; they are shown this once.
+
+    Example: dissensus campaign invite pilot -n 50 --format csv -o links.csv
+    """
+    from dissensus.workflows import campaigns, overview
+
+    chosen = load_settings(settings)
+    with opened(chosen, old=True) as platform:
+        staff_id = overview.staff_id_of(platform, name)
+        keys = campaigns.invite(platform, name, n, staff_id=staff_id, now=now())
+    links = [_link(chosen.address, name, key) for key in keys]
+    writing.write("\n".join(["link", *links] if format == "csv" else links), output)

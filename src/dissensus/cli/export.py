@@ -1,0 +1,43 @@
+"""`dissensus export`: what a campaign collected, as a file for those who run it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dissensus.cli.opening import SettingsOption, load_settings, now, opened
+
+
+def export(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="Ends in .csv, .jsonl (both also .gz) or .parquet.")
+    ],
+    purpose: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Only raters who agreed to this too; repeatable. Default: what is required."),
+    ] = None,
+    with_text: Annotated[bool, typer.Option("--with-text", help="With what raters wrote in their own words.")] = False,
+    raw: Annotated[
+        bool, typer.Option("--raw", help="Leave texts as they are that a spreadsheet takes for formulas.")
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there already.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Write the finished ratings of a campaign, as internal data that is not for publication.
+
+    Left out are previews, dry runs, whoever withdrew and whoever did not agree. FILE.README.txt says how many.
+
+    Example: dissensus export pilot -o pilot.csv
+    """
+    from dissensus.workflows import exporting
+
+    asked = exporting.Asked(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
+    with opened(load_settings(settings), old=True) as platform:
+        done = exporting.export(platform, name, output, asked=asked, overwrite=force, now=now())
+    if done.guarded:
+        texts = f"{done.guarded:,} texts that spreadsheets take for formulas have an apostrophe before them"
+        typer.echo(f"Note: {texts}; --raw leaves them as they are.", err=True)
+    counted = done.counts.exported
+    typer.echo(f"Wrote {output}: {counted.ratings:,} ratings by {counted.raters:,} raters, internal.", err=True)
+    typer.echo(f"{done.readme} says what was left out.", err=True)

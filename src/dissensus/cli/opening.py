@@ -1,0 +1,54 @@
+"""How commands of the platform find its settings and its database."""
+
+import os
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dissensus.settings import Settings
+    from dissensus.workflows.platform import Platform
+
+SettingsOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--settings", metavar="FILE", help="Settings as TOML. Default: DISSENSUS_SETTINGS, or dissensus.toml."
+    ),
+]
+
+
+def load_settings(file: Path | None) -> "Settings":
+    """Return the settings, from the environment and from a file if one is named or there."""
+    from dissensus.settings import PREFIX, load
+
+    named = {} if file is None else {f"{PREFIX}SETTINGS": str(file)}
+    return load({**os.environ, **named})
+
+
+@contextmanager
+def opened(settings: "Settings", *, old: bool = False) -> "Iterator[Platform]":
+    """Open a platform whose database is as this version needs it.
+
+    Blank SQLite files get their tables, unless the command makes sense on an `old` platform alone: in a wrong folder
+    it would find nothing, and leave a file behind.
+    """
+    from dissensus.workflows import tables
+    from dissensus.workflows.platform import open_platform
+
+    ready = tables.check if old else tables.make_ready
+    ready(settings.database_url)
+    platform = open_platform(settings.database_url, threads=1)
+    try:
+        yield platform
+    finally:
+        platform.close()
+
+
+def now() -> datetime:
+    """Return the time."""
+    return datetime.now(UTC)

@@ -1,0 +1,82 @@
+"""A rater's browser without a screen: takes part in a campaign over HTTP, as people do."""
+
+from collections.abc import Callable, Iterable, Mapping
+from types import TracebackType
+from typing import Any, Self
+from uuid import uuid4
+
+import httpx
+
+from dissensus.demo.drawn import DrawnRater
+from dissensus.errors import Unavailable
+from dissensus.schema.conversation import Conversation
+
+AS_DATA = {"accept": "application/json"}
+
+
+class Visitor:
+    """One rater on one device.
+
+    Parameters
+    ----------
+    link
+        The open link of a campaign, or a personal one.
+    """
+
+    def __init__(self, link: str) -> None:
+        self._link = httpx.URL(link)
+        self._http = httpx.Client(base_url=self._link.join("/"), timeout=60)
+        self._token = ""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._http.close()
+
+    def enter(self, purposes: Iterable[str], *, language: str) -> None:
+        """Read the warning, and agree to some purposes."""
+        _done(self._http.get(self._link))
+        _done(self._http.post(self._link.path, data={"key": self._link.params["key"], "language": language}))
+        _done(self._http.post(f"{self._link.path}/consent", data={"purpose": list(purposes)}))
+
+    def where(self) -> dict[str, Any]:
+        """Return the place where the rater is, and what is to be rated there."""
+        found: dict[str, Any] = _done(self._http.get("/rate", headers=AS_DATA)).json()
+        self._token = found["form_token"]
+        return found
+
+    def rate(self, assignment: str, answers: Mapping[str, str], *, seconds: float, revision: int) -> None:
+        """Give all answers to an item, after so many seconds."""
+        milliseconds = round(1000 * seconds)
+        given = {name: {"value": value, "last_ms": milliseconds} for name, value in answers.items()}
+        times = {"visible_ms": milliseconds, "idle_ms": 0, "visit": str(uuid4()), "revision": revision}
+        body = {"key": str(uuid4()), "answers": given, "final": True} | times
+        headers = AS_DATA | {"x-form-token": self._token}
+        _done(self._http.post(f"/rate/{assignment}/save", json=body, headers=headers))
+
+    def declare(self, answers: Mapping[str, str]) -> None:
+        """Say who the rater is."""
+        _done(self._http.post("/about-you", data={"form_token": self._token, **answers}))
+
+
+def take_part(
+    link: str, rater: DrawnRater, purposes: Iterable[str], *, language: str, rated: Callable[[], None]
+) -> None:
+    """Go the whole way of a drawn rater; `rated` is called after each item."""
+    with Visitor(link) as visitor:
+        visitor.enter(purposes, language=language)
+        while (found := visitor.where())["place"] in ("rate", "demographics"):
+            if found["place"] == "demographics":
+                visitor.declare(rater.about)
+                continue
+            opinion = rater.opinions[Conversation.from_dicts(found["turns"]).digest]
+            revision = found["revision"] + 1
+            visitor.rate(found["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
+            rated()
+
+
+def _done(answer: httpx.Response) -> httpx.Response:
+    if answer.is_error:
+        raise Unavailable(f"{answer.request.url.path} answered {answer.status_code}: {answer.text[:300]}")
+    return answer

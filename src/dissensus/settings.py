@@ -1,0 +1,176 @@
+"""Settings of the platform: from the environment, else from a TOML file, else as they are here."""
+
+import os
+import secrets
+import tempfile
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.schema.hints import did_you_mean, listed
+from dissensus.store.database import parse_url
+
+PREFIX = "DISSENSUS_"
+SHORTEST_KEY = 32
+FILE = "dissensus.toml"
+"""Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
+
+
+class Settings(BaseModel):
+    """How a platform runs; each can be set as ``DISSENSUS_NAME`` in the environment, or as ``name`` in a TOML file.
+
+    Parameters
+    ----------
+    database_url
+        Where everything is kept: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
+    host, port
+        Where the site listens.
+    base_url
+        The address by which people reach it, for links; with https, cookies go by https alone.
+    workers
+        Processes that answer.
+    threads
+        Requests that one of them answers at once, and connections that it holds.
+    secret_key
+        Signs tokens and links, at least 32 characters. One is made and kept beside a SQLite database by itself; with
+        PostgreSQL it must be given, so that all machines have the same.
+    trusted_proxies
+        Addresses of proxies whose word on the address of a visitor counts; an asterisk for all.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    database_url: str = "sqlite:///dissensus.db"
+    host: str = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    base_url: str | None = None
+    workers: Annotated[int, Field(ge=1, le=64)] = 1
+    threads: Annotated[int, Field(ge=1, le=100)] = 10
+    secret_key: Annotated[str, Field(min_length=SHORTEST_KEY)] | None = None
+    trusted_proxies: str = "127.0.0.1"
+
+    @property
+    def address(self) -> str:
+        """Return the address by which people reach the site, for links."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return self.base_url or f"http://{host}:{self.port}"
+
+    @field_validator("database_url")
+    @classmethod
+    def _known_database(cls, value: str) -> str:
+        try:
+            parse_url(value)
+        except DissensusError as error:
+            raise ValueError(str(error)) from None
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _whole_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("give a whole address, such as https://rate.example.org")
+        return value if value is None else value.rstrip("/")
+
+
+def load(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
+    """Return the settings.
+
+    Parameters
+    ----------
+    environment
+        Variables by name; those that are no setting are left alone.
+    folder
+        Where dissensus.toml is looked for.
+
+    Raises
+    ------
+    InvalidInput
+        The file cannot be read, or a setting is wrong; the message names each, and where it was set.
+
+    Examples
+    --------
+    >>> load({"DISSENSUS_PORT": "9000"}, Path("/nowhere")).port
+    9000
+    >>> load({"DISSENSUS_PORT": "many"}, Path("/nowhere"))
+    Traceback (most recent call last):
+        ...
+    dissensus.errors.InvalidInput: A setting is wrong:
+    - DISSENSUS_PORT in the environment: Input should be a valid integer, unable to parse string as an integer.
+    """
+    named = environment.get(f"{PREFIX}SETTINGS")
+    path = Path(named) if named else folder / FILE
+    written = _read(path) if named or path.exists() else {}
+    set_here = {
+        name: environment[PREFIX + name.upper()]
+        for name in Settings.model_fields
+        if PREFIX + name.upper() in environment
+    }
+    try:
+        return Settings(**{**written, **set_here})
+    except ValidationError as error:
+        faults = [_fault(one, set_here, path) for one in error.errors()]
+        raise InvalidInput("\n".join(["A setting is wrong:", *(f"- {fault}" for fault in faults)])) from None
+
+
+def secret_of(settings: Settings) -> str:
+    """Return the key that signs tokens; for a SQLite database one is made once, in a file beside it.
+
+    Raises
+    ------
+    InvalidInput
+        The database is PostgreSQL, and no key is set; or the file does not hold one.
+    """
+    if settings.secret_key is not None:
+        return settings.secret_key
+    url = parse_url(settings.database_url)
+    if url.get_backend_name() != "sqlite":
+        raise InvalidInput(
+            f"secret_key is not set, and with PostgreSQL it must be. Make one, and keep it: "
+            f"export {PREFIX}SECRET_KEY=$(openssl rand -hex 32)"
+        )
+    path = Path(f"{url.database}.key")
+    try:
+        if not path.exists():
+            _keep_key(path)
+        key = path.read_text("ascii").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"The key {path} cannot be read or made: {error}.") from None
+    if len(key) < SHORTEST_KEY:
+        raise InvalidInput(f"The key {path} is too short. Delete the file, and another one is made; links end then.")
+    return key
+
+
+def _keep_key(path: Path) -> None:
+    """Write a new key whole, for its owner alone; where another process was first, its key stays."""
+    handle, draft = tempfile.mkstemp(dir=path.parent, prefix=path.name)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(secrets.token_hex(32) + "\n")
+        os.link(draft, path)
+    except FileExistsError:
+        pass
+    finally:
+        Path(draft).unlink()
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise InvalidInput(f"The settings {path} cannot be read: {error.strerror}.") from None
+    except ValueError as error:
+        raise InvalidInput(f"The settings {path} are not TOML: {error}.") from None
+
+
+def _fault(error: Any, set_here: Mapping[str, str], path: Path) -> str:
+    name = str(error["loc"][0])
+    where = f"{PREFIX}{name.upper()} in the environment" if name in set_here else f"{name} in {path}"
+    if error["type"] == "extra_forbidden":
+        known = list(Settings.model_fields)
+        return f"{where} means nothing.{did_you_mean(name, known)} Settings are {listed(known, 20)}."
+    # What was given is not told: it may be a password.
+    return f"{where}: {error['msg'].removeprefix('Value error, ')}."

@@ -1,0 +1,165 @@
+"""What is exported of a campaign: finished ratings of raters who agreed, a window at a time."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, select
+
+from dissensus.pipeline.annotate.export import Rated
+from dissensus.pipeline.annotate.saves import answer_time_ms, current
+from dissensus.store import tables as t
+from dissensus.store.campaigns import item_from
+from dissensus.store.saves import saves_of
+
+WINDOW: Final = 100
+"""Ratings that are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Count:
+    """How many raters, and how many of their finished ratings."""
+
+    raters: int
+    ratings: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """What is exported, and what is left out.
+
+    Parameters
+    ----------
+    exported
+        Finished ratings of raters who agreed.
+    rehearsing
+        Of previews and dry runs.
+    disagreeing
+        Of raters who did not agree to every purpose.
+    withdrawn
+        Raters who withdrew, of whom nothing is kept.
+    unfinished
+        Items that were begun and not submitted, by raters who agreed.
+    """
+
+    exported: Count
+    rehearsing: Count
+    disagreeing: Count
+    withdrawn: int
+    unfinished: int
+
+
+def counts_of(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Counts:
+    """Count what is exported and what is left out."""
+    here, really, agreed = t.Rater.campaign_id == campaign_id, _taking_part(campaign_id), _agreed(purposes)
+    begun = select(t.Save.assignment_id).where(t.Save.assignment_id == t.Assignment.id).exists()
+    unfinished = _rows(func.count()).where(really, agreed, t.Assignment.state != "done", begun)
+    withdrawn = select(func.count()).select_from(t.Rater).where(here, ~t.Rater.rehearsal, t.Rater.state == "withdrawn")
+    return Counts(
+        exported=_count(tx, and_(really, agreed)),
+        rehearsing=_count(tx, and_(here, t.Rater.rehearsal)),
+        disagreeing=_count(tx, and_(really, ~agreed)),
+        withdrawn=tx.scalar(withdrawn) or 0,
+        unfinished=tx.scalar(unfinished) or 0,
+    )
+
+
+def attributes_of(tx: Connection, campaign_id: str) -> frozenset[str]:
+    """Return the names of all attributes that items of a campaign have."""
+    found: set[str] = set()
+    query = select(t.Item.content["attributes"]).where(t.Item.campaign_id == campaign_id)
+    for attributes in tx.scalars(query.execution_options(yield_per=WINDOW)):
+        found.update(attributes)
+    return frozenset(found)
+
+
+def rated_of(
+    tx: Connection, campaign_id: str, purposes: Sequence[str], *, window: int = WINDOW
+) -> Iterator[tuple[Rated, ...]]:
+    """Yield the finished ratings of raters who agreed to all purposes, some at a time, by the ids of assignments.
+
+    Parameters
+    ----------
+    tx
+        A transaction that reads, so that all of it is of one moment.
+    campaign_id, purposes
+        Of which campaign, and what raters must have agreed to.
+    window
+        How many are held at a time.
+    """
+    query = (
+        _rows(t.Assignment.id, t.Assignment.rater_id, t.Item.name, t.Item.content)
+        .join(t.Item, t.Item.id == t.Assignment.item_id)
+        .where(_taking_part(campaign_id), _agreed(purposes), t.Assignment.state == "done")
+        .order_by(t.Assignment.id)
+        .limit(window)
+    )
+    last = ""
+    while rows := tx.execute(query.where(t.Assignment.id > last)).all():
+        last = rows[-1].id
+        yield _window(tx, rows)
+
+
+def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
+    ids = [row.id for row in rows]
+    saves, submitted = saves_of(tx, ids), _submitted(tx, ids)
+    declared = _declared(tx, {row.rater_id for row in rows})
+    return tuple(
+        Rated(
+            rater_id=row.rater_id,
+            item=item_from(row.name, row.content),
+            answers={name: given.value for name, given in current(saves[row.id]).items() if given.value is not None},
+            declared=declared.get(row.rater_id, {}),
+            answer_time_ms=answer_time_ms(saves[row.id]),
+            answered_at=submitted[row.id],
+        )
+        for row in rows
+    )
+
+
+def _submitted(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
+    """Return when each assignment was submitted last."""
+    query = select(t.Save.assignment_id, func.max(t.Save.received_at)).where(
+        t.Save.assignment_id.in_(ids), t.Save.final
+    )
+    return dict(tx.execute(query.group_by(t.Save.assignment_id)).all())
+
+
+def _declared(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
+    """Return what each rater said of themselves last."""
+    query = (
+        select(t.Declaration.rater_id, t.Declaration.content)
+        .where(t.Declaration.rater_id.in_(rater_ids))
+        .order_by(t.Declaration.at, t.Declaration.id)
+    )
+    return dict(tx.execute(query).all())
+
+
+def _rows(*columns: Any) -> Select[Any]:
+    return select(*columns).select_from(t.Assignment).join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+
+
+def _count(tx: Connection, whose: ColumnElement[bool]) -> Count:
+    query = _rows(func.count(distinct(t.Assignment.rater_id)), func.count())
+    raters, ratings = tx.execute(query.where(whose, t.Assignment.state == "done")).one()
+    return Count(raters=raters, ratings=ratings)
+
+
+def _taking_part(campaign_id: str) -> ColumnElement[bool]:
+    return and_(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal, t.Rater.state != "withdrawn")
+
+
+def _agreed(purposes: Sequence[str]) -> ColumnElement[bool]:
+    """Tell whether a rater agreed to each purpose, in the latest version of the consent text that they answered."""
+    last = [
+        select(t.Consent.given)
+        .join(t.ConsentText, t.ConsentText.id == t.Consent.consent_text_id)
+        .where(t.Consent.rater_id == t.Rater.id, t.Consent.purpose == purpose)
+        .order_by(t.ConsentText.version.desc())
+        .limit(1)
+        .correlate(t.Rater)
+        .scalar_subquery()
+        for purpose in purposes
+    ]
+    return and_(True, *(func.coalesce(one, False) for one in last))

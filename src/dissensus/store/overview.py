@@ -1,0 +1,137 @@
+"""Numbers of a campaign and of the whole platform, counted where they are asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, get_args
+
+from sqlalchemy import Connection, func, select, update
+
+from dissensus.store import tables as t
+from dissensus.store.assignments import Fate
+from dissensus.store.raters import Standing
+
+STANDINGS: tuple[Standing, ...] = get_args(Standing)
+FATES: tuple[Fate, ...] = get_args(Fate)
+MOST_NOTICES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """How far a campaign is; previews and dry runs do not count, but for the loads.
+
+    Parameters
+    ----------
+    n_items
+        Items.
+    raters
+        Raters by standing.
+    n_rehearsals
+        Previews and dry runs.
+    assignments
+        Assignments by how they ended, or that they are open.
+    loads
+        How many items have each number of raters, from the fewest raters on.
+    n_invited, n_entered
+        Personal links, and those by which somebody entered.
+    """
+
+    n_items: int
+    raters: Mapping[Standing, int]
+    n_rehearsals: int
+    assignments: Mapping[Fate, int]
+    loads: tuple[tuple[int, int], ...]
+    n_invited: int
+    n_entered: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What a rater reported, and nobody has dealt with yet.
+
+    Parameters
+    ----------
+    id
+        Which one.
+    kind
+        Whether they need help, or met what must not be shown.
+    text, item
+        In their words, and about which item, if any.
+    at
+        When.
+    """
+
+    id: str
+    kind: Literal["help", "illegal"]
+    text: str
+    item: str | None
+    at: datetime
+
+
+def numbers_of(tx: Connection, campaign_id: str) -> Numbers:
+    """Count a campaign."""
+    theirs = t.Rater.campaign_id == campaign_id
+    ended = dict(
+        tx.execute(
+            select(t.Assignment.state, func.count())
+            .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+            .where(theirs, ~t.Rater.rehearsal)
+            .group_by(t.Assignment.state)
+        ).all()
+    )
+    loads = tx.execute(
+        select(t.Item.load, func.count())
+        .where(t.Item.campaign_id == campaign_id)
+        .group_by(t.Item.load)
+        .order_by(t.Item.load)
+    ).all()
+    invited = select(func.count()).select_from(t.Invitation).where(t.Invitation.campaign_id == campaign_id)
+    rehearsals = select(func.count()).select_from(t.Rater).where(theirs, t.Rater.rehearsal)
+    entered = select(func.count(t.Rater.invitation_hash)).where(theirs)
+    return Numbers(
+        n_items=sum(n for _, n in loads),
+        raters=_raters(tx, campaign_id),
+        n_rehearsals=tx.scalar(rehearsals) or 0,
+        assignments={fate: ended.get(fate, 0) for fate in FATES},
+        loads=tuple((load, n) for load, n in loads),
+        n_invited=tx.scalar(invited) or 0,
+        n_entered=tx.scalar(entered) or 0,
+    )
+
+
+def _raters(tx: Connection, campaign_id: str | None) -> dict[Standing, int]:
+    """Return how many raters there are by standing, of a campaign or of all."""
+    query = select(t.Rater.state, func.count()).where(~t.Rater.rehearsal).group_by(t.Rater.state)
+    found = dict(tx.execute(query if campaign_id is None else query.where(t.Rater.campaign_id == campaign_id)).all())
+    return {standing: found.get(standing, 0) for standing in STANDINGS}
+
+
+def all_raters(tx: Connection) -> dict[Standing, int]:
+    """Return how many raters there are by standing, in all campaigns."""
+    return _raters(tx, None)
+
+
+def last_save(tx: Connection) -> int:
+    """Return the number of the last save, 0 where there is none; they count up."""
+    return tx.scalar(select(func.max(t.Save.number))) or 0
+
+
+def notices_of(tx: Connection, campaign_id: str) -> tuple[Notice, ...]:
+    """Return what raters reported and nobody has dealt with, the latest first."""
+    query = (
+        select(t.Notice.id, t.Notice.kind, t.Notice.text, t.Notice.at, t.Item.name.label("item"))
+        .join(t.Rater, t.Rater.id == t.Notice.rater_id)
+        .outerjoin(t.Assignment, t.Assignment.id == t.Notice.assignment_id)
+        .outerjoin(t.Item, t.Item.id == t.Assignment.item_id)
+        .where(t.Rater.campaign_id == campaign_id, t.Notice.answered_at.is_(None))
+        .order_by(t.Notice.id.desc())
+        .limit(MOST_NOTICES)
+    )
+    return tuple(Notice(**row._mapping) for row in tx.execute(query))
+
+
+def settle(tx: Connection, campaign_id: str, notice_id: str, *, now: datetime) -> None:
+    """Keep that somebody dealt with a notice of a campaign; one of another campaign stays as it is."""
+    raters = select(t.Rater.id).where(t.Rater.campaign_id == campaign_id)
+    mine = (t.Notice.id == notice_id) & t.Notice.rater_id.in_(raters)
+    tx.execute(update(t.Notice).where(mine).values(answered_at=now))

@@ -1,0 +1,1 @@
+"""The site: routes, pages and what guards them."""

@@ -1,0 +1,63 @@
+"""The application: routes, errors and what stands before them."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from pathlib import Path
+
+import anyio.to_thread
+from fastapi import FastAPI
+from fastapi.responses import FileResponse, Response
+
+from dissensus.errors import NotFound
+from dissensus.settings import Settings
+from dissensus.web import errors
+from dissensus.web.guard import Guard
+from dissensus.web.metrics import make_metrics
+from dissensus.web.pages import asset, make_pages
+from dissensus.web.routes import health, owner, rating
+from dissensus.web.site import Site
+from dissensus.web.tokens import Tokens
+from dissensus.web.watch import Watch
+from dissensus.workflows.platform import open_platform
+
+
+def create_app(settings: Settings, secret: str) -> FastAPI:
+    """Return the site as an ASGI application.
+
+    Parameters
+    ----------
+    settings
+        How it runs.
+    secret
+        Signs tokens; the same in all workers.
+    """
+    platform = open_platform(settings.database_url, threads=settings.threads)
+
+    @asynccontextmanager
+    async def life(_app: FastAPI) -> AsyncIterator[None]:
+        # As many threads as connections: no request waits for a connection that another thread holds.
+        anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        yield
+        platform.close()
+
+    app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
+    app.state.site = Site(settings, platform, Tokens(secret), make_pages())
+    app.include_router(rating.router)
+    app.include_router(owner.router)
+    app.include_router(health.router)
+    app.add_api_route("/static/{digest}/{name}", _static, include_in_schema=False)
+    errors.install(app)
+    app.add_middleware(Guard)
+    app.state.metrics = make_metrics()
+    app.add_middleware(Watch, metrics=app.state.metrics)
+    return app
+
+
+def _static(digest: str, name: str) -> Response:
+    path = Path(str(files("dissensus.web") / "static")) / name
+    if "/" in name or "\\" in name or name.startswith(".") or not path.is_file():
+        raise NotFound("There is nothing at this address.")
+    # Of another digest it is an older page that asks: it gets the present file, and keeps it for a minute.
+    kept = "max-age=31536000, immutable" if asset(name).split("/")[2] == digest else "max-age=60"
+    return FileResponse(path, headers={"cache-control": f"public, {kept}"})

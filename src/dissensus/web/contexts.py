@@ -1,0 +1,158 @@
+"""What each page shows: one frozen dataclass a page."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, ClassVar
+
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.question import Answer, Question
+from dissensus.schema.questions import Heading, Questionnaire
+from dissensus.workflows.rating import Step
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trouble:
+    """Something went wrong."""
+
+    template: ClassVar[str] = "trouble.html"
+
+    language: str
+    status: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Warned:
+    """The first page of a rater: what they may see."""
+
+    template: ClassVar[str] = "warning.html"
+
+    language: str
+    campaign: Campaign
+    key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """What a rater is asked to agree to, first or again; once they are signed in, they can withdraw instead."""
+
+    template: ClassVar[str] = "consent.html"
+
+    language: str
+    campaign: Campaign
+    action: str
+    form_token: str | None = None
+    withdrawal: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declined:
+    """Somebody did not agree."""
+
+    template: ClassVar[str] = "declined.html"
+
+    language: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreed:
+    """What a rater agreed to, to read again."""
+
+    template: ClassVar[str] = "agreed.html"
+
+    language: str
+    step: Step
+    form_token: str
+    withdrawal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Questions with the answers so far.
+
+    Parameters
+    ----------
+    questionnaire
+        The questions.
+    answers
+        What was answered, by name.
+    faults
+        What is wrong with an answer, by name: the check that it did not pass.
+    """
+
+    questionnaire: Questionnaire
+    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[tuple[Heading | None, tuple[Question, ...]], ...]:
+        """The questions in their order, with the heading that neighbours share."""
+        headings = self.questionnaire.headings
+        together = groupby(self.questionnaire.questions, key=lambda question: question.heading)
+        return tuple((headings.get(name or ""), tuple(questions)) for name, questions in together)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rating:
+    """An item and the questions about it.
+
+    Parameters
+    ----------
+    asked
+        The questions.
+    state
+        What scripts start from, as `dissensus.web.fragments.of_step` gives it.
+    visit
+        Names this showing of the item; a form that is sent twice is kept once.
+    noted
+        Whether a message for help or a report was just kept.
+    """
+
+    template: ClassVar[str] = "rate.html"
+
+    language: str
+    step: Step
+    form_token: str
+    asked: Asked
+    state: Mapping[str, Any]
+    visit: str
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutYou:
+    """What a rater is asked about themselves."""
+
+    template: ClassVar[str] = "about-you.html"
+
+    language: str
+    step: Step
+    form_token: str
+    asked: Asked
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rest:
+    """Nothing to rate now: enough for a day, paused, closed, done or withdrawn."""
+
+    template: ClassVar[str] = "rest.html"
+
+    language: str
+    step: Step
+    withdrawal: str | None
+    form_token: str
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Withdrawal:
+    """What will be deleted, or was."""
+
+    template: ClassVar[str] = "withdraw.html"
+
+    language: str
+    token: str
+    n_rated: int
+    done: bool = False

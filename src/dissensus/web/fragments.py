@@ -1,0 +1,62 @@
+"""What a page with scripts gets instead of a whole page: the next item, and the one after it."""
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from dissensus.web.pages import Pages
+from dissensus.workflows.rating import Step
+
+if TYPE_CHECKING:
+    from dissensus.store.assignments import Assignment
+
+
+def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str, Any]:
+    """Return where a rater is, as data; a place that is not an item has a page of its own at /rate.
+
+    Parameters
+    ----------
+    step
+        Where the rater is.
+    pages
+        Renders the conversations.
+    shown
+        Whether the page that gets this holds the item already.
+    """
+    return {
+        "place": step.place,
+        "done": step.progress.n_done,
+        "all": _n_all(step),
+        "pause": _pauses(step),
+        "revision": step.revision,
+        "answers": {name: asdict(given) for name, given in step.answers.items()},
+        "item": _item(step, step.assignment, None if shown else pages),
+        "following": _item(step, step.following, pages),
+    }
+
+
+def as_data(step: Step, form_token: str) -> dict[str, Any]:
+    """Return where a rater is, for a program that takes part: the turns themselves, and what forms carry."""
+    turns = None if step.assignment is None else step.assignment.item.conversation.to_dicts()
+    return {**of_step(step, None, shown=True), "turns": turns, "form_token": form_token}
+
+
+def _item(step: Step, assignment: "Assignment | None", pages: Pages | None) -> dict[str, Any] | None:
+    if assignment is None:
+        return None
+    if pages is None:
+        return {"assignment": assignment.id}
+    html = pages.fragment("conversation.html", language=step.rater.language, assignment=assignment, step=step)
+    return {"assignment": assignment.id, "html": html}
+
+
+def _n_all(step: Step) -> int | None:
+    """Return how many items there are for this rater; None where that depends on what others rate."""
+    if step.campaign.replication is None:
+        return step.progress.n_done + step.progress.n_open
+    return step.campaign.most_items
+
+
+def _pauses(step: Step) -> bool:
+    """Tell whether a break is due."""
+    done, every = step.progress.n_done, step.campaign.break_every
+    return every > 0 and done > 0 and done % every == 0

@@ -1,0 +1,108 @@
+"""Pages: templates that are filled with a context, in the language of who reads."""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar, Protocol
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from dissensus.schema.campaign import worded
+from dissensus.web.phrases import chosen, direction, languages, phrases
+
+
+class Context(Protocol):
+    """What a page shows: a frozen dataclass whose `template` names its file."""
+
+    template: ClassVar[str]
+
+    @property
+    def language(self) -> str:
+        """What its reader reads."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pages:
+    """Renders pages.
+
+    Parameters
+    ----------
+    environment
+        Of the templates.
+    """
+
+    environment: Environment
+
+    def render(self, context: Context) -> str:
+        """Return a page."""
+        return self.fragment(context.template, language=context.language, page=context)
+
+    def fragment(self, template: str, *, language: str, **values: Any) -> str:
+        """Return a part of a page."""
+        known = {"t": _Phrases(language), "language": language, "direction": direction(language)}
+        return self.environment.get_template(template).render(**known, **values)
+
+
+class _Phrases:
+    """The phrases of a language, as a template asks for them: ``t("rate.progress", done=3, all=10)``.
+
+    A campaign may speak a language that the interface does not; then the interface speaks its first one.
+    """
+
+    def __init__(self, language: str) -> None:
+        self._known = phrases(chosen(language, languages()))
+
+    def __call__(self, name: str, **values: Any) -> str:
+        return self._known[name].format(**values) if values else self._known[name]
+
+    def group(self, name: str) -> dict[str, str]:
+        """Return all phrases of a group, for scripts."""
+        return {key.partition(".")[2]: text for key, text in self._known.items() if key.startswith(f"{name}.")}
+
+
+@cache
+def make_pages() -> Pages:
+    """Return what renders the pages that come with the package."""
+    environment = Environment(
+        loader=PackageLoader("dissensus.web"),
+        autoescape=select_autoescape(default=True),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        auto_reload=False,
+    )
+    environment.globals["asset"] = asset
+    environment.filters["worded"] = worded
+    environment.filters["language_name"] = language_name
+    environment.filters["direction"] = direction
+    return Pages(environment)
+
+
+def language_name(language: str) -> str:
+    """Return what a language calls itself, its tag where the interface does not speak it.
+
+    Examples
+    --------
+    >>> language_name("de"), language_name("tlh")
+    ('Deutsch', 'tlh')
+    """
+    return phrases(language)["page.language"] if language in languages() else language
+
+
+def asset(name: str) -> str:
+    """Return the address of a static file, so that browsers may keep it.
+
+    The address is another one when any static file changes: scripts name each other by relative addresses, and must
+    never meet one of another version.
+    """
+    return f"/static/{_digest()}/{name}"
+
+
+@cache
+def _digest() -> str:
+    every = sorted((files("dissensus.web") / "static").iterdir(), key=lambda file: file.name)
+    digest = hashlib.sha256()
+    for file in every:
+        digest.update(file.name.encode() + b"\0" + hashlib.sha256(file.read_bytes()).digest())
+    return digest.hexdigest()[:12]

@@ -1,0 +1,57 @@
+"""What the interface says, in each of its languages."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+FIRST: Final = "en"
+RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur", "yi", "dv", "ps", "sd", "ug", "ckb"})
+
+_FOLDER = files("dissensus.web") / "strings"
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """Return the languages of the interface, the first language first."""
+    names = (entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
+    return (FIRST, *sorted(name for name in names if name != FIRST))
+
+
+@cache
+def phrases(language: str) -> Mapping[str, str]:
+    """Return all phrases of a language, by their names."""
+    read = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
+    return {f"{group}.{name}": text for group, texts in read.items() for name, text in texts.items()}
+
+
+def chosen(wanted: str, known: tuple[str, ...]) -> str:
+    """Return the language among those known that a browser asks for most, else the first.
+
+    Examples
+    --------
+    >>> chosen("de-AT,de;q=0.9,en;q=0.5", ("en", "de"))
+    'de'
+    >>> chosen("fr, *;q=0.1", ("en", "de"))
+    'en'
+    """
+    asked = sorted(map(_weighed, wanted.split(",")), key=lambda pair: -pair[0])
+    for weight, tag in asked:
+        for language in known:
+            if weight > 0 and tag and (tag == language.lower() or tag.split("-")[0] == language.lower().split("-")[0]):
+                return language
+    return known[0]
+
+
+def _weighed(part: str) -> tuple[float, str]:
+    tag, _, weight = part.partition(";q=")
+    try:
+        return (float(weight) if weight else 1.0), tag.strip().lower()
+    except ValueError:
+        return 0.0, ""
+
+
+def direction(language: str) -> str:
+    """Return which way a language is written, as HTML says it."""
+    return "rtl" if language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr"

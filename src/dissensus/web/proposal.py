@@ -1,0 +1,144 @@
+"""A campaign as an owner proposes it in a form: definition and items, each pasted or as a file."""
+
+import json
+import re
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from starlette.datastructures import FormData, UploadFile
+
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.items import Items, pasted_items, read_items
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.item import Item
+
+MOST_CARRIED: Final = 40 << 20
+"""Bytes of all turns: the form brings them back, with what stands around them."""
+NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proposal:
+    """What was sent, and what was understood of it.
+
+    Parameters
+    ----------
+    definition, pasted
+        The texts as they were sent.
+    by_link
+        Whether one open link lets anybody in.
+    campaign
+        What the definition says; None where it cannot be read.
+    items, notes
+        The items, and how they were read.
+    faults
+        Everything that is wrong.
+    """
+
+    definition: str = ""
+    pasted: str = ""
+    by_link: bool = True
+    campaign: Campaign | None = None
+    items: tuple[Item, ...] = ()
+    notes: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()
+
+    @property
+    def kept_items(self) -> str:
+        """The items as a form carries them from one page to the next, since browsers forget files."""
+        return json.dumps(
+            [[item.item_id, item.conversation.to_dicts(), dict(item.attributes)] for item in self.items],
+            ensure_ascii=False,
+        )
+
+
+def read_proposal(sent: FormData) -> Proposal:
+    """Return what a form proposes; what is wrong with definition and items is told together."""
+    asked = read_definition(sent)
+    faults, found = asked.faults, Items(())
+    try:
+        found = _items(sent)
+    except DissensusError as error:
+        faults = (*faults, f"The items: {error}")
+    by_link = _text(sent, "entry") != "invitation"
+    pasted = _text(sent, "pasted")
+    return replace(asked, pasted=pasted, by_link=by_link, items=found.items, notes=found.notes, faults=faults)
+
+
+def read_definition(sent: FormData) -> Proposal:
+    """Return what a form proposes to ask, without items."""
+    definition = ""
+    try:
+        definition = _definition(sent)
+        return Proposal(definition=definition, campaign=parse_campaign(definition))
+    except DissensusError as error:
+        return Proposal(definition=definition, faults=(str(error),))
+
+
+def _text(sent: FormData, name: str) -> str:
+    value = sent.get(name, "")
+    return value if isinstance(value, str) else ""
+
+
+def _file(sent: FormData, name: str) -> tuple[str, bytes] | None:
+    """Return name and content of an uploaded file, None where none was chosen."""
+    value = sent.get(name)
+    if not isinstance(value, UploadFile) or not value.filename:
+        return None
+    return value.filename, value.file.read()
+
+
+def _definition(sent: FormData) -> str:
+    uploaded = _file(sent, "definition_file")
+    if uploaded is None:
+        return _text(sent, "definition")
+    try:
+        return uploaded[1].decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"The file {uploaded[0]} is not text in UTF-8. Choose a TOML file.") from None
+
+
+def _items(sent: FormData) -> Items:
+    """Return the items of a file, else of pasted text, else those that the form kept."""
+    uploaded = _file(sent, "items_file")
+    if uploaded is not None:
+        return _items_of_file(*uploaded)
+    pasted, kept = _text(sent, "pasted"), _text(sent, "items")
+    if pasted.strip():
+        return pasted_items(pasted)
+    return Items(_kept(kept)) if kept else Items(())
+
+
+def _items_of_file(name: str, content: bytes) -> Items:
+    # The kind of a file is told by how its name ends; nothing else of the name is used.
+    plain = NOT_IN_A_NAME.sub("_", Path(name).name)[-100:].lstrip(".-") or "items"
+    with tempfile.TemporaryDirectory(prefix="dissensus-items-") as folder:
+        path = Path(folder) / plain
+        path.write_bytes(content)
+        try:
+            found = read_items(path)
+        except DissensusError as error:
+            raise InvalidInput(str(error).replace(f"{folder}/", "")) from None
+    size = sum(len(turn.text.encode()) for item in found.items for turn in item.conversation.turns)
+    if size > MOST_CARRIED:
+        raise InvalidInput(
+            f"They hold {size:,} bytes, and a form carries {MOST_CARRIED:,}. Use the command: dissensus campaign new"
+        )
+    return found
+
+
+def _kept(text: str) -> tuple[Item, ...]:
+    try:
+        rows = json.loads(text)
+        return tuple(_item(*row) for row in rows)
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        raise InvalidInput("They did not come back as this page sent them. Choose the file again.") from None
+
+
+def _item(item_id: str, turns: list[Mapping[str, Any]], attributes: Mapping[str, str]) -> Item:
+    return Item(item_id, Conversation.from_dicts(turns), attributes)

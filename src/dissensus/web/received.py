@@ -1,0 +1,108 @@
+"""What pages send: read, limited and checked before a workflow sees it."""
+
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from starlette.datastructures import FormData
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.schema.questions import Questionnaire
+
+LONGEST_MS: Final = 7 * 24 * 3600 * 1000
+Milliseconds = Annotated[int, Field(ge=0, le=LONGEST_MS)]
+NUL: Final = "\0"
+"""PostgreSQL cannot hold it, and nothing that pages send has it."""
+Id = Annotated[str, StringConstraints(max_length=36, pattern=r"^[^\x00]+$")]
+Name = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00]+$")]
+
+
+class SentAnswer(BaseModel):
+    """One answer as a page sends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: str | list[str] | None
+    first_ms: Milliseconds = 0
+    last_ms: Milliseconds = 0
+    changes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
+class SentSave(BaseModel):
+    """What a page sends at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: UUID
+    revision: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    visit: Id
+    visible_ms: Milliseconds
+    idle_ms: Milliseconds
+    answers: Annotated[dict[Name, SentAnswer], Field(max_length=1_000)]
+    final: bool = False
+
+    def save(self) -> Save:
+        """Return it as the core knows it."""
+        answers = {
+            name: Given(
+                value=tuple(one.value) if isinstance(one.value, list) else one.value,
+                first_ms=one.first_ms,
+                last_ms=one.last_ms,
+                changes=one.changes,
+            )
+            for name, one in self.answers.items()
+        }
+        return Save(
+            revision=self.revision,
+            visit=self.visit,
+            visible_ms=self.visible_ms,
+            idle_ms=self.idle_ms,
+            answers=answers,
+        )
+
+
+def read_save(body: bytes) -> SentSave:
+    """Return what a page sent as JSON.
+
+    Raises
+    ------
+    InvalidInput
+        It is none, or not what our pages send.
+    """
+    try:
+        return SentSave.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        raise InvalidInput(f"What was sent cannot be read: {place or 'it'}: {first['msg']}.") from None
+
+
+def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
+    """Return the answers of a form: several for a question that takes several, else one."""
+    found: dict[str, Any] = {}
+    for question in questionnaire.questions:
+        values = [value for value in form.getlist(question.name) if isinstance(value, str) and value]
+        if values:
+            found[question.name] = values if question.kind == "multiple" else values[0]
+        own = question.own_words
+        words = None if own is None else form.get(own)
+        if own is not None and isinstance(words, str) and words.strip():
+            found[own] = words
+    return found
+
+
+async def check_storable(request: Request) -> None:
+    """Refuse an address or a form with what no database can hold.
+
+    Raises
+    ------
+    InvalidInput
+        It has a NUL somewhere.
+    """
+    values: list[object] = [request.scope["path"], *request.query_params.values()]
+    if "form" in request.headers.get("content-type", ""):
+        values += (await request.form()).values()
+    if any(isinstance(value, str) and NUL in value for value in values):
+        raise InvalidInput("What was sent has a NUL in it, which cannot be kept. Take it out.")

@@ -1,0 +1,231 @@
+"""What raters do, from the warning to the end."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import quote
+from uuid import uuid4
+
+from fastapi import APIRouter, Cookie, Depends, Request
+from fastapi.responses import JSONResponse, RedirectResponse, Response
+from starlette.datastructures import FormData
+
+from dissensus.errors import NotAllowed
+from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.web import fragments
+from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Rating, Rest, Withdrawal
+from dissensus.web.phrases import chosen, languages
+from dissensus.web.received import answers_of, check_storable, read_save
+from dissensus.web.routes import entering
+from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, Language, SiteOf, page
+from dissensus.web.site import Site
+from dissensus.workflows import rating
+from dissensus.workflows.rating import Step
+
+if TYPE_CHECKING:
+    from dissensus.schema.question import Answer
+    from dissensus.schema.questions import Questionnaire
+    from dissensus.store.raters import Rater
+
+router = APIRouter(dependencies=[Depends(check_storable)])
+router.include_router(entering.router)
+
+SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
+UNPROCESSABLE: Final = 422
+LONGEST_NOTICE: Final = 2_000
+
+
+def _rater(site: Site, session: str) -> "Rater":
+    rater = rating.signed_in(site.platform, session, now=site.clock()) if session else None
+    if rater is None:
+        raise NotAllowed(
+            "You are not signed in (any more). Open your personal link, or the link of the campaign, again."
+        )
+    return rater
+
+
+@router.get("/rate")
+def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
+    """Show where a rater is, to programs as data."""
+    step = rating.step(site.platform, _rater(site, session), now=site.clock())
+    if request.headers.get("accept") == "application/json":
+        return JSONResponse(fragments.as_data(step, site.tokens.form(session)))
+    return _where(site, step, session, noted=bool(noted))
+
+
+@router.get("/agreed")
+def agreed(site: SiteOf, session: SessionKey = "") -> Response:
+    """Show what a rater agreed to."""
+    step = rating.step(site.platform, _rater(site, session), now=site.clock())
+    token, withdrawal = site.tokens.form(session), _withdrawal(site, step)
+    return page(site, Agreed(language=step.rater.language, step=step, form_token=token, withdrawal=withdrawal))
+
+
+async def _body(request: Request) -> bytes:
+    return await request.body()
+
+
+async def _form(request: Request) -> FormData:
+    return await request.form()
+
+
+Body = Annotated[bytes, Depends(_body)]
+Sent = Annotated[FormData, Depends(_form)]
+
+
+@router.post("/rate/{assignment_id}/save")
+def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
+    """Keep answers as a page sends them; a final save ends the item and brings the next one."""
+    rater = _rater(site, session)
+    site.tokens.check_form(session, request.headers.get("x-form-token"))
+    sent, now = read_save(body), site.clock()
+    if not sent.final:
+        revision = rating.save(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+        return JSONResponse({"revision": revision})
+    step = rating.submit(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+    return JSONResponse(fragments.of_step(step, site.pages))
+
+
+@router.post("/rate/{assignment_id}")
+def submit(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep all answers to an item, from a page without scripts; where some are missing, ask for them."""
+    rater = _rater_of_form(site, request, session, sent)
+    step = rating.step(site.platform, rater, now=site.clock())
+    asked = _asked(step.campaign.questionnaire, answers_of(sent, step.campaign.questionnaire))
+    if asked.faults and step.assignment is not None and step.assignment.id == assignment_id:
+        return page(site, _rating(site, step, session, asked), UNPROCESSABLE)
+    answers = {name: Given(value=_stored(value)) for name, value in asked.answers.items()}
+    revision = int(text) if (text := str(sent.get("revision", ""))).isdecimal() and len(text) < 10 else 1
+    visit = str(sent.get("visit", "") or uuid4())[:36]
+    given = Save(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
+    rating.submit(site.platform, rater, assignment_id, visit, given, now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+def _asked(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> Asked:
+    faults = questionnaire.faults(answers, complete=True)
+    return Asked(questionnaire=questionnaire, answers=answers, faults={fault.question: fault.check for fault in faults})
+
+
+def _stored(value: str | Sequence[str]) -> "Answer":
+    return value if isinstance(value, str) else tuple(value)
+
+
+@router.post("/rate/{assignment_id}/skip")
+def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
+    """Leave out an item."""
+    rater = _rater_of_form(site, request, session, sent)
+    step = rating.skip(site.platform, rater, assignment_id, now=site.clock())
+    if request.headers.get("accept", "").startswith("application/json"):
+        return JSONResponse(fragments.of_step(step, site.pages))
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+@router.post("/notice")
+def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep that a rater needs help, or met what must not be shown; the latter is left out at once."""
+    rater = _rater_of_form(site, request, session, sent)
+    kind: Literal["help", "illegal"] = "illegal" if sent.get("kind") == "illegal" else "help"
+    text, assignment_id = str(sent.get("text", ""))[:LONGEST_NOTICE], str(sent.get("assignment", "")) or None
+    rating.notify(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
+    if kind == "illegal" and assignment_id is not None:
+        rating.skip(site.platform, rater, assignment_id, now=site.clock())
+    return RedirectResponse("/rate?noted=1", SEE_OTHER)
+
+
+@router.post("/about-you")
+def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep what a rater says of themselves."""
+    rater = _rater_of_form(site, request, session, sent)
+    step = rating.step(site.platform, rater, now=site.clock())
+    if step.campaign.demographics is not None:
+        asked = _asked(step.campaign.demographics, answers_of(sent, step.campaign.demographics))
+        if asked.faults:
+            token = site.tokens.form(session)
+            about = AboutYou(language=step.rater.language, step=step, form_token=token, asked=asked)
+            return page(site, about, UNPROCESSABLE)
+        rating.declare(site.platform, rater, asked.answers, now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+@router.post("/consent")
+def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep what a rater says to a consent text that changed."""
+    rater = _rater_of_form(site, request, session, sent)
+    purposes = dict.fromkeys(map(str, sent.getlist("purpose")), True)
+    rating.agree_again(site.platform, rater, purposes, now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+@router.post("/stop")
+def stop(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Stop."""
+    rating.stop(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+@router.post("/go-on")
+def go_on(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Go on after a stop."""
+    rating.go_on(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
+
+
+@router.get("/withdraw/{token}")
+def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+    """Say what will be deleted."""
+    n = rating.n_rated(site.platform, site.tokens.read_withdrawal(token))
+    language = chosen(wanted or request.headers.get("accept-language", ""), languages())
+    return page(site, Withdrawal(language=language, token=token, n_rated=n))
+
+
+@router.post("/withdraw/{token}")
+def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+    """Delete it."""
+    n = rating.withdraw(site.platform, site.tokens.read_withdrawal(token), now=site.clock())
+    language = chosen(wanted or request.headers.get("accept-language", ""), languages())
+    answer = page(site, Withdrawal(language=language, token=token, n_rated=n, done=True))
+    answer.delete_cookie(SESSION_COOKIE)
+    return answer
+
+
+def _rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "Rater":
+    rater = _rater(site, session)
+    site.tokens.check_form(session, request.headers.get("x-form-token") or str(sent.get("form_token", "")))
+    return rater
+
+
+def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
+    """Return the page of where a rater is."""
+    language, campaign, token = step.rater.language, step.campaign, site.tokens.form(session)
+    withdrawal = None if step.place == "withdrawn" else _withdrawal(site, step)
+    match step.place:
+        case "consent":
+            asking = Agreement(language=language, campaign=campaign, action="/consent", form_token=token)
+            return page(site, replace(asking, withdrawal=withdrawal))
+        case "demographics" if campaign.demographics is not None:
+            asked = Asked(questionnaire=campaign.demographics)
+            return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
+        case "rate" if step.assignment is not None:
+            answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
+            asked = Asked(questionnaire=campaign.questionnaire, answers=answers)
+            return page(site, _rating(site, step, session, asked, noted=noted))
+    return page(site, Rest(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted))
+
+
+def _rating(site: Site, step: Step, session: str, asked: Asked, *, noted: bool = False) -> Rating:
+    return Rating(
+        language=step.rater.language,
+        step=step,
+        form_token=site.tokens.form(session),
+        asked=asked,
+        state=fragments.of_step(step, site.pages, shown=True),
+        visit=str(uuid4()),
+        noted=noted,
+    )
+
+
+def _withdrawal(site: Site, step: Step) -> str:
+    """Return the address by which a rater can withdraw, whole where the site knows its own."""
+    token, language = site.tokens.withdrawal(step.rater.id), quote(step.rater.language)
+    return f"{site.settings.base_url or ''}/withdraw/{token}?lang={language}"

@@ -1,0 +1,48 @@
+// Rating without a mouse.
+
+import { show } from "./dialogs.js";
+import { stored } from "./outbox.js";
+import { focus } from "./questions.js";
+
+const SWITCH = "dissensus-keys";
+
+export function installKeys(questions, submit) {
+  const single = document.getElementById("single-keys");
+  single.checked = stored.get(SWITCH) !== "off";
+  single.addEventListener("change", () => stored.set(SWITCH, single.checked ? "on" : "off"));
+
+  document.addEventListener("keydown", (event) => {
+    if (event.defaultPrevented || event.isComposing || event.repeat || document.querySelector("dialog[open]")) return;
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
+      event.preventDefault();
+      submit();
+      return;
+    }
+    if (event.ctrlKey || event.metaKey || event.altKey || writes(event.target) || !single.checked) return;
+    if (event.key === "?") show("keys");
+    const digit = digitOf(event);
+    if (digit && choose(questions, digit)) event.preventDefault();
+  });
+}
+
+const writes = (element) => element.matches("textarea, select, input:not([type=radio], [type=checkbox])");
+
+// Where digits need the shift key, the place of the key counts.
+function digitOf({ key, code, shiftKey }) {
+  if (/^[1-9]$/.test(key)) return Number(key);
+  return !shiftKey && /^Digit[1-9]$/.test(code) ? Number(code.slice(5)) : null;
+}
+
+function choose(questions, digit) {
+  const question = questions.at(document.activeElement);
+  const choice = question?.querySelectorAll(".answers input")[digit - 1];
+  if (!choice) return false;
+  choice.focus();
+  if (choice.type === "checkbox" || !choice.checked) choice.click();
+  if (choice.type === "checkbox") return true;
+  const [own, next] = ["opens" in choice.dataset && question.querySelector(".own input"), questions.after(question)];
+  if (own) own.focus();
+  else if (next) focus(next);
+  else document.getElementById("submit").focus();
+  return true;
+}

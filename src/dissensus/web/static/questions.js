@@ -1,0 +1,134 @@
+// The questions of a form: what is answered, which of them apply, and what is missing.
+
+export const filled = (phrase, values) => phrase.replace(/\{(\w+)\}/g, (whole, name) => values[name] ?? whole);
+
+const CHOICES = "input[type=radio], input[type=checkbox]";
+const TEXTS = "textarea, .own input";
+
+export class Questions {
+  #form;
+  #phrases;
+
+  constructor(form, phrases) {
+    [this.#form, this.#phrases] = [form, phrases];
+    form.noValidate = true; // we say what is missing ourselves, beside the question
+    form.addEventListener("input", (event) => this.#choose(event.target), true);
+    for (const name of ["input", "change"]) form.addEventListener(name, () => this.refresh(), true);
+    this.refresh();
+  }
+
+  get #all() {
+    return [...this.#form.querySelectorAll("[data-question]")];
+  }
+
+  // Those that apply to the answers so far, in order, each with its answer; the server decides alike.
+  #applying() {
+    const found = new Map();
+    for (const question of this.#all) {
+      const { when, answers } = question.dataset;
+      const earlier = when && [...found].find(([one]) => one.dataset.question === when)?.[1];
+      const applies = !when || [earlier].flat().some((answer) => JSON.parse(answers).includes(answer));
+      if (applies) found.set(question, answerOf(question));
+    }
+    return found;
+  }
+
+  // The answer to each question and each text of one's own, by name; null where there is none.
+  values() {
+    const values = {};
+    const applying = this.#applying();
+    for (const question of this.#all) {
+      const { question: name, own } = question.dataset;
+      values[name] = applying.get(question) ?? null;
+      if (own) values[own] = values[name] === null ? null : ownWords(question);
+    }
+    return values;
+  }
+
+  fill(values) {
+    for (const [name, value] of Object.entries(values)) {
+      for (const control of this.#form.querySelectorAll(`[name="${CSS.escape(name)}"]`)) {
+        if (control.matches(CHOICES)) control.checked = [value].flat().includes(control.value);
+        else if (control !== document.activeElement) control.value = value ?? "";
+      }
+    }
+    this.refresh();
+  }
+
+  clear() {
+    for (const choice of this.#form.querySelectorAll(CHOICES)) choice.checked = false;
+    for (const text of this.#form.querySelectorAll(TEXTS)) text.value = "";
+    for (const help of this.#form.querySelectorAll("details")) help.open = false;
+    for (const question of this.#all) mark(question, false);
+    this.refresh();
+  }
+
+  // Show what applies, say how long texts are, and take back what was said of answers that are there now.
+  refresh() {
+    const applying = this.#applying();
+    for (const question of this.#all) {
+      question.hidden = !applying.has(question);
+      if (applying.get(question) != null) mark(question, false);
+      const [counter, text] = [question.querySelector("[data-counter]"), question.querySelector("textarea")];
+      if (counter) {
+        const values = { n: text.value.length, all: text.maxLength };
+        counter.textContent = filled(this.#phrases.counter, values);
+      }
+    }
+  }
+
+  // Mark what must be answered yet, and return the first of it.
+  missing() {
+    const open = [...this.#applying()].filter(([one, answer]) => answer === null && "required" in one.dataset);
+    for (const [question] of open) mark(question, true, this.#phrases.missing);
+    return open[0]?.[0];
+  }
+
+  // The question of an element, else the first open one.
+  at(element) {
+    return element?.closest?.("[data-question]") ?? this.#open()[0];
+  }
+
+  after(question) {
+    return this.#open().find((one) => question.compareDocumentPosition(one) & Node.DOCUMENT_POSITION_FOLLOWING)
+      ?? this.#open()[0];
+  }
+
+  #open() {
+    return [...this.#applying()].filter(([, answer]) => answer === null)
+      .map(([question]) => question).filter((question) => "required" in question.dataset);
+  }
+
+  // Answers that go with no other take the others back, and are taken back by them.
+  #choose(choice) {
+    if (choice.type !== "checkbox" || !choice.checked || !choice.name) return;
+    for (const other of choice.closest("[data-question]")?.querySelectorAll("input[type=checkbox]") ?? []) {
+      if (other !== choice && ("alone" in choice.dataset || "alone" in other.dataset)) other.checked = false;
+    }
+  }
+}
+
+export function focus(question) {
+  (question.querySelector("input:checked") ?? question.querySelector("input, textarea")).focus();
+}
+
+function answerOf(question) {
+  const chosen = [...question.querySelectorAll(".answers input:checked")].map((choice) => choice.value);
+  if (question.dataset.kind === "multiple") return chosen.length ? chosen : null;
+  if (question.dataset.kind !== "text") return chosen[0] ?? null;
+  const text = question.querySelector("textarea").value;
+  return text.trim() ? text : null;
+}
+
+function ownWords(question) {
+  const text = question.querySelector(".own input").value;
+  return question.querySelector("[data-opens]:checked") && text.trim() ? text : null;
+}
+
+function mark(question, wrong, text) {
+  const [fault, control] = [question.querySelector(".fault"), question.querySelector("textarea") ?? question];
+  fault.hidden = !wrong;
+  if (text) fault.textContent = text;
+  if (wrong && control.matches("textarea, [role=radiogroup]")) control.setAttribute("aria-invalid", "true");
+  else control.removeAttribute("aria-invalid");
+}

@@ -1,0 +1,89 @@
+"""What visitors carry, signed: nobody can make it, and nothing is kept of it before they agree."""
+
+import hashlib
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from itsdangerous import BadSignature, URLSafeSerializer
+
+from dissensus.errors import NotAllowed
+
+ENTRY_S: Final = 3600
+"""How long somebody may read before they agree or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Somebody who saw the warning and has not agreed yet.
+
+    Parameters
+    ----------
+    campaign, key
+        What they came to, and by which link.
+    language
+        What they read.
+    """
+
+    campaign: str
+    key: str
+    language: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Signs and checks tokens.
+
+    Parameters
+    ----------
+    secret
+        Known to the workers of one platform alone.
+    """
+
+    secret: str
+
+    def entry(self, entry: Entry, *, now: datetime) -> str:
+        """Return a token for somebody who saw the warning."""
+        return self._signer("entry").dumps([int(now.timestamp()), entry.campaign, entry.key, entry.language])
+
+    def read_entry(self, token: str, *, now: datetime) -> Entry:
+        """Return what such a token says.
+
+        Raises
+        ------
+        NotAllowed
+            It is not ours, or older than an hour.
+        """
+        made_at, *entry = self._read("entry", token)
+        if now.timestamp() - made_at > ENTRY_S:
+            raise NotAllowed("This page was open for too long. Open your link again; nothing was kept.")
+        return Entry(*entry)
+
+    def withdrawal(self, rater_id: str) -> str:
+        """Return a token by which a rater can withdraw, at any time."""
+        return self._signer("withdrawal").dumps(rater_id)
+
+    def read_withdrawal(self, token: str) -> str:
+        """Return the rater that such a token is of."""
+        return str(self._read("withdrawal", token))
+
+    def form(self, session: str) -> str:
+        """Return what forms of a session carry, so that no other site can send them."""
+        return hmac.new(self.secret.encode(), f"form:{session}".encode(), hashlib.sha256).hexdigest()
+
+    def check_form(self, session: str, given: str | None) -> None:
+        """Refuse a form that did not come from a page of this session."""
+        if given is None or not hmac.compare_digest(self.form(session).encode(), given.encode("utf-8", "replace")):
+            raise NotAllowed("This form is not of your session (any more). Go back, load the page again and repeat.")
+
+    def _read(self, purpose: str, token: str) -> Any:
+        try:
+            return self._signer(purpose).loads(token)
+        except BadSignature:
+            raise NotAllowed("This link is not one of ours, or a part of it is missing. Open it whole.") from None
+
+    def _signer(self, purpose: str) -> URLSafeSerializer:
+        return URLSafeSerializer(
+            self.secret, salt=f"dissensus-{purpose}", signer_kwargs={"digest_method": hashlib.sha256}
+        )

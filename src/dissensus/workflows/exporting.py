@@ -1,0 +1,257 @@
+"""What a campaign collected, out again: for those who run it, and not for publication."""
+
+import hmac
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from itertools import chain
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+import dissensus
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files import streaming, writing
+from dissensus.files.whole import write_whole
+from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.hints import did_you_mean, listed
+from dissensus.store import campaigns, exporting
+from dissensus.store.campaigns import Kept
+from dissensus.store.exporting import Counts
+from dissensus.workflows import overview
+from dissensus.workflows.platform import Platform
+
+README: Final = ".README.txt"
+KEY_BYTES: Final = 32
+ID_DIGITS: Final = 20
+"""Hexadecimal digits of a rater's id in a file: 80 bits, so that no two raters share one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What an export is asked to hold.
+
+    Parameters
+    ----------
+    purposes
+        What raters must have agreed to, besides all that the campaign requires.
+    with_text
+        Whether it has what raters wrote in their own words, which may tell who they are.
+    raw
+        Whether texts in CSV stay as they are where a spreadsheet would take them for formulas.
+    """
+
+    purposes: tuple[str, ...] = ()
+    with_text: bool = False
+    raw: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was exported.
+
+    Parameters
+    ----------
+    counts
+        What the file holds, and what was left out.
+    official
+        Name of the released dataset whose columns it has, None for the long table.
+    left_out
+        What was asked or known and has no column.
+    guarded
+        Texts that got an apostrophe, so that no spreadsheet takes them for formulas.
+    readme
+        The file beside it that says all this.
+    """
+
+    counts: Counts
+    official: str | None
+    left_out: tuple[str, ...]
+    guarded: int
+    readme: Path
+
+
+def export(
+    platform: Platform,
+    name: str,
+    path: Path,
+    *,
+    asked: Asked = Asked(),
+    overwrite: bool = False,
+    now: datetime,
+) -> Exported:
+    """Write the finished ratings of a campaign to a file, and beside it what that holds.
+
+    Parameters
+    ----------
+    platform, name
+        The campaign, of whichever owner.
+    path
+        Ends in .csv, .jsonl (both also .gz) or .parquet.
+    asked
+        What it is to hold.
+    overwrite
+        Whether files that are there already may be replaced.
+    now
+        The time.
+
+    Raises
+    ------
+    NotFound
+        There is no such campaign, or no rating that may be exported; the message says what was left out.
+    InvalidInput
+        A purpose is none of the campaign, or the name of the file ends in something else.
+    Conflict
+        The file is there already.
+    """
+    extension = writing.extension_of(path, streaming.ENDS)
+    readme = path.with_name(path.name + README)
+    for one in (path, readme):
+        writing.check_free(one, overwrite=overwrite)
+    guards = extension.startswith(".csv") and not asked.raw
+    with _opened(platform, name, overview.staff_id_of(platform, name), asked) as found:
+        # Before the file, which is never there without it.
+        write_whole(found.readme(path.name, guards=guards, now=now).encode(), readme)
+        try:
+            parts = found.guarded_frames() if guards else found.frames()
+            streaming.write_parts(parts, found.form.schema, path, overwrite=overwrite)
+        except BaseException:
+            with suppress(OSError):
+                readme.unlink()
+            raise
+    return Exported(
+        counts=found.counts,
+        official=found.form.official,
+        left_out=found.form.left_out,
+        guarded=found.guarded,
+        readme=readme,
+    )
+
+
+def stream_csv(platform: Platform, name: str, *, staff_id: str, asked: Asked = Asked()) -> Iterator[bytes]:
+    """Return the finished ratings of an owner's campaign as CSV, part by part.
+
+    All that is refused is refused here, before the first part. A connection is held until the last one was taken, or
+    the iterator is closed.
+    """
+    parts = _csv(platform, name, staff_id, asked)
+    return chain([next(parts)], parts)
+
+
+def _csv(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[bytes]:
+    with _opened(platform, name, staff_id, asked) as found:
+        frames = found.frames() if asked.raw else found.guarded_frames()
+        yield from streaming.csv_parts(frames, found.form.schema)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Opened:
+    """An export that is under way, within one transaction."""
+
+    kept: Kept
+    campaign: Campaign
+    purposes: tuple[str, ...]
+    form: Form
+    counts: Counts
+    windows: Iterator[tuple[Rated, ...]]
+    # Never kept: the same rater has another id in every export.
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
+    guarded: int = 0
+
+    def frames(self) -> Iterator[pl.DataFrame]:
+        start = 0
+        for window in self.windows:
+            yield frame_of(
+                [replace(one, rater_id=self._public(one.rater_id)) for one in window], self.form, start=start
+            )
+            start += len(window)
+
+    def guarded_frames(self) -> Iterator[pl.DataFrame]:
+        for frame in self.frames():
+            guarded, n = streaming.guarded(frame)
+            self.guarded += n
+            yield guarded
+
+    def _public(self, rater_id: str) -> str:
+        return f"r{hmac.new(self.key, rater_id.encode(), 'sha256').hexdigest()[:ID_DIGITS]}"
+
+    def readme(self, file: str, *, guards: bool, now: datetime) -> str:
+        return "\n".join(_told(self, file, guards=guards, now=now)) + "\n"
+
+
+@contextmanager
+def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[_Opened]:
+    with platform.database.reading() as tx:
+        kept = campaigns.campaign_named(tx, name)
+        if kept.staff_id != staff_id:
+            raise NotFound(f"There is no campaign {name!r}.")
+        campaign = platform.definitions.of(tx, kept)
+        purposes = _purposes(campaign, asked.purposes)
+        counts = exporting.counts_of(tx, kept.id, purposes)
+        if not counts.exported.ratings:
+            raise NotFound(f"{name} has no rating to export yet. {' '.join(_left_out(counts, purposes))}".rstrip())
+        yield _Opened(
+            kept=kept,
+            campaign=campaign,
+            purposes=purposes,
+            form=form_of(campaign, exporting.attributes_of(tx, kept.id), with_text=asked.with_text),
+            counts=counts,
+            windows=exporting.rated_of(tx, kept.id, purposes),
+        )
+
+
+def _purposes(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
+    """Return what raters must have agreed to: all that is required, and what is asked for."""
+    known = [purpose.name for purpose in campaign.consent.purposes]
+    for name in asked:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise InvalidInput(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {listed(known)}.")
+    required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
+    return tuple(name for name in known if name in required or name in asked)
+
+
+def _left_out(counts: Counts, purposes: tuple[str, ...]) -> list[str]:
+    """Say what was left out and why, a sentence a reason."""
+    reasons = (
+        (counts.rehearsing, "of previews and dry runs"),
+        (counts.disagreeing, f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"),
+    )
+    lines = [f"{one.ratings:,} ratings by {one.raters:,} {why} are left out." for one, why in reasons if one.ratings]
+    if counts.withdrawn:
+        lines.append(f"{counts.withdrawn:,} raters withdrew, and nothing of them is kept.")
+    if counts.unfinished:
+        lines.append(f"{counts.unfinished:,} items that were begun and not submitted are left out.")
+    return lines
+
+
+def _told(found: _Opened, file: str, *, guards: bool, now: datetime) -> Iterator[str]:
+    form, counts = found.form, found.counts
+    yield f"{file} is internal: it is not for publication."
+    yield ""
+    yield "It holds what raters gave, one row an item and rater. Answers, times and what raters say of themselves can"
+    yield "tell who they are when they are put together. Publish a release that was made for it, never this file."
+    yield ""
+    yield f"Written:    {now.astimezone(UTC).isoformat(timespec='seconds').replace('+00:00', 'Z')}"
+    yield f"By:         Dissensus {dissensus.__version__}"
+    yield f"Campaign:   {found.kept.name} ({found.kept.state})"
+    yield f"Definition: SHA-256 {found.kept.digest}"
+    yield f"Purposes:   {', '.join(found.purposes) or 'none is required'}"
+    yield f"Columns:    {f'as {form.official} was released' if form.official else 'the long table'}"
+    yield f"Rows:       {counts.exported.ratings:,} ratings by {counts.exported.raters:,} raters"
+    yield ""
+    yield from _left_out(counts, found.purposes) or ["No rating was left out."]
+    if form.left_out:
+        yield f"Without a column: {listed(form.left_out, 50)}."
+    yield ""
+    yield "Ids of raters were drawn for this file alone: the same rater has another one in every export."
+    yield "Who declined to answer a question about an item has no answer there. Several answers are a JSON list."
+    if guards:
+        yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets take for a formula, has"
+        yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have all texts as they are."
+    else:
+        yield "Texts are as they are. Spreadsheets take those that begin with = + - @ for formulas: open it in none."

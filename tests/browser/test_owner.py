@@ -1,0 +1,115 @@
+"""The pages of owners in a real browser: sound in both schemes, and on a phone."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser.chromium import running
+from tests.browser.page import DESKTOP, View
+from tests.web.live import Live, serving
+
+from dissensus.workflows import campaigns, overview, rating, staff
+
+PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
+NARROW = 320
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.fixture
+def live(database_url: str) -> Iterator[Live]:
+    with serving(database_url) as site:
+        yield site
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
+    """A browser of an owner, signed in by a link."""
+    scheme: Literal["light", "dark"] = request.param
+    link = staff.link(live.platform, "ada", now=live.clock())
+    with (
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+    ):
+        found = context.new_page()
+        found.goto(f"/sign-in/{link.key}")
+        sound(found, "sign-in", scheme)
+        found.get_by_role("button", name="Sign in").click()
+        yield found
+
+
+def sound(page: Page, name: str, scheme: str = "light") -> None:
+    """Check a page at both widths, and keep a picture of it."""
+    view = View(page, [], [])
+    for width in (DESKTOP, NARROW):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert view.violations() == []
+        assert view.overflowing() == []
+        assert view.overlapping() == []
+        view.shot(f"owner-{name}-{scheme}-{width}")
+
+
+def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
+    scheme = request.node.callspec.params["page"]
+    sound(page, "none", scheme)
+    page.get_by_role("link", name="New campaign").click()
+    page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
+    page.get_by_role("button", name="Check it").click()
+    sound(page, "faults", scheme)
+    page.get_by_role("link", name="dices-350").click()
+    page.get_by_label("Or conversations, pasted").fill(PASTED)
+    sound(page, "new", scheme)
+    page.get_by_role("button", name="Check it").click()
+    page.get_by_text("Questions", exact=True).wait_for()
+    sound(page, "understood", scheme)
+    page.get_by_role("button", name="Make the campaign").click()
+    page.get_by_role("link", name="Change it").click()
+    page.get_by_label("The whole definition, as TOML").fill("name = 1")
+    page.get_by_role("button", name="Change it").click()
+    sound(page, "revise", scheme)
+    page.get_by_role("link", name="Back to dices-350").click()
+    page.get_by_role("button", name="Open it").click()
+    assert page.get_by_label("The open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
+    some_work(live)
+    page.reload()
+    sound(page, "campaign", scheme)
+    page.get_by_label("Make more").fill("3")
+    page.get_by_role("button", name="Make links").click()
+    sound(page, "invited", scheme)
+    page.get_by_role("link", name="Dissensus").click()
+    sound(page, "campaigns", scheme)
+    page.get_by_role("button", name="Sign out", exact=True).click()
+    sound(page, "signed-out", scheme)
+
+
+def some_work(live: Live) -> None:
+    """Let a few raters in, one of whom needs help."""
+    (line,) = overview.all_campaigns(live.platform)
+    definition = campaigns.definition(live.platform, line.kept.name, staff_id=line.owner.id)
+    purposes = {purpose.name: True for purpose in definition.consent.purposes}
+    for number in range(3):
+        rater, _ = rating.agree(
+            live.platform,
+            line.kept.name,
+            key=str(line.kept.key),
+            purposes=purposes,
+            language="en",
+            now=live.clock(),
+        )
+        if number == 0:
+            rating.step(live.platform, rater, now=live.clock())
+            rating.notify(live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock())
+
+
+def test_a_preview_opens_beside(page: Page, live: Live) -> None:
+    page.goto("/campaigns/new?like=dices-350")
+    page.get_by_label("Or conversations, pasted").fill(PASTED)
+    page.get_by_role("button", name="Check it").click()
+    page.get_by_role("button", name="Make the campaign").click()
+    with page.context.expect_page() as opened:
+        page.get_by_role("button", name="Preview in de").click()
+    opened.value.wait_for_load_state()
+    assert opened.value.url == f"{live.url}/rate"
+    assert opened.value.locator("html").get_attribute("lang") == "de"
+    assert page.url == f"{live.url}/campaigns/dices-350"

@@ -1,0 +1,157 @@
+"""Raters with a real browser: by keyboard alone, and without scripts."""
+
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.chromium import running
+from tests.browser.raters import CONDITIONAL, N_QUESTIONS, answer_all, enter, kept, n_done, opened
+from tests.web.live import Live
+
+from dissensus.pipeline.annotate.saves import current
+
+
+def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
+    page.goto(opened(live))
+    keys = page.keyboard
+    page.get_by_role("button", name="I understand, go on").focus()
+    keys.press("Enter")
+    page.get_by_role("checkbox", name="My answers may be analysed").focus()
+    keys.press("Space")
+    keys.press("Tab")
+    keys.press("Tab")
+    keys.press("Enter")
+    page.wait_for_url("**/rate")
+    history = page.evaluate("history.length")
+    for number in range(3):
+        expect(page.locator("#progress")).to_contain_text(f"{number} of 3 rated")
+        rated = page.locator(".turn.rated .said").inner_text()
+        keys.press("?")
+        expect(page.locator("#keys")).to_be_visible()
+        keys.press("Escape")
+        for _ in range(N_QUESTIONS):
+            keys.press("2")
+        expect(page.locator("#submit")).to_be_focused()
+        keys.press("Control+Enter")
+        if number < 2:
+            expect(page.locator(".turn.rated .said")).not_to_have_text(rated)
+            expect(page.locator("#conversation")).to_be_focused()
+            assert page.evaluate("history.length") == history
+    expect(page.get_by_role("heading", name="About you")).to_be_visible()
+    for name in ("rater_gender", "rater_race", "rater_age", "rater_education"):
+        page.locator(f"[name={name}]").first.focus()
+        keys.press("Space")
+    page.get_by_role("button", name="Send and go on").focus()
+    keys.press("Enter")
+    expect(page.locator("dd").last).to_have_text("3")
+    expect(page.get_by_text("Thank you for your judgement.")).to_be_visible()
+    for _, every in kept(live):
+        answers = current(every)
+        assert len(answers) == N_QUESTIONS
+        assert {given.value for given in answers.values()} == {
+            "Unsure",
+            "I am not familiar with the topic of the conversation",
+        }
+        assert all(0 < given.first_ms <= given.last_ms <= every[-1].visible_ms for given in answers.values())
+
+
+def test_changes_are_counted_and_revisions_go_on(live: Live, page: Page) -> None:
+    enter(page, opened(live))
+    choice = page.locator("[name=Q4_misinformation]")
+    for place in (0, 2, 1):
+        choice.nth(place).check()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    page.reload()
+    expect(choice.nth(1)).to_be_checked()
+    choice.nth(2).check()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    ((_, every),) = kept(live)
+    given = current(every)["Q4_misinformation"]
+    assert (given.value, given.changes) == ("Yes", 3)
+    assert [save.revision for save in every] == sorted({save.revision for save in every})
+
+
+def test_what_is_missing_is_shown_and_gets_the_focus(live: Live, page: Page) -> None:
+    enter(page, opened(live))
+    answer_all(page)
+    for name in ("Q3_bias_other", "Q4_misinformation"):
+        page.evaluate(f"document.querySelector('[name={name}]:checked').checked = false")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".fault:visible")).to_have_count(2)
+    expect(page.locator("[name=Q3_bias_other]").first).to_be_focused()
+    page.keyboard.press("1")
+    expect(page.locator(".fault:visible")).to_have_count(1)
+    assert n_done(live) == 0
+
+
+def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, page: Page) -> None:
+    enter(page, opened(live, questionnaire=CONDITIONAL, demographics=None))
+    grade, own = page.get_by_role("radiogroup", name="How bad?"), page.get_by_label("In your own words")
+    expect(grade).to_be_hidden()
+    expect(own).to_be_hidden()
+    page.get_by_label("Insult").check()
+    page.get_by_label("Threat").check()
+    grade.get_by_label("4").check()
+    page.get_by_label("None").check()
+    expect(page.get_by_label("Insult")).not_to_be_checked()
+    expect(grade).to_be_hidden()
+    page.get_by_label("Other").check()
+    own.fill("Ironic")
+    page.get_by_label("Why?").fill("Because of this.")
+    expect(page.get_by_text("16 of 40 characters")).to_be_visible()
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    expect(page.locator("#saved")).to_have_text("Saved")
+    ((_, every),) = kept(live)
+    answers = {name: given.value for name, given in current(every).items()}
+    assert answers == {"Kinds": ("None",), "Tone": "Other", "Tone_text": "Ironic", "Why": "Because of this."}
+    assert current(every)["Why"].changes == 0
+    expect(page.get_by_label("Why?")).to_have_value("")
+
+
+def test_a_break_is_offered_once_and_a_pace_is_told(live: Live, page: Page) -> None:
+    enter(page, opened(live, 6, break_every=3, preview=True))
+    for number in range(3):
+        expect(page.locator(".turns")).to_be_hidden()
+        page.get_by_text("Show the conversation").click()
+        expect(page.locator(".turn.rated")).to_be_visible()
+        answer_all(page)
+        page.keyboard.press("Control+Enter")
+        expect(page.locator("#progress")).to_contain_text(f"{number + 1} of 6 rated")
+    expect(page.get_by_role("dialog", name="Time for a short break?")).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(page.locator("#progress")).to_contain_text("about 1 minute left at your pace")
+    page.reload()
+    expect(page.locator("#pause")).to_be_hidden()
+
+
+def test_skipping_help_and_reports_take_one_link_each(live: Live, page: Page) -> None:
+    enter(page, opened(live))
+    first = page.locator(".turn.rated .said").inner_text()
+    page.get_by_role("button", name="Skip this one").click()
+    expect(page.locator(".turn.rated .said")).not_to_have_text(first)
+    expect(page.locator("#progress")).to_contain_text("0 of 2 rated")
+    second = page.locator(".turn.rated .said").inner_text()
+    page.get_by_role("link", name="I need help").first.click()
+    page.get_by_label("Message to those who run this campaign").fill("Please call me.")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("Your message was kept.")).to_be_visible()
+    assert page.locator(".turn.rated .said").inner_text() == second
+    page.get_by_role("link", name="Report illegal content").click()
+    page.get_by_role("button", name="Report and leave it out").click()
+    expect(page.locator("#progress")).to_contain_text("0 of 1 rated")
+
+
+def test_all_works_without_scripts(live: Live, browser: Browser) -> None:
+    with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        enter(page, opened(live, questionnaire=CONDITIONAL, demographics=None))
+        expect(page.get_by_text("Only if you answered “Insult or Threat” to “Which?”")).to_be_visible()
+        page.get_by_role("link", name="I need help").first.click()
+        expect(page.locator("#help")).to_be_visible()
+        page.locator("#help").get_by_role("link", name="Close").click()
+        expect(page.locator("#help")).to_be_hidden()
+        page.get_by_label("Insult").check()
+        page.get_by_label("Calm").check()
+        page.get_by_role("button", name="Submit and go on").click()
+        expect(page.get_by_text("Please answer this question.")).to_be_visible()
+        page.get_by_role("radiogroup", name="How bad?").get_by_label("4").check()
+        page.get_by_role("button", name="Submit and go on").click()
+        expect(page.locator("#progress")).to_contain_text("1 of 3 rated")

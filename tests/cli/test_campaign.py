@@ -1,0 +1,140 @@
+"""`dissensus campaign` and `dissensus sign-in`: from a file to links."""
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.cli.within import Told, teller
+
+from dissensus.schema.shipped_campaigns import text_of
+
+PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
+LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
+
+
+@pytest.fixture
+def told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
+) -> Told:
+    """Run a command over a database with tables, in a folder with items."""
+    (tmp_path / "items.txt").write_text(PASTED)
+    settings = {"database_url": database_url, "base_url": "https://rate.example.org"}
+    return teller(monkeypatch, capsys, tmp_path, **settings)
+
+
+def test_from_a_file_to_the_close(told: Told) -> None:
+    assert "There are no campaigns. Make one: dissensus campaign new" in told("campaign", "list").stdout
+    made = told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    assert made.returncode == 0, made.stderr
+    assert made.stdout == "pilot is a draft of owner with 2 items. Open it: dissensus campaign open pilot\n"
+    assert "Note: There are no ids" in made.stderr
+    opened = told("campaign", "open", "pilot")
+    assert opened.stdout.startswith("pilot is open; raters enter at ")
+    assert LINK.search(opened.stdout)
+    assert told("campaign", "pause", "pilot").stdout == "pilot is paused.\n"
+    assert told("campaign", "clone", "pilot", "second").stdout == "second is a draft.\n"
+    assert told("campaign", "close", "pilot").stdout == "pilot is closed.\n"
+    again = told("campaign", "close", "pilot")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "A campaign that is closed cannot become closed; it can become paused" in again.stderr
+
+    found = json.loads(told("campaign", "list", "--format", "json").stdout)
+    assert found["schema_version"] == 1
+    assert [(row["name"], row["state"], row["items"]) for row in found["campaigns"]] == [
+        ("second", "draft", 2),
+        ("pilot", "closed", 2),
+    ]
+    rows = list(csv.DictReader(io.StringIO(told("campaign", "list", "--format", "csv").stdout)))
+    assert [row["owner"] for row in rows] == ["owner", "owner"]
+    table = told("campaign", "list").stdout.splitlines()
+    assert table[0].split() == ["name", "state", "owner", "items", "raters", "rated"]
+    assert table[2].split() == ["pilot", "closed", "owner", "2", "0", "0"]
+
+
+def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: Told, tmp_path: Path) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt")
+    changed = text_of("dices-350").replace("break_every = 20", "break_every = 10\nseed = 4")
+    (tmp_path / "changed.toml").write_text(changed)
+    done = told("campaign", "revise", "changed.toml")
+    assert (done.returncode, done.stdout) == (0, "dices-350 is revised, and draft as before.\n")
+    told("campaign", "open", "dices-350")
+    assert "dices-350 is open, and cannot be changed now" in told("campaign", "revise", "changed.toml").stderr
+    told("campaign", "pause", "dices-350")
+    assert "seed cannot change after raters came" in told("campaign", "revise", "dices-350").stderr
+    assert "There is no campaign 'other'" in told("campaign", "revise", "dices-350", "--name", "other").stderr
+
+
+def test_personal_links_are_for_one_each(told: Told, tmp_path: Path) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
+    assert told("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
+    lines = told("campaign", "invite", "dices-350", "-n", "3").stdout.splitlines()
+    assert len(set(lines)) == 3
+    assert all(LINK.fullmatch(line) for line in lines)
+    assert told("campaign", "invite", "dices-350", "--format", "csv", "-o", "links.csv").returncode == 0
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "links.csv").read_text())))
+    assert len(rows) == 1
+    assert LINK.fullmatch(rows[0]["link"])
+    for n in ("0", "-1", "10001"):
+        assert "1 to 10,000 can be made at once" in told("campaign", "invite", "dices-350", "-n", n).stderr
+
+
+def test_a_link_to_sign_in(told: Told) -> None:
+    first, second = (told("sign-in", "ada") for _ in range(2))
+    assert re.fullmatch(r"https://rate\.example\.org/sign-in/\S{32}\n", first.stdout)
+    assert first.stdout != second.stdout
+    assert (first.stderr, second.stderr) == ("ada is an owner now.\n", "")
+    assert told("sign-in", "ada", "--sign-out").stdout == "ada is signed out; sessions ended: 0.\n"
+    assert "There is no owner 'eve'; there are 'ada'." in told("sign-in", "eve", "--sign-out").stderr
+    assert "cannot be the name of an owner" in told("sign-in", " ").stderr
+
+
+def test_with_several_owners_one_is_named(told: Told) -> None:
+    told("sign-in", "ada")
+    told("sign-in", "bob")
+    new = ("campaign", "new", "dices-350", "--items", "items.txt")
+    assert "There are several owners: 'ada', 'bob'. Name one." in told(*new).stderr
+    assert "There is no owner 'eve'" in told(*new, "--owner", "eve").stderr
+    assert "a draft of bob" in told(*new, "--owner", "bob").stdout
+    assert "There is a campaign called dices-350" in told(*new, "--owner", "ada").stderr
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (
+            ("new", "nowhere.toml", "--items", "items.txt"),
+            "There is no file nowhere.toml, and no campaign of that name",
+        ),
+        (("new", "bad.toml", "--items", "items.txt"), "The campaign has"),
+        (("new", "broken.toml", "--items", "items.txt"), "The campaign is not TOML"),
+        (("new", "noise.toml", "--items", "items.txt"), "noise.toml cannot be read as text"),
+        (("new", ".", "--items", "items.txt"), ". cannot be read as text"),
+        (("new", "dices-350", "--items", "nowhere.csv"), "There is no file nowhere.csv"),
+        (("new", "dices-350", "--items", "items.txt", "--name", "A B"), "name: Write up to 60 of a to z"),
+        (("open", "nothing"), "There is no campaign 'nothing'"),
+        (("invite", "nothing"), "There is no campaign 'nothing'"),
+        (("clone", "nothing", "x"), "There is no campaign 'nothing'"),
+        (("list", "--settings", "nowhere.toml"), "The settings nowhere.toml cannot be read"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_done(told: Told, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    (tmp_path / "bad.toml").write_text('name = "x"\nlanguages = ["en"]\ncolour = "red"')
+    (tmp_path / "broken.toml").write_text("name =")
+    (tmp_path / "noise.toml").write_bytes(b"\xff\xfe")
+    done = told("campaign", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_clone_needs_a_name_that_can_be_an_address(told: Told) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt")
+    done = told("campaign", "clone", "dices-350", "../x")
+    assert done.returncode == 1
+    assert "name: Write up to 60 of a to z" in done.stderr

@@ -1,0 +1,68 @@
+"""`dissensus export`, `backup` and `restore`, as a person runs them."""
+
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.workflows.crowded import rated_campaign
+
+from dissensus.store import schema
+from dissensus.store.database import connect
+from dissensus.workflows.platform import Platform
+
+
+@pytest.fixture
+def rated(tmp_path: Path) -> str:
+    """The address of a database with a campaign that is over."""
+    url = f"sqlite:///{tmp_path / 'dissensus.db'}"
+    platform = Platform(connect(url))
+    schema.upgrade(platform.database)
+    rated_campaign(platform, 6, 4)
+    platform.close()
+    return url
+
+
+def test_from_the_database_to_a_file_that_others_read(run: Run, rated: str, tmp_path: Path) -> None:
+    done = run("export", "crowded", "-o", "out.csv")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Wrote out.csv: 24 ratings by 4 raters, internal." in done.stderr
+    assert (tmp_path / "out.csv.README.txt").exists()
+    valid = run("validate", "out.csv")
+    assert (valid.returncode, valid.stdout.splitlines()[0]) == (0, "out.csv: valid, 0 errors, 0 warnings")
+    again = run("export", "crowded", "-o", "out.csv")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "out.csv is there already" in again.stderr
+    assert run("export", "crowded", "-o", "out.csv", "--force").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("export", "nothing", "-o", "a.csv"), "There is no campaign 'nothing'"),
+        (("export", "crowded", "-o", "a.txt"), "a.txt cannot be written: name a file that ends in one of"),
+        (("export", "crowded", "-o", "a.csv", "--purpose", "fun"), "'fun' is no purpose of crowded"),
+        (("export", "crowded", "-o", "no/a.csv"), "cannot be written"),
+        (("backup", "no/a.zip"), "cannot be written"),
+        (("restore", "nowhere.zip"), "There is no file nowhere.zip"),
+        (("restore", "dissensus.db"), "is no backup of Dissensus"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_cannot_be_done_is_one_clear_line(run: Run, rated: str, words: tuple[str, ...], says: str) -> None:
+    done = run(*words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_platform_moves_to_another_database(run: Run, rated: str, tmp_path: Path) -> None:
+    done = run("backup", "monday.zip")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "Wrote monday.zip: " in done.stderr
+    refused = run("restore", "monday.zip")
+    assert refused.returncode == 1
+    assert "The database is not empty" in refused.stderr
+    there = {"DISSENSUS_DATABASE_URL": f"sqlite:///{tmp_path / 'moved.db'}"}
+    assert "Restored " in run("restore", "monday.zip", env=there).stderr
+    assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", env=there).stderr

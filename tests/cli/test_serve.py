@@ -1,0 +1,229 @@
+"""`dissensus serve`: real processes on real databases."""
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import create_engine, text
+from tests.cli.conftest import SCRIPT
+from tests.cli.within import Told, teller
+
+from dissensus.store.database import parse_url
+
+KEY = "for-tests-alone-and-nobody-else-0123456789"
+PATIENCE_S = 60
+
+
+@dataclass
+class Served:
+    """A site in a process of its own."""
+
+    process: subprocess.Popen[str]
+    url: str
+    http: httpx.Client
+    printed: list[str]
+    gathering: threading.Thread
+
+    def get(self, path: str) -> httpx.Response:
+        return self.http.get(path)
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        """Ask it to end, and return how it did."""
+        self.process.send_signal(how)
+        return self.process.wait(PATIENCE_S)
+
+
+@contextmanager
+def served(folder: Path, *words: str, **settings: str) -> Iterator[Served]:
+    """Start the site, and wait until it answers."""
+    environment = {**os.environ, **{f"DISSENSUS_{name.upper()}": value for name, value in settings.items()}}
+    process = subprocess.Popen(
+        [SCRIPT, "serve", "--port", "0", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env=environment,
+    )
+    assert process.stderr is not None
+    printed: list[str] = []
+    gathering = threading.Thread(target=_gather, args=(process, printed))
+    gathering.start()
+    with process:
+        try:
+            first = process.stderr.readline()
+            found = re.search(r"at (http://[^ ]+?)\. ", first)
+            assert found, first + process.stderr.read()
+            # A connection for each request, so that any worker may take it.
+            with httpx.Client(base_url=found[1], headers={"connection": "close"}, timeout=PATIENCE_S) as http:
+                site = Served(process, found[1], http, printed, gathering)
+                _wait_for(site)
+                yield site
+        finally:
+            process.kill()
+            # Before the pipe is closed that it reads from.
+            gathering.join(PATIENCE_S)
+
+
+def _gather(process: subprocess.Popen[str], printed: list[str]) -> None:
+    assert process.stdout is not None
+    printed.extend(process.stdout)
+
+
+def _wait_for(site: Served) -> None:
+    end = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            site.get("/healthz")
+        except httpx.TransportError:
+            assert time.monotonic() < end
+            time.sleep(0.1)
+        else:
+            return
+
+
+def written(site: Served) -> list[dict[str, object]]:
+    """What the access log says, once the site has stopped."""
+    site.gathering.join(PATIENCE_S)
+    return [json.loads(line) for line in site.printed]
+
+
+def test_it_answers_writes_no_names_down_and_stops(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, database_url=database_url, secret_key=KEY) as site:
+        assert site.get("/healthz").text == "ok\n"
+        assert site.get("/readyz").status_code == 200
+        assert site.get("/c/secret-campaign?key=secret-key").status_code == 404
+        assert site.get("/static/x/owner.css").status_code == 200
+        assert site.get("/secret-address").status_code == 404
+        assert site.stop() == 0
+        lines = written(site)
+    assert {(line["method"], line["route"], line["status"]) for line in lines} == {
+        ("GET", "/healthz", 200),
+        ("GET", "/readyz", 200),
+        ("GET", "/c/{name}", 404),
+        ("GET", "/static/{digest}/{name}", 200),
+        ("GET", "none", 404),
+    }
+    assert all(set(line) == {"at", "method", "route", "status", "ms"} for line in lines)
+    assert "secret" not in str(lines)
+    assert "127.0.0.1" not in str(lines)
+
+
+def test_two_workers_count_together_and_stop_together(tmp_path: Path, database_url: str) -> None:
+    with served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY) as site:
+        for _ in range(20):
+            assert site.get("/readyz").status_code == 200
+        metrics = site.get("/metrics").text
+        assert 'dissensus_requests_total{method="GET",route="/readyz",status="200"} 20.0' in metrics
+        assert "dissensus_database_up 1.0" in metrics
+        workers = [pid for pid, parent in living().items() if parent == site.process.pid]
+        assert len(workers) >= 2
+        assert site.stop() == 0
+        with pytest.raises(httpx.TransportError):
+            site.get("/healthz")
+    end = time.monotonic() + PATIENCE_S
+    while living().keys() & set(workers):
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def living() -> dict[int, int]:
+    """The parent of each process that lives."""
+    found = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            state, parent, *_ = path.read_text().rpartition(")")[2].split()
+            if state != "Z":
+                found[int(path.parent.name)] = int(parent)
+    return found
+
+
+def test_a_request_under_way_is_finished_before_it_stops(tmp_path: Path) -> None:
+    with served(tmp_path) as site:
+        url = httpx.URL(site.url)
+        with socket.create_connection((url.host, url.port or 80), timeout=PATIENCE_S) as connection:
+            head = f"POST /sign-in/x HTTP/1.1\r\nHost: {url.host}\r\nConnection: close\r\n"
+            kind = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 12\r\n\r\n"
+            connection.sendall((head + kind + "form_").encode())
+            time.sleep(0.3)
+            site.process.send_signal(signal.SIGTERM)
+            time.sleep(0.3)
+            connection.sendall(b"token=x")
+            answer = b"".join(iter(lambda: connection.recv(4096), b""))
+        assert answer.startswith(b"HTTP/1.1 403")
+        assert site.process.wait(PATIENCE_S) == 0
+
+
+def test_ctrl_c_stops_it_without_an_error(tmp_path: Path) -> None:
+    with served(tmp_path) as site:
+        assert site.stop(signal.SIGINT) == 0
+        assert site.process.stderr is not None
+        assert site.process.stderr.read() == "Stopped.\n"
+
+
+def test_a_blank_sqlite_file_gets_its_tables_and_its_key(tmp_path: Path) -> None:
+    with served(tmp_path, database_url="sqlite:///new.db") as site:
+        assert site.get("/readyz").status_code == 200
+        site.stop()
+    first = (tmp_path / "new.db.key").read_text()
+    with served(tmp_path, database_url="sqlite:///new.db") as site:
+        assert site.get("/readyz").status_code == 200
+    assert (tmp_path / "new.db.key").read_text() == first
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Told:
+    """Run what is refused before anything listens."""
+    return teller(monkeypatch, capsys, tmp_path)
+
+
+@pytest.mark.parametrize("blank_url", ["postgresql"], indirect=True)
+def test_a_blank_postgresql_database_is_refused_with_the_remedy(told: Told, blank_url: str) -> None:
+    done = told("serve", database_url=blank_url, secret_key=KEY)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "The database is blank. Run: dissensus db upgrade" in done.stderr
+
+
+def test_a_database_of_another_version_is_refused(told: Told, database_url: str) -> None:
+    engine = create_engine(parse_url(database_url))
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    engine.dispose()
+    done = told("serve", database_url=database_url, secret_key=KEY)
+    assert done.returncode == 1
+    assert "9999, which a later version made. Upgrade Dissensus" in done.stderr
+
+
+@pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
+def test_with_postgresql_a_key_must_be_set(told: Told, database_url: str) -> None:
+    done = told("serve", database_url=database_url)
+    assert done.returncode == 1
+    assert "secret_key is not set, and with PostgreSQL it must be" in done.stderr
+
+
+def test_an_address_that_is_taken(told: Told) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = told("serve", "--port", port)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"Nobody can listen on 127.0.0.1, port {port}: Address already in use" in done.stderr
+    assert "Name or service not known" in told("serve", "--host", "nowhere.invalid").stderr
+
+
+def test_settings_that_are_wrong(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text("prot = 1")
+    done = told("serve", "--settings", "bad.toml")
+    assert done.returncode == 1
+    assert "prot in bad.toml means nothing. Did you mean 'port'?" in done.stderr
+    assert told("serve", "--workers", "0").returncode == 2

@@ -1,0 +1,181 @@
+"""Tables of every version become those of this one, with all that is in them."""
+
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, MetaData, insert, select
+
+from dissensus.store import schema
+from dissensus.store.database import Database, connect
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
+Rows = Mapping[str, Mapping[str, Any]]
+
+FIRST: Rows = {
+    "staff": {"id": "s", "name": "Ämilie", "created_at": NOW},
+    "sign_in": {"key_hash": "k1", "staff_id": "s", "expires_at": NOW, "used_at": None},
+    "campaign": {
+        "id": "c",
+        "name": "pilot",
+        "staff_id": "s",
+        "state": "open",
+        "definition": {"title": {"en": "Ä\n\u2028"}},
+        "digest": "d",
+        "key": None,
+        "n_raters": 1,
+        "created_at": NOW,
+        "changed_at": NOW,
+    },
+    "item": {"id": "i", "campaign_id": "c", "position": 0, "name": "7", "content": {"turns": []}, "load": 1},
+    "consent_text": {
+        "id": "t",
+        "campaign_id": "c",
+        "version": 1,
+        "digest": "d",
+        "content": {"text": {"en": "We keep it."}},
+        "created_at": NOW,
+    },
+    "invitation": {"key_hash": "k2", "campaign_id": "c", "created_at": NOW, "revoked_at": None},
+    "rater": {
+        "id": "r",
+        "campaign_id": "c",
+        "number": 0,
+        "invitation_hash": "k2",
+        "state": "rating",
+        "language": "de",
+        "rehearsal": False,
+        "entered_at": NOW,
+        "seen_at": NOW,
+        "changed_at": NOW,
+    },
+    "session": {"key_hash": "k3", "rater_id": "r", "staff_id": None, "expires_at": NOW},
+    "consent": {"rater_id": "r", "consent_text_id": "t", "purpose": "rating", "given": True, "at": NOW},
+    "assignment": {
+        "id": "a",
+        "rater_id": "r",
+        "item_id": "i",
+        "position": 0,
+        "state": "done",
+        "planned_at": NOW,
+        "offered_at": None,
+        "closed_at": NOW,
+    },
+    "save": {
+        "number": 2**31,
+        "key": "k4",
+        "assignment_id": "a",
+        "revision": 1,
+        "final": True,
+        "visit": "v",
+        "visible_ms": 0,
+        "idle_ms": 0,
+        "received_at": NOW,
+    },
+    "answer": {
+        "save_number": 2**31,
+        "question": "Q",
+        "value": '"ja 😀"',
+        "first_ms": 1,
+        "last_ms": 2,
+        "changes": 3,
+    },
+    "declaration": {"id": "e", "rater_id": "r", "content": {"rater_age": "old"}, "at": NOW},
+    "notice": {
+        "id": "n",
+        "rater_id": "r",
+        "assignment_id": "a",
+        "kind": "help",
+        "text": "Help!",
+        "at": NOW,
+        "answered_at": None,
+    },
+}
+ROWS: Mapping[str, Rows] = {"0001": FIRST}
+"""A row of every table as each revision has them; a new revision adds what it has."""
+
+
+def revisions() -> list[str]:
+    config = Config()
+    config.set_main_option("script_location", schema.PLACE)
+    walked = ScriptDirectory.from_config(config).walk_revisions()
+    return [one.revision for one in walked][::-1]
+
+
+@pytest.fixture
+def blank(blank_url: str) -> Iterator[Database]:
+    database = connect(blank_url)
+    yield database
+    database.dispose()
+
+
+def made_at(database: Database, revision: str) -> None:
+    """Make the tables as they were at a revision."""
+    config = Config()
+    config.set_main_option("script_location", schema.PLACE)
+    with database.writing() as tx:
+        config.attributes["connection"] = tx
+        command.upgrade(config, revision)
+
+
+def tables(tx: Connection) -> MetaData:
+    found = MetaData()
+    found.reflect(tx)
+    found.remove(found.tables["alembic_version"])
+    return found
+
+
+def fill(database: Database, rows: Rows) -> None:
+    with database.writing() as tx:
+        found = tables(tx)
+        assert set(found.tables) == set(rows)
+        for table in found.sorted_tables:
+            tx.execute(insert(table).values(**_zoned(rows[table.name], tx)))
+
+
+def _zoned(row: Mapping[str, Any], tx: Connection) -> dict[str, Any]:
+    """SQLite keeps times without a zone."""
+    sqlite = tx.dialect.name == "sqlite"
+    return {
+        name: value.replace(tzinfo=None) if sqlite and isinstance(value, datetime) else value
+        for name, value in row.items()
+    }
+
+
+def test_every_revision_has_rows_here() -> None:
+    assert list(ROWS) == revisions()
+    assert schema.latest() == revisions()[-1]
+
+
+@pytest.mark.parametrize("revision", revisions())
+def test_what_an_earlier_version_kept_is_kept(blank: Database, revision: str) -> None:
+    made_at(blank, revision)
+    fill(blank, ROWS[revision])
+    assert schema.upgrade(blank) == revision
+    assert schema.differences(blank) == []
+    schema.check(blank)
+    with blank.reading() as tx:
+        for table in tables(tx).sorted_tables:
+            if table.name not in ROWS[revision]:
+                continue
+            (row,) = tx.execute(select(table)).mappings()
+            known = _zoned(ROWS[revision][table.name], tx)
+            assert {name: row[name] for name in known if name in row} == {
+                name: value for name, value in known.items() if name in row
+            }
+
+
+def test_an_upgrade_that_fails_changes_nothing(blank: Database) -> None:
+    with blank.writing() as tx:
+        tx.exec_driver_sql("CREATE TABLE item (id INTEGER)")
+    with pytest.raises(Exception, match="already exists"):
+        schema.upgrade(blank)
+    with blank.reading() as tx:
+        assert schema.revision(tx) is None
+        found = MetaData()
+        found.reflect(tx)
+        assert set(found.tables) == {"item"}

@@ -1,0 +1,102 @@
+"""Settings: where they come from, what is wrong with them, and the key."""
+
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.settings import Settings, load, secret_of
+
+KEY = "k" * 32
+
+
+def test_the_environment_stands_above_the_file_and_that_above_the_defaults(tmp_path: Path) -> None:
+    (tmp_path / "dissensus.toml").write_text('port = 9000\nworkers = 3\nbase_url = "https://rate.example.org/"\n')
+    found = load({"DISSENSUS_PORT": "9001", "DISSENSUS_DATA": "unrelated"}, tmp_path)
+    assert (found.port, found.workers, found.threads, found.host) == (9001, 3, 10, "127.0.0.1")
+    assert found.address == "https://rate.example.org"
+    assert load({}, tmp_path / "nowhere") == Settings()
+
+
+def test_a_file_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "other.toml").write_text("port = 7000")
+    assert load({"DISSENSUS_SETTINGS": str(tmp_path / "other.toml")}).port == 7000
+    with pytest.raises(InvalidInput, match="cannot be read: No such file"):
+        load({"DISSENSUS_SETTINGS": str(tmp_path / "none.toml")})
+
+
+def test_everything_wrong_is_told_at_once_without_what_was_given(tmp_path: Path) -> None:
+    (tmp_path / "dissensus.toml").write_text('prot = 1\nworkers = 0\nbase_url = "rate.example.org"')
+    with pytest.raises(InvalidInput) as caught:
+        load({"DISSENSUS_SECRET_KEY": "tiny-secret", "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path)
+    told = str(caught.value)
+    assert "prot in" in told
+    assert "Did you mean 'port'?" in told
+    assert "workers in" in told
+    assert "give a whole address" in told
+    assert "DISSENSUS_SECRET_KEY in the environment" in told
+    assert "mysql is no database" in told
+    assert "hunter2" not in told
+    assert "tiny-secret" not in told
+
+
+@pytest.mark.parametrize("text", ["port =", "\x00", "port = 1\nport = 2"])
+def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
+    (tmp_path / "dissensus.toml").write_text(text)
+    with pytest.raises(InvalidInput, match="are not TOML"):
+        load({}, tmp_path)
+
+
+def test_an_address_for_links() -> None:
+    assert Settings().address == "http://127.0.0.1:8000"
+    assert Settings(host="::1", port=80).address == "http://[::1]:80"
+
+
+def test_a_key_that_is_set_is_used() -> None:
+    assert secret_of(Settings(secret_key=KEY, database_url="postgresql://db/x")) == KEY
+
+
+def test_with_postgresql_a_key_must_be_set() -> None:
+    with pytest.raises(InvalidInput, match=r"secret_key is not set, and with PostgreSQL it must be.*openssl rand"):
+        secret_of(Settings(database_url="postgresql://db/x"))
+
+
+def test_beside_a_sqlite_file_a_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
+    settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
+    first = secret_of(settings)
+    assert len(first) == 64
+    assert secret_of(settings) == first == path.read_text().strip()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert [one.name for one in tmp_path.iterdir()] == ["x.db.key"]
+    assert secret_of(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
+
+
+def test_all_who_start_at_once_have_one_key(tmp_path: Path) -> None:
+    settings, keys = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), []
+    gate = threading.Barrier(8)
+
+    def start() -> None:
+        gate.wait()
+        keys.append(secret_of(settings))
+
+    threads = [threading.Thread(target=start) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(keys) == 8
+    assert len(set(keys)) == 1
+
+
+def test_a_key_that_is_none(tmp_path: Path) -> None:
+    settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
+    path.write_text("short")
+    with pytest.raises(InvalidInput, match=r"x\.db\.key is too short. Delete the file"):
+        secret_of(settings)
+    path.write_bytes(b"\xff" * 40)
+    with pytest.raises(InvalidInput, match="cannot be read or made"):
+        secret_of(settings)
+    with pytest.raises(InvalidInput, match="cannot be read or made"):
+        secret_of(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))

@@ -1,0 +1,42 @@
+"""A rater in a process of its own, who rates all and tells what was acknowledged: python -m … URL KEY PREFIX."""
+
+import sys
+import time
+from itertools import count
+
+from tests.workflows.campaigns import AGREED, NOW
+
+from dissensus.errors import Unavailable
+from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.store.database import connect
+from dissensus.workflows import rating
+from dissensus.workflows.platform import Platform
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def submit_all(url: str, key: str, prefix: str) -> None:
+    """Submit whatever comes; where the database is away, the same again, as the page does."""
+    platform = Platform(connect(url, pool_size=1))
+    rater, _ = rating.agree(platform, "pilot", key=key, purposes=AGREED, language="en", now=NOW)
+    at = rating.step(platform, rater, now=NOW)
+    for n in count():
+        if at.assignment is None:
+            break
+        one = f"{prefix}-{n}"
+        given = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
+        while True:
+            try:
+                at = rating.submit(platform, rater, at.assignment.id, one, given, now=NOW)
+                break
+            except Unavailable:
+                say("away")
+                time.sleep(0.01)
+        say(one)
+
+
+if __name__ == "__main__":
+    submit_all(*sys.argv[1:])
