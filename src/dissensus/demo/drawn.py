@@ -64,8 +64,8 @@ def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
     >>> found = draw(3, 2)
     >>> len(found.items), found.items[0].conversation.rated.speaker
     (3, 'bot')
-    >>> len(found.raters[0].opinions), found.raters[0].about["rater_age"]
-    (3, 'gen z')
+    >>> len(found.raters[0].opinions), sorted(found.raters[0].about)
+    (3, ['rater_age', 'rater_education', 'rater_gender', 'rater_race'])
     """
     frame = simulate(preset(QUESTIONNAIRE), seed=seed).frame
     rng = np.random.default_rng(seed)
