@@ -67,11 +67,12 @@ def main() -> None:
 
 def _backend(backend: str, *, quick: bool) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder, postgresql() if backend == "postgresql" else nullcontext() as server:
+        databases = None if server is None else Databases(server)
         for stored in (False,) if quick else (False, True):
-            url = f"sqlite:///{folder}/{stored}.db" if server is None else Databases(server).blank()
+            url = f"sqlite:///{folder}/{stored}.db" if databases is None else databases.blank()
             database = connect(url)
             schema.upgrade(database)
-            yield from _runs(Platform(database), url, backend, stored=stored, seconds=2 if quick else 15)
+            yield from _runs(Platform(database), url, backend, stored=stored, seconds=2 if quick else 10)
             database.dispose()
 
 
