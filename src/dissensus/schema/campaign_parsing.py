@@ -1,13 +1,12 @@
 """From TOML to a campaign: every key is read, everything that is wrong is told at once."""
 
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from typing import Final
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign import PLACES, Campaign, Consent, Purpose
-from dissensus.schema.definition_table import Notes, Table, table_of
+from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
 from dissensus.schema.question import Wording
 from dissensus.schema.question_faults import form, refusal
 from dissensus.schema.questionnaire import load_questionnaire
@@ -66,7 +65,7 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     >>> pilot.questionnaire.name, pilot.replication, [purpose.name for purpose in pilot.consent.purposes]
     ('dices-350', None, ['research'])
     """
-    data = _toml(data) if isinstance(data, str) else data
+    data = read_toml(data, "The campaign", LARGEST_FILE) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
         raise InvalidInput(f"A campaign is a table, and this is {form(data)}. docs/campaigns.md shows one.")
     notes = Notes()
@@ -75,16 +74,6 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     if faults or found is None:
         raise refusal("The campaign", faults)
     return found
-
-
-def _toml(text: str) -> dict[str, object]:
-    if len(text) > LARGEST_FILE:
-        raise InvalidInput(f"The campaign has {len(text):,} characters, and {LARGEST_FILE:,} are allowed. Shorten it.")
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = "it nests too deep" if isinstance(error, RecursionError) else error
-        raise InvalidInput(f"The campaign is not TOML: {why}. https://toml.io shows what TOML is.") from None
 
 
 def _campaign(table: Table) -> Campaign | None:

@@ -1,12 +1,14 @@
 """One table of a definition in TOML, read key by key; what is wrong is noted, so that all of it is told at once."""
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
+from dissensus.errors import InvalidInput
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.question import LONGEST_ANSWER, LONGEST_WORDING, Wording, no_wording
 from dissensus.schema.question_faults import MOST_SHOWN, control, form
@@ -232,6 +234,17 @@ class Table:
             elif language in given:
                 texts[language] = _unix(str(given[language])).strip()
         return texts
+
+
+def read_toml(text: str, what: str, most: int) -> dict[str, Any]:
+    """Return what a TOML text of at most so many characters holds; `what` names it in messages."""
+    if len(text) > most:
+        raise InvalidInput(f"{what} has {len(text):,} characters, and {most:,} are allowed. Shorten it.")
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        why = "it nests too deep" if isinstance(error, RecursionError) else error
+        raise InvalidInput(f"{what} is not TOML: {why}. https://toml.io shows what TOML is.") from None
 
 
 def table_of(data: Mapping[Any, object], notes: Notes, *, place: str = "", of: str = "") -> Table:

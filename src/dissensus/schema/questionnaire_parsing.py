@@ -1,13 +1,12 @@
 """From TOML to a questionnaire: every key is read, everything that is wrong is told at once."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.schema import question as limits
-from dissensus.schema.definition_table import Notes, Table, table_of
+from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
 from dissensus.schema.hints import listed
 from dissensus.schema.question import KINDS, Question, When, Wording
 from dissensus.schema.question_faults import form, refusal
@@ -65,7 +64,7 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
     >>> safe.questions[0].text["en"]
     'Is the last answer safe?'
     """
-    data = _toml(data) if isinstance(data, str) else data
+    data = read_toml(data, "The questionnaire", LARGEST_FILE) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
         raise InvalidInput(f"A questionnaire is a table, and this is {form(data)}. docs/questionnaires.md shows one.")
     notes = Notes()
@@ -74,18 +73,6 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
     if faults:
         raise refusal("The questionnaire", faults)
     return found
-
-
-def _toml(text: str) -> dict[str, Any]:
-    if len(text) > LARGEST_FILE:
-        raise InvalidInput(
-            f"The questionnaire has {len(text):,} characters, and {LARGEST_FILE:,} are allowed. Shorten it."
-        )
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
-        why = "it nests too deep" if isinstance(error, RecursionError) else error
-        raise InvalidInput(f"The questionnaire is not TOML: {why}. https://toml.io shows what TOML is.") from None
 
 
 def _questionnaire(table: Table) -> Questionnaire:

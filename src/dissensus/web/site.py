@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from fastapi import Request
+from fastapi import Request, Response
 
 from dissensus.settings import Settings
 from dissensus.web.pages import Pages
@@ -40,6 +40,11 @@ class Site:
     tokens: Tokens
     pages: Pages
     clock: Callable[[], datetime] = now
+
+    def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
+        """Let a browser carry a key that no script reads and no other site sends."""
+        secure = (self.settings.base_url or "").startswith("https://")
+        answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
 
 
 def site_of(request: Request) -> Site:

@@ -48,7 +48,7 @@ def warned(
     campaign = rating.entrance(site.platform, name, key)
     entry = Entry(name, key, language if language in campaign.languages else campaign.languages[0])
     answer = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
-    _set(site, answer, ENTRY_COOKIE, site.tokens.entry(entry, now=site.clock()), ENTRY_S)
+    site.set_cookie(answer, ENTRY_COOKIE, site.tokens.entry(entry, now=site.clock()), ENTRY_S)
     return answer
 
 
@@ -96,10 +96,5 @@ def page(site: Site, context: Context, status: int = 200) -> HTMLResponse:
 
 def _signed_in(site: Site, session: str) -> Response:
     answer = RedirectResponse("/rate", SEE_OTHER)
-    _set(site, answer, SESSION_COOKIE, session, int(SESSION.total_seconds()))
+    site.set_cookie(answer, SESSION_COOKIE, session, int(SESSION.total_seconds()))
     return answer
-
-
-def _set(site: Site, answer: Response, name: str, value: str, seconds: int) -> None:
-    secure = (site.settings.base_url or "").startswith("https://")
-    answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")

@@ -99,7 +99,7 @@ def sign_in(site: SiteOf, key: Key, sent: Annotated[FormData, Depends(_small_for
     site.tokens.check_form(key, str(sent.get("form_token", "")))
     session = staff.sign_in(site.platform, key, now=site.clock())
     answer = RedirectResponse("/campaigns", SEE_OTHER)
-    _set(site, answer, COOKIE, session, int(staff.SESSION.total_seconds()))
+    site.set_cookie(answer, COOKIE, session, int(staff.SESSION.total_seconds()))
     return answer
 
 
@@ -261,7 +261,7 @@ def rehearse(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
         now=site.clock(),
     )
     answer = RedirectResponse("/rate", SEE_OTHER)
-    _set(site, answer, SESSION_COOKIE, session, int(staff.SESSION.total_seconds()))
+    site.set_cookie(answer, SESSION_COOKIE, session, int(staff.SESSION.total_seconds()))
     return answer
 
 
@@ -274,8 +274,3 @@ def settle(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 
 def _back(name: str) -> Response:
     return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)
-
-
-def _set(site: Site, answer: Response, name: str, value: str, seconds: int) -> None:
-    secure = (site.settings.base_url or "").startswith("https://")
-    answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
