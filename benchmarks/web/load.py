@@ -102,6 +102,8 @@ def opened(seats: Sequence[Seat], port: int, *, per_second: float, seconds: floa
         due = start + seats.index(seat) / per_second
         while due < start + seconds:
             time.sleep(max(0.0, due - time.perf_counter()))
+            # The site lets go of a connection that nobody used for some seconds.
+            seat.connection = HTTPConnection("127.0.0.1", port, timeout=60)
             _submit(seat, port, of, since=due)
             due += 1 / share
 
