@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,16 @@ from dissensus.files.ratings import read_ratings
 from dissensus.schema.ratings import Ratings
 from dissensus.store import schema
 from dissensus.store.database import Database, connect
+
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 2**30
+
+
+def pytest_configure() -> None:
+    """Keep what tests write in memory, where that has room and nobody chose another place: databases wait for disks."""
+    if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
+        os.environ["TMPDIR"] = str(MEMORY)
+        tempfile.tempdir = None
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from dissensus.errors import UndefinedEstimate as UndefinedEstimate
 from dissensus.files.converting import read_long as read_long
 from dissensus.files.converting import write_long as write_long
 from dissensus.files.fetch import fetch as fetch
+from dissensus.files.items import Items as Items
+from dissensus.files.items import read_items as read_items
 from dissensus.files.ratings import read_ratings as read_ratings
 from dissensus.files.ratings import validate as validate
 from dissensus.files.writing import write_frame as write_frame
@@ -28,6 +30,9 @@ from dissensus.pipeline.analyse import PairDivergence as PairDivergence
 from dissensus.pipeline.analyse import Row as Row
 from dissensus.pipeline.analyse import analyse as analyse
 from dissensus.pipeline.analyse import group_divergence as group_divergence
+from dissensus.pipeline.curate import SamplePlan as SamplePlan
+from dissensus.pipeline.curate import Selection as Selection
+from dissensus.pipeline.curate import curate as curate
 from dissensus.pipeline.simulate import Campaign as Campaign
 from dissensus.pipeline.simulate import Simulation as Simulation
 from dissensus.pipeline.simulate import preset as preset
@@ -39,9 +44,13 @@ from dissensus.pipeline.vet import FilterAudit as FilterAudit
 from dissensus.pipeline.vet import Vetting as Vetting
 from dissensus.pipeline.vet import audit_filter as audit_filter
 from dissensus.pipeline.vet import vet as vet
+from dissensus.schema.conversation import Conversation as Conversation
+from dissensus.schema.conversation import Turn as Turn
+from dissensus.schema.item import Item as Item
 from dissensus.schema.questionnaire import Questionnaire as Questionnaire
 from dissensus.schema.questionnaire import load_questionnaire as load_questionnaire
 from dissensus.schema.questionnaire import questionnaires as questionnaires
+from dissensus.schema.questionnaire_parsing import parse_questionnaire as parse_questionnaire
 from dissensus.schema.ratings import Ratings as Ratings
 from dissensus.schema.validation import Validation as Validation
 from dissensus.stats.agreement import fleiss_kappa as fleiss_kappa

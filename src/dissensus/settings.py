@@ -40,6 +40,8 @@ class Settings(BaseModel):
         PostgreSQL it must be given, so that all machines have the same.
     trusted_proxies
         Addresses of proxies whose word on the address of a visitor counts; an asterisk for all.
+    metrics_token
+        What asks for ``/metrics`` must carry, as ``Authorization: Bearer TOKEN``; without one anybody may.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -52,6 +54,7 @@ class Settings(BaseModel):
     threads: Annotated[int, Field(ge=1, le=100)] = 10
     secret_key: Annotated[str, Field(min_length=SHORTEST_KEY)] | None = None
     trusted_proxies: str = "127.0.0.1"
+    metrics_token: str | None = None
 
     @property
     def address(self) -> str:

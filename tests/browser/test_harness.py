@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, BrowserContext
 from tests.browser.chromium import MISSING, NAMES, find_browser, running
-from tests.browser.page import DESKTOP, PAPER, PHONE, View, look
+from tests.browser.page import DESKTOP, PAPER, PHONE, SCREENSHOTS, View, look
 
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <meta http-equiv="Content-Security-Policy" content="POLICY">
@@ -236,11 +236,16 @@ def test_checks_leave_no_breach_in_a_page_that_allows_nothing(shown: Show) -> No
     assert "Applying inline style violates" in breach
 
 
-def test_pictures_of_whole_pages_are_kept(shown: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DISSENSUS_SCREENSHOTS", str(tmp_path / "kept"))
-    path = shown('<p style="height:3000px">Long</p>', width=PHONE).shot("long")
-    assert path == tmp_path / "kept" / "long.png"
-    head = path.read_bytes()[:24]
+def test_pictures_of_whole_pages_are_kept_where_people_ask_for_them(
+    shown: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view, folder = shown('<p style="height:3000px">Long</p>', width=PHONE), tmp_path / "kept"
+    monkeypatch.delenv(SCREENSHOTS, raising=False)
+    view.shot("long")
+    monkeypatch.setenv(SCREENSHOTS, str(folder))
+    assert not folder.exists()
+    view.shot("long")
+    head = (folder / "long.png").read_bytes()[:24]
     assert int.from_bytes(head[16:20]) == PHONE
     assert int.from_bytes(head[20:24]) > 3000
 

@@ -9,7 +9,7 @@ from tests.browser.chromium import running
 from tests.browser.page import DESKTOP, View
 from tests.web.live import Live, serving
 
-from dissensus.workflows import campaigns, overview, rating, staff
+from dissensus.workflows import campaigns, entering, overview, rating, staff, steps
 
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 NARROW = 320
@@ -36,6 +36,7 @@ def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterat
         found.goto(f"/sign-in/{link.key}")
         sound(found, "sign-in", scheme)
         found.get_by_role("button", name="Sign in").click()
+        found.wait_for_url("**/campaigns")
         yield found
 
 
@@ -56,8 +57,10 @@ def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request:
     page.get_by_role("link", name="New campaign").click()
     page.get_by_label("Definition, as TOML").fill('name = "Bad name"\nlanguages = ["en"]')
     page.get_by_role("button", name="Check it").click()
+    page.get_by_role("alert").wait_for()
     sound(page, "faults", scheme)
     page.get_by_role("link", name="dices-350").click()
+    page.wait_for_url("**/campaigns/new?like=dices-350")
     page.get_by_label("Or conversations, pasted").fill(PASTED)
     sound(page, "new", scheme)
     page.get_by_role("button", name="Check it").click()
@@ -65,10 +68,17 @@ def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request:
     sound(page, "understood", scheme)
     page.get_by_role("button", name="Make the campaign").click()
     page.get_by_role("link", name="Change it").click()
+    page.wait_for_url("**/revise")
+    sound(page, "definition", scheme)
     page.get_by_label("The whole definition, as TOML").fill("name = 1")
     page.get_by_role("button", name="Change it").click()
+    page.get_by_role("alert").wait_for()
     sound(page, "revise", scheme)
     page.get_by_role("link", name="Back to dices-350").click()
+    more_items(page, scheme)
+    page.get_by_role("button", name="Let them rate").click()
+    page.get_by_text("So far 3 raters took part").wait_for()
+    sound(page, "draft", scheme)
     page.get_by_role("button", name="Open it").click()
     assert page.get_by_label("The open link").input_value().startswith(f"{live.url}/c/dices-350?key=")
     some_work(live)
@@ -76,11 +86,32 @@ def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request:
     sound(page, "campaign", scheme)
     page.get_by_label("Make more").fill("3")
     page.get_by_role("button", name="Make links").click()
+    page.get_by_label("3 links, one a line").wait_for()
     sound(page, "invited", scheme)
     page.get_by_role("link", name="Dissensus").click()
+    page.get_by_role("heading", name="Campaigns").wait_for()
     sound(page, "campaigns", scheme)
     page.get_by_role("button", name="Sign out", exact=True).click()
+    page.get_by_role("heading", name="You are signed out").wait_for()
     sound(page, "signed-out", scheme)
+
+
+def more_items(page: Page, scheme: str) -> None:
+    """Add items to a draft, and look at what would remove them."""
+    page.get_by_role("link", name="Add items").click()
+    page.get_by_role("button", name="Check them").click()
+    page.get_by_text("There are no items. Choose a file").wait_for()
+    sound(page, "items", scheme)
+    page.get_by_label("Or conversations, pasted").fill(PASTED.replace("knife", "fork").replace("Hi", "Hello"))
+    page.get_by_role("button", name="Check them").click()
+    page.get_by_text("Show the conversation").click()
+    page.locator("summary").last.click()
+    sound(page, "items-understood", scheme)
+    page.get_by_role("button", name="Add them").click()
+    page.get_by_role("link", name="Remove all items").click()
+    page.get_by_text("It has 4 items.").wait_for()
+    sound(page, "items-removal", scheme)
+    page.get_by_role("link", name="Keep them").click()
 
 
 def some_work(live: Live) -> None:
@@ -89,7 +120,7 @@ def some_work(live: Live) -> None:
     definition = campaigns.definition(live.platform, line.kept.name, staff_id=line.owner.id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
-        rater, _ = rating.agree(
+        rater, _ = entering.agree(
             live.platform,
             line.kept.name,
             key=str(line.kept.key),
@@ -98,7 +129,7 @@ def some_work(live: Live) -> None:
             now=live.clock(),
         )
         if number == 0:
-            rating.step(live.platform, rater, now=live.clock())
+            steps.step(live.platform, rater, now=live.clock())
             rating.notify(live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock())
 
 

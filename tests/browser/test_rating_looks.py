@@ -3,83 +3,96 @@
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Page, expect
 from tests.browser.chromium import running
 from tests.browser.page import View
 from tests.browser.raters import CONDITIONAL, answer_all, opened
 from tests.web.live import Live
 
-LOOKS: dict[str, dict[str, Any]] = {
-    "light": {"viewport": {"width": 1280, "height": 800}},
-    "dark": {"viewport": {"width": 1280, "height": 800}, "color_scheme": "dark"},
-    "phone": {"viewport": {"width": 320, "height": 640}, "color_scheme": "dark"},
-    "zoomed": {"viewport": {"width": 320, "height": 200}},  # 1280 by 800 at 400 %
-    "forced": {"viewport": {"width": 1280, "height": 800}, "forced_colors": "active"},
-    "still": {"viewport": {"width": 768, "height": 900}, "reduced_motion": "reduce"},
+PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
+LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
+    "light": ((1280, 800), {}),
+    "dark": ((1280, 800), {"color_scheme": "dark"}),
+    "forced": ((1280, 800), {"forced_colors": "active"}),
+    "still": ((768, 900), {"reduced_motion": "reduce"}),
+    "zoomed": ((320, 200), {}),  # 1280 by 800 at 400 %
+    "phone": ((320, 640), {"color_scheme": "dark"}),
 }
 
 
-@pytest.mark.parametrize("look", LOOKS)
-def test_every_page_is_clear_to_everybody(live: Live, browser: Browser, look: str) -> None:
-    link = opened(live, preview=True)
-    found: list[str] = []
-    with running(browser._loop), browser.new_context(**LOOKS[look]) as context:
-        page = context.new_page()
-        page.on("pageerror", lambda error: found.append(str(error)))
-        page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+def show(page: Page, look: str) -> None:
+    """Let a page be seen in a look, to which it has come at once."""
+    (width, height), media = LOOKS[look]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(**PLAIN | media)
+    page.evaluate("document.getAnimations().forEach(one => one.finish())")
 
-        def judge(name: str) -> None:
-            view = View(page, [], [])
+
+@pytest.mark.parametrize("looks", [("light", "dark", "forced", "still"), ("zoomed", "phone")], ids=" ".join)
+def test_every_page_is_clear_to_everybody(live: Live, page: Page, looks: tuple[str, ...]) -> None:
+    """A rater goes the whole way in the first look, and every page is judged in each."""
+    found: list[str] = []
+    page.on("pageerror", lambda error: found.append(str(error)))
+    page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+
+    def judge(name: str) -> None:
+        page.wait_for_load_state()
+        view = View(page, [], [])
+        for look in (*looks[1:], looks[0]):
+            show(page, look)
             view.shot(f"rater-{look}-{name}")
             # On a small screen a dialog scrolls, by the keys of what lies in it.
             sideways = [] if name.startswith("6") else view.overflowing()
-            found.extend(f"{name}: {one}" for one in view.violations() + sideways)
+            found.extend(f"{look} {name}: {one}" for one in view.violations() + sideways)
 
-        page.goto(link)
-        judge("1-warning")
-        page.get_by_role("button", name="I understand, go on").click()
-        judge("2-consent")
-        page.get_by_role("checkbox", name="My answers may be analysed").check()
-        page.get_by_role("button", name="I agree and want to take part").click()
-        page.wait_for_url("**/rate")
-        judge("3-covered")
-        page.get_by_text("Show the conversation").click()
-        answer_all(page)
-        page.locator(".question summary").nth(1).click()
-        expect(page.locator("#saved")).to_have_text("Saved")
-        judge("4-answered")
-        page.keyboard.press("Control+Enter")
-        expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
-        page.keyboard.press("Control+Enter")
-        judge("5-missing")
-        for name in ("keys", "help", "report", "stop"):
-            page.locator(f'a[href="#{name}"]').first.click()
-            judge(f"6-{name}")
-            page.locator(f"#{name} .close a").click()
-        page.goto(f"{live.url}/agreed")
-        judge("7-agreed")
-        page.locator('a[href="#stop"]').click()
-        page.locator("#stop button").click()
-        expect(page.get_by_role("heading", name="About you")).to_be_visible()
-        page.get_by_role("button", name="Send and go on").click()
-        page.get_by_label("In my own words").first.check()
-        judge("8-about-you")
-        for question in page.locator("[data-question]").all():
-            question.get_by_label("Prefer not to answer").check()
-        page.get_by_role("button", name="Send and go on").click()
-        expect(page.get_by_role("heading", name="You have stopped")).to_be_visible()
-        judge("9-thanks")
-        page.get_by_role("link", name="Withdraw my answers").click()
-        expect(page.get_by_role("button", name="Delete all my answers")).to_be_visible()
-        judge("10-withdraw")
-        page.get_by_role("button", name="Delete all my answers").click()
-        expect(page.get_by_role("heading", name="Your answers were deleted")).to_be_visible()
-        judge("11-withdrawn")
-        page.goto(f"{live.url}/rate")
-        judge("12-trouble")
-        page.goto(f"{live.url}/declined")
-        judge("13-declined")
-        assert page.evaluate("Object.keys(localStorage)") == []
+    show(page, looks[0])
+    page.goto(opened(live, preview=True))
+    judge("1-warning")
+    page.get_by_role("button", name="I understand, go on").click()
+    agreeing = page.get_by_role("checkbox", name="My answers may be analysed")
+    expect(agreeing).to_be_visible()
+    judge("2-consent")
+    agreeing.check()
+    page.get_by_role("button", name="I agree and want to take part").click()
+    page.wait_for_url("**/rate")
+    judge("3-covered")
+    page.get_by_text("Show the conversation").click()
+    answer_all(page)
+    page.locator(".question summary").nth(1).click()
+    expect(page.locator("#saved")).to_have_text("Saved")
+    judge("4-answered")
+    page.keyboard.press("Control+Enter")
+    expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
+    page.keyboard.press("Control+Enter")
+    judge("5-missing")
+    for name in ("keys", "help", "report", "stop"):
+        page.locator(f'a[href="#{name}"]').first.click()
+        judge(f"6-{name}")
+        page.locator(f"#{name} .close a").click()
+    page.goto(f"{live.url}/agreed")
+    judge("7-agreed")
+    page.locator('a[href="#stop"]').click()
+    page.locator("#stop button").click()
+    expect(page.get_by_role("heading", name="About you")).to_be_visible()
+    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_label("In my own words").first.check()
+    judge("8-about-you")
+    for question in page.locator("[data-question]").all():
+        question.get_by_label("Prefer not to answer").check()
+    page.get_by_role("button", name="Send and go on").click()
+    expect(page.get_by_role("heading", name="You have stopped")).to_be_visible()
+    judge("9-thanks")
+    page.get_by_role("link", name="Withdraw my answers").click()
+    expect(page.get_by_role("button", name="Delete all my answers")).to_be_visible()
+    judge("10-withdraw")
+    page.get_by_role("button", name="Delete all my answers").click()
+    expect(page.get_by_role("heading", name="Your answers were deleted")).to_be_visible()
+    judge("11-withdrawn")
+    page.goto(f"{live.url}/rate")
+    judge("12-trouble")
+    page.goto(f"{live.url}/declined")
+    judge("13-declined")
+    assert page.evaluate("Object.keys(localStorage)") == []
     assert found == []
 
 

@@ -47,6 +47,7 @@ def test_a_tab_that_was_killed_leaves_its_answers(live: Live, page: Page, contex
     again.goto(f"{live.url}/rate")
     expect(again.locator("#progress")).to_contain_text("1 of 3 rated")
     expect(again.locator("[name=Q4_misinformation]").nth(1)).to_be_checked()
+    expect(again.locator("#saved")).to_have_text("Saved")
     assert n_done(live) == 1
     answers = {name: current(every) for name, every in kept(live)}
     assert sorted(len(one) for one in answers.values()) == [1, N_QUESTIONS]

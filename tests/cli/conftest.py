@@ -1,32 +1,41 @@
-"""The real console script, as a person runs it."""
+"""Commands within this process, and the real console script, as a person runs it."""
 
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.cli.within import Done, teller
 from tests.pipeline.tables import drawn_frame
 
 SCRIPT = Path(sys.executable).with_name("dissensus")
-Done = subprocess.CompletedProcess[str]
 Run = Callable[..., Done]
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Run:
-    """Run `dissensus` with these words, in an empty folder and without real data unless they are given."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Run `dissensus` with these words, in an empty folder and without real data unless they are given.
 
-    def dissensus(*words: str | Path, cwd: Path = tmp_path, env: Mapping[str, str | None] | None = None) -> Done:
-        settings: dict[str, str | None] = {**os.environ, "COLUMNS": "200", "DISSENSUS_DATA": None, **(env or {})}
+    A new interpreter for each would take the longest. What a process adds to it, once for each command, `script` shows.
+    """
+    return teller(monkeypatch, capsys, tmp_path)
+
+
+@pytest.fixture
+def script(tmp_path: Path) -> Run:
+    """Run the console script, a process of its own, in the same way."""
+
+    def dissensus(*words: str | Path, **environment: str) -> Done:
+        kept = {name: value for name, value in os.environ.items() if name != "DISSENSUS_DATA"}
         return subprocess.run(
             [SCRIPT, *words],
             capture_output=True,
             text=True,
             check=False,
-            cwd=cwd,
-            env={name: value for name, value in settings.items() if value is not None},
+            cwd=tmp_path,
+            env={**kept, "COLUMNS": "200", **environment},
             timeout=120,
         )
 

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from tests.cli.within import Told, teller
 
-from dissensus.schema.shipped_campaigns import text_of
+from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.shipped_campaigns import load_campaign, renamed, text_of
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
@@ -67,6 +68,46 @@ def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: Told, tmp_path
     assert "There is no campaign 'other'" in told("campaign", "revise", "dices-350", "--name", "other").stderr
 
 
+def test_the_definition_comes_back_and_is_taken_back_unchanged(told: Told, tmp_path: Path) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    shown = told("campaign", "show", "pilot")
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert parse_campaign(shown.stdout).digest == renamed(load_campaign("dices-350"), "pilot").digest
+    assert told("campaign", "show", "pilot", "-o", "pilot.toml").returncode == 0
+    assert (tmp_path / "pilot.toml").read_text("utf-8") == shown.stdout
+    assert told("campaign", "revise", "pilot.toml").returncode == 0
+    assert told("campaign", "show", "pilot").stdout == shown.stdout
+
+
+def test_items_come_and_go_while_it_is_a_draft(told: Told, tmp_path: Path) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    (tmp_path / "more.txt").write_text("User: Who?\nBot: Me.")
+    (tmp_path / "more.csv").write_text('item_id,context,response\n7,"USER: Hi",Ho\n')
+    added = told("campaign", "add-items", "pilot", "more.txt", "more.csv")
+    assert (added.returncode, added.stdout) == (0, "2 items were added; pilot has 4.\n")
+    assert "Note: more.txt: There are no ids" in added.stderr
+    again = told("campaign", "add-items", "pilot", "more.csv")
+    assert (again.returncode, again.stdout) == (1, "")
+    assert "There is an item '7' already, and nothing was added" in again.stderr
+    asked = told("campaign", "remove-items", "pilot")
+    assert asked.returncode == 1
+    assert "Take all 4 items out of pilot? There is no way back." in asked.stderr
+    assert told("campaign", "remove-items", "pilot", "--yes").stdout == "4 items were removed; pilot has none.\n"
+    told("campaign", "add-items", "pilot", "more.csv")
+    told("campaign", "open", "pilot")
+    for words in (("add-items", "pilot", "more.txt"), ("remove-items", "pilot"), ("remove-items", "pilot", "--yes")):
+        assert "pilot is open, and its items cannot change now." in told("campaign", *words).stderr
+
+
+def test_a_dry_run(told: Told) -> None:
+    told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
+    done = told("campaign", "rehearse", "pilot", "--raters", "3", "--seed", "1")
+    assert done.stdout == "3 simulated raters rated 6 items of pilot. Nothing of theirs counts.\n"
+    (row,) = json.loads(told("campaign", "list", "--format", "json").stdout)["campaigns"]
+    assert (row["raters"], row["rated"]) == (0, 0)
+    assert "0 raters were asked for; 1 to 1,000" in told("campaign", "rehearse", "pilot", "--raters", "0").stderr
+
+
 def test_personal_links_are_for_one_each(told: Told, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
     assert told("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
@@ -118,6 +159,11 @@ def test_with_several_owners_one_is_named(told: Told) -> None:
         (("open", "nothing"), "There is no campaign 'nothing'"),
         (("invite", "nothing"), "There is no campaign 'nothing'"),
         (("clone", "nothing", "x"), "There is no campaign 'nothing'"),
+        (("show", "nothing"), "There is no campaign 'nothing'"),
+        (("add-items", "nothing", "items.txt"), "There is no campaign 'nothing'"),
+        (("add-items", "nothing", "nowhere.csv"), "There is no file nowhere.csv"),
+        (("remove-items", "nothing"), "There is no campaign 'nothing'"),
+        (("rehearse", "nothing"), "There is no campaign 'nothing'"),
         (("list", "--settings", "nowhere.toml"), "The settings nowhere.toml cannot be read"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",

@@ -60,13 +60,13 @@ def test_there_and_back(run: Run, posts: Path, tmp_path: Path) -> None:
     assert again == POSTS.replace("id,text", "item_id,item_text", 1)
 
 
-def test_official_files_there_and_back(run: Run, tmp_path: Path) -> None:
+def test_official_files_there_and_back(script: Run, tmp_path: Path) -> None:
     from tests.files.test_dices import official
 
     path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
     official("dices-350", 60, 6).write_csv(path)
-    assert "(dices-350)" in run("convert", path, "ours.csv").stderr
-    done = run("convert", "ours.csv", "mine.csv", "--to", "dices-350")
+    assert "(dices-350)" in script("convert", path, "ours.csv").stderr
+    done = script("convert", "ours.csv", "mine.csv", "--to", "dices-350")
     assert "Note: Left out, because dices-350 does not have them: 'rater_flagged'." in done.stderr
     assert (tmp_path / "mine.csv").read_bytes() == path.read_bytes()
 

@@ -8,10 +8,11 @@ import pytest
 from tests.cli.conftest import SCRIPT, Run
 
 COMMANDS = (
-    *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "simulate", "fetch", "demo"),
+    *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
     *("serve", "sign-in", "db upgrade", "db check"),
     *("export", "backup", "restore"),
-    *(f"campaign {word}" for word in ("new", "revise", "open", "pause", "close", "list", "clone", "invite")),
+    *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "remove-items", "rehearse")),
+    *(f"campaign {word}" for word in ("open", "pause", "close", "list", "clone", "invite")),
 )
 
 
@@ -23,9 +24,9 @@ def test_help_of_every_command_has_an_example(run: Run, command: str) -> None:
     assert done.stderr == ""
 
 
-def test_help_lists_every_command(run: Run) -> None:
+def test_help_lists_every_command(script: Run) -> None:
     for flag in ("--help", "-h"):
-        done = run(flag)
+        done = script(flag)
         assert done.returncode == 0
         assert all(command.split()[0] in done.stdout for command in COMMANDS)
 
@@ -43,6 +44,13 @@ def test_version(run: Run) -> None:
 
     done = run("--version")
     assert (done.returncode, done.stdout) == (0, f"dissensus {dissensus.__version__}\n")
+
+
+@pytest.mark.parametrize(("words", "code"), [("--version", 0), ("analyse nowhere.csv", 1), ("nonsense", 2)])
+def test_a_process_ends_as_its_command(script: Run, run: Run, words: str, code: int) -> None:
+    done, within = script(*words.split()), run(*words.split())
+    assert done.returncode == within.returncode == code
+    assert (done.stdout, done.stderr) == (within.stdout, within.stderr)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +138,7 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: Run, ratings_csv:
         assert len(done.stdout.splitlines()) == 1
 
 
-def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, run: Run, ratings_csv: Path) -> None:
+def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, script: Run, ratings_csv: Path) -> None:
     """A copy of the package whose caches would have to go where files are."""
     import shutil
 
@@ -141,18 +149,16 @@ def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, 
     shutil.copytree(source, copy, ignore=shutil.ignore_patterns("__pycache__"))
     (copy / "stats" / "__pycache__").touch()
     nowhere = os.devnull + "/nowhere"
-    done = run(
+    done = script(
         *("analyse", ratings_csv, "--by", "race", "--format", "csv"),
-        env={
-            "PYTHONPATH": str(copy.parent),
-            "PYTHONDONTWRITEBYTECODE": "1",
-            "HOME": nowhere,
-            "XDG_CACHE_HOME": nowhere,
-            "NUMBA_CACHE_DIR": nowhere,
-        },
+        PYTHONPATH=str(copy.parent),
+        PYTHONDONTWRITEBYTECODE="1",
+        HOME=nowhere,
+        XDG_CACHE_HOME=nowhere,
+        NUMBA_CACHE_DIR=nowhere,
     )
     assert done.returncode == 0, done.stderr
-    assert done.stdout == run("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
+    assert done.stdout == script("analyse", ratings_csv, "--by", "race", "--format", "csv").stdout
     assert done.stderr.count("Warning: There is no place to keep compiled code") == 1
     assert "NUMBA_CACHE_DIR" in done.stderr
     assert "Traceback" not in done.stderr

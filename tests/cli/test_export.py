@@ -56,13 +56,13 @@ def test_what_cannot_be_done_is_one_clear_line(run: Run, rated: str, words: tupl
     assert "Traceback" not in done.stderr
 
 
-def test_a_platform_moves_to_another_database(run: Run, rated: str, tmp_path: Path) -> None:
-    done = run("backup", "monday.zip")
+def test_a_platform_moves_to_another_database(script: Run, run: Run, rated: str, tmp_path: Path) -> None:
+    done = script("backup", "monday.zip")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Wrote monday.zip: " in done.stderr
     refused = run("restore", "monday.zip")
     assert refused.returncode == 1
     assert "The database is not empty" in refused.stderr
-    there = {"DISSENSUS_DATABASE_URL": f"sqlite:///{tmp_path / 'moved.db'}"}
-    assert "Restored " in run("restore", "monday.zip", env=there).stderr
-    assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", env=there).stderr
+    there = f"sqlite:///{tmp_path / 'moved.db'}"
+    assert "Restored " in script("restore", "monday.zip", DISSENSUS_DATABASE_URL=there).stderr
+    assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr

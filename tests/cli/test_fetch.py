@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT, Done, Run
+from tests.cli.conftest import SCRIPT, Run
+from tests.cli.within import Done
 from tests.files.server import Loopback, serving
 
 GZ = "red_team_attempts.jsonl.gz"

@@ -40,10 +40,10 @@ def test_one_command_makes_one_page(run: Run, ratings_csv: Path, tmp_path: Path)
     assert shlex.join(["dissensus", "report", str(ratings_csv), *QUICK]) in said
 
 
-def test_the_same_command_writes_the_same_bytes(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_the_same_command_writes_the_same_bytes(script: Run, ratings_csv: Path, tmp_path: Path) -> None:
     pages = []
     for _ in range(2):
-        assert run("report", ratings_csv, "--by", "race", *QUICK).returncode == 0
+        assert script("report", ratings_csv, "--by", "race", *QUICK).returncode == 0
         pages.append((tmp_path / "report.html").read_bytes())
     assert pages[0] == pages[1]
 

@@ -3,44 +3,21 @@
 import csv
 import io
 import json
-import sys
-import warnings
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
-from dissensus.cli import main
 from dissensus.schema.questionnaire import load_questionnaire
 
 SMALL = ("--items", "12", "--per-item", "20")
 
 
-class Ended(NamedTuple):
-    code: object
-    out: str
-    err: str
-
-
-Simulate = Callable[..., Ended]
-
-
 @pytest.fixture
-def simulate(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Simulate:
-    """Run the command in this process, in an empty folder: a new interpreter for each would take the longest."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(warnings, "showwarning", warnings.showwarning)
-
-    def command(*words: str) -> Ended:
-        monkeypatch.setattr(sys, "argv", ["dissensus", "simulate", *words])
-        with pytest.raises(SystemExit) as end:
-            main()
-        return Ended(end.value.code, *capsys.readouterr())
-
-    return command
+def simulate(run: Run) -> Run:
+    return partial(run, "simulate")
 
 
 def test_help_has_an_example(run: Run) -> None:
@@ -49,8 +26,8 @@ def test_help_has_an_example(run: Run) -> None:
     assert "Example: dissensus simulate" in done.stdout
 
 
-def test_a_full_campaign_is_written_and_can_be_analysed(run: Run, tmp_path: Path) -> None:
-    done = run("simulate", "-o", "campaign.csv")
+def test_a_full_campaign_is_written_and_can_be_analysed(script: Run, tmp_path: Path) -> None:
+    done = script("simulate", "-o", "campaign.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == ["Wrote campaign.csv.", "Wrote campaign.truth.json."]
     with (tmp_path / "campaign.csv").open(encoding="utf-8", newline="") as file:
@@ -59,16 +36,16 @@ def test_a_full_campaign_is_written_and_can_be_analysed(run: Run, tmp_path: Path
     assert len(rows) == 1 + 43_050
     assert {len(row) for row in rows} == {41}
     assert "" not in rows[1]
-    done = run("analyse", "campaign.csv", "--by", "race")
+    done = script("analyse", "campaign.csv", "--by", "race")
     assert done.returncode == 0, done.stderr
     assert "43,050 ratings of 350 items by 123 raters" in done.stdout
 
 
-def test_without_a_file_it_prints_what_the_seed_decides(simulate: Simulate, tmp_path: Path) -> None:
+def test_without_a_file_it_prints_what_the_seed_decides(simulate: Run, tmp_path: Path) -> None:
     one, again, other = (simulate(*SMALL, *words) for words in ((), ("--seed", "0"), ("--seed", "1")))
-    assert one.out == again.out != other.out
-    assert pl.read_csv(io.StringIO(one.out), infer_schema=False).height == 240
-    assert (one.code, one.err) == (0, "")
+    assert one.stdout == again.stdout != other.stdout
+    assert pl.read_csv(io.StringIO(one.stdout), infer_schema=False).height == 240
+    assert (one.returncode, one.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -81,28 +58,29 @@ def test_without_a_file_it_prints_what_the_seed_decides(simulate: Simulate, tmp_
         ("d.e.csv", "d.e.truth.json"),
     ],
 )
-def test_the_truth_lies_beside_the_file(simulate: Simulate, tmp_path: Path, file: str, beside: str) -> None:
-    assert simulate(*SMALL, "-o", file) == (0, "", f"Wrote {file}.\nWrote {beside}.\n")
+def test_the_truth_lies_beside_the_file(simulate: Run, tmp_path: Path, file: str, beside: str) -> None:
+    done = simulate(*SMALL, "-o", file)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {file}.\nWrote {beside}.\n")
     assert {path.name for path in tmp_path.iterdir()} == {file, beside}
     truth = json.loads((tmp_path / beside).read_text(encoding="utf-8"))
     assert truth["campaign"]["items"]["count"] == len(truth["items"]) == 12
     assert sum(rater["n_ratings"] for rater in truth["raters"]) == 240
 
 
-def test_the_truth_goes_where_it_is_asked_to(simulate: Simulate, tmp_path: Path) -> None:
-    assert simulate(*SMALL, "--truth", "t.json").out.startswith("id,rater_id")
-    assert simulate(*SMALL, "-o", "a.csv", "--truth", "u.json").code == 0
+def test_the_truth_goes_where_it_is_asked_to(simulate: Run, tmp_path: Path) -> None:
+    assert simulate(*SMALL, "--truth", "t.json").stdout.startswith("id,rater_id")
+    assert simulate(*SMALL, "-o", "a.csv", "--truth", "u.json").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"t.json", "a.csv", "u.json"}
     assert (tmp_path / "t.json").read_bytes() == (tmp_path / "u.json").read_bytes()
 
 
-def test_every_option_reaches_the_campaign(simulate: Simulate, tmp_path: Path) -> None:
+def test_every_option_reaches_the_campaign(simulate: Run, tmp_path: Path) -> None:
     done = simulate(
         *("--preset", "dices-990", "--items", "30", "--raters-per-cell", "5", "--per-item", "7.5"),
         *("--missing", "0.1", "--dropout", "0.2", "--speeders", "3", "--straight-liners", "2", "--clickers", "1"),
         *("--group-sd", "rater_locale=0.4", "--group-sd", "age=1.5", "--seed", "9", "-o", "a.csv"),
     )
-    assert done.code == 0, done.err
+    assert done.returncode == 0, done.stderr
     truth = json.loads((tmp_path / "a.truth.json").read_text(encoding="utf-8"))
     campaign = truth["campaign"]
     assert (truth["seed"], campaign["questionnaire"], campaign["per_item"]) == (9, "dices-990", 7.5)
@@ -135,25 +113,25 @@ def test_every_option_reaches_the_campaign(simulate: Simulate, tmp_path: Path) -
         ("-o new.csv --truth new.csv", "Name two files"),
     ],
 )
-def test_bad_settings_are_refused_in_one_line(simulate: Simulate, tmp_path: Path, words: str, says: str) -> None:
+def test_bad_settings_are_refused_in_one_line(simulate: Run, tmp_path: Path, words: str, says: str) -> None:
     (tmp_path / "old.csv").touch()
     done = simulate(*words.split())
-    assert (done.code, done.out) == (1, "")
-    assert done.err.startswith("Error: ")
-    assert says in done.err
-    assert done.err.count("\n") == 1
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert says in done.stderr
+    assert done.stderr.count("\n") == 1
     assert [path.name for path in tmp_path.iterdir()] == ["old.csv"]
 
 
 @pytest.mark.parametrize("words", ["--items 0", "--seed -1", "--preset dices", "file.csv", "--raters-per-cell 0"])
-def test_bad_use_is_2(simulate: Simulate, words: str) -> None:
+def test_bad_use_is_2(simulate: Run, words: str) -> None:
     done = simulate(*words.split())
-    assert done.code == 2
-    assert "Usage: dissensus" in done.err
+    assert done.returncode == 2
+    assert "Usage: dissensus" in done.stderr
 
 
-def test_a_file_is_replaced_when_that_is_said(simulate: Simulate, tmp_path: Path) -> None:
-    assert simulate(*SMALL, "-o", "a.csv").code == 0
+def test_a_file_is_replaced_when_that_is_said(simulate: Run, tmp_path: Path) -> None:
+    assert simulate(*SMALL, "-o", "a.csv").returncode == 0
     before = (tmp_path / "a.csv").read_bytes()
-    assert simulate(*SMALL, "-o", "a.csv", "--seed", "5", "--force").code == 0
+    assert simulate(*SMALL, "-o", "a.csv", "--seed", "5", "--force").returncode == 0
     assert (tmp_path / "a.csv").read_bytes() != before

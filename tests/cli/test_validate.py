@@ -27,8 +27,8 @@ def test_a_good_file_ends_with_0(run: Run, files: tuple[Path, Path]) -> None:
     assert "long table: 2 rows, 1 item, 2 raters, 1 question" in done.stdout
 
 
-def test_all_files_are_told_of_and_errors_end_with_1(run: Run, files: tuple[Path, Path]) -> None:
-    done = run("validate", *files, "nowhere.csv")
+def test_all_files_are_told_of_and_errors_end_with_1(script: Run, files: tuple[Path, Path]) -> None:
+    done = script("validate", *files, "nowhere.csv")
     assert (done.returncode, done.stderr) == (1, "")
     assert "bad.csv: not valid, 3 errors, 1 warning" in done.stdout
     assert "There is no file nowhere.csv." in done.stdout

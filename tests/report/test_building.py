@@ -64,9 +64,9 @@ def test_numbers_are_those_of_the_analysis(ratings: Ratings) -> None:
 
 
 def test_the_same_seed_gives_the_same_page(ratings: Ratings) -> None:
-    first, again, other = (quick(ratings, by="race", seed=seed).to_html() for seed in (1, 1, 2))
-    assert first == again
-    assert first != other
+    first, again, other = (quick(ratings, by="race", seed=seed) for seed in (1, 1, 2))
+    assert first.to_html() == again.to_html()
+    assert first.analysis.to_json() != other.analysis.to_json()
 
 
 def test_parts_have_names(ratings: Ratings) -> None:
@@ -79,7 +79,10 @@ def test_parts_have_names(ratings: Ratings) -> None:
 
 def test_axes_are_those_that_divide() -> None:
     frame = drawn_frame(3).with_columns(
-        rater_country=pl.lit("NZ"), rater_code=pl.col("rater_id"), rater_unknown=pl.lit(None, dtype=pl.String)
+        rater_country=pl.lit("NZ"),
+        rater_code=pl.col("rater_id"),
+        rater_unknown=pl.lit(None, dtype=pl.String),
+        rater_sex=pl.col("rater_gender").str.slice(0, 1),
     )
     report = quick(Ratings.from_frame(frame))
     assert report.analysis.settings.axes == ("rater_race", "rater_gender")
@@ -87,6 +90,7 @@ def test_axes_are_those_that_divide() -> None:
         "rater_country: everybody whose value is known has the same.",
         "rater_code: 24 values are too many to compare by default; ask for it with --by rater_code.",
         "rater_unknown: not known of anybody.",
+        "rater_sex: it groups raters as rater_gender does; ask for it with --by rater_sex.",
     }
     assert quick(Ratings.from_frame(frame), by=[]).analysis.settings.axes == ()
 
@@ -180,7 +184,7 @@ def test_small_groups_are_nowhere_in_the_page() -> None:
     )
     ratings = Ratings.from_frame(frame)
     whole = build(ratings, cross="race*gender", **QUICK)  # type: ignore[arg-type]
-    assert "Vogonian" in whole.to_html()
+    assert any("Vogonian" in part.table.write_json() for part in whole.parts if part.table is not None)
     report = build(ratings, cross="race*gender", suppress_below=5, command="made", **QUICK)  # type: ignore[arg-type]
     page = report.to_html()
     assert "Asian" in page

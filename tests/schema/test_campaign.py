@@ -1,6 +1,8 @@
 """Campaigns as TOML: read whole, refused whole, the same again."""
 
+import re
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign import worded
 from dissensus.schema.campaign_parsing import KEYS, parse_campaign
+from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.shipped_campaigns import campaigns, load_campaign, renamed, text_of
 
 PILOT: dict[str, Any] = {
@@ -66,6 +69,70 @@ def test_a_campaign_comes_back_as_it_was(changes: dict[str, Any]) -> None:
     again = parse_campaign(found.as_mapping())
     assert again == found
     assert again.digest == found.digest
+
+
+HOSTILE = st.one_of(
+    st.text("\"'\\\n\t#=[]{}.,é\u00a0\u200b\u202e\u2028\u2066\ufeff\u0301𝄞 ab", max_size=30),
+    st.sampled_from(
+        ['"""', "'''", "\\", "\\u0041", "C:\\new", "a \\\n  b", '"]\nname = "other"', "\r\n\r\n", "\ue000\U0010ffff"]
+    ),
+).map(lambda text: f"<{text}>")
+LINES = HOSTILE.map(lambda text: re.sub(r"[\r\n\t]", " ", text))
+
+
+@st.composite
+def hostile_campaigns(draw: st.DrawFn) -> dict[str, Any]:
+    """A campaign whose texts, answers and labels try to be something else."""
+    answers = draw(st.lists(LINES, min_size=2, max_size=3, unique=True))
+    question = {
+        "name": "Q_one",
+        "text": draw(HOSTILE),
+        "scale": answers,
+        "labels": {answers[0]: draw(HOSTILE)},
+        "examples": [draw(HOSTILE), draw(HOSTILE)],
+        "heading": "h",
+    }
+    asked = {
+        "name": "one",
+        "languages": ["en"],
+        "title": draw(HOSTILE),
+        "headings": {"h": {"text": draw(HOSTILE)}},
+        "questions": [question],
+    }
+    return pilot(
+        languages=["en"],
+        title=draw(HOSTILE),
+        warning=draw(HOSTILE),
+        questionnaire=asked,
+        consent={
+            "text": draw(HOSTILE),
+            "purposes": [{"name": "rating", "text": draw(HOSTILE), "required": True}],
+        },
+    )
+
+
+@quick
+@given(hostile_campaigns())
+def test_a_campaign_comes_back_from_what_is_written(data: dict[str, Any]) -> None:
+    found = parse_campaign(data)
+    text = write_campaign(found)
+    assert parse_campaign(text).digest == found.digest
+    # As a form of a browser and a file of Windows bring it.
+    assert parse_campaign(text.replace("\n", "\r\n")).digest == found.digest
+
+
+@pytest.mark.parametrize("name", campaigns())
+def test_campaigns_that_ship_come_back_from_what_is_written(name: str) -> None:
+    found = load_campaign(name)
+    assert parse_campaign(write_campaign(found)) == found
+
+
+def test_control_characters_never_get_into_a_campaign_nor_into_its_file() -> None:
+    for mark in ("\x00", "\x07", "\x1b", "\x7f", "\x85", "\r", "\ud800"):
+        with pytest.raises(InvalidInput, match=f"holds U\\+{ord(mark):04X}"):
+            parse_campaign(pilot(title={"en": f"Is {mark}it?", "de": "x"}))
+    by_hand = replace(parse_campaign(PILOT), title={"en": "a\x07\x7fb", "de": "x"})
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f]", write_campaign(by_hand))
 
 
 def test_the_digest_tells_every_change_and_nothing_else() -> None:

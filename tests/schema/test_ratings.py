@@ -29,6 +29,14 @@ def test_counts_questions_axes_and_scale(table: pl.DataFrame) -> None:
     assert ratings.notes == ()
 
 
+def test_own_words_are_neither_answers_nor_an_axis(table: pl.DataFrame) -> None:
+    said = pl.lit("as I said"), pl.lit("a private matter")
+    written = table.with_columns(said[0].alias("Q_overall_text"), said[1].alias("rater_gender_text"))
+    ratings = Ratings.from_frame(written)
+    assert ratings.questions == ("Q_overall",)
+    assert ratings.axes == ("rater_gender", "rater_race")
+
+
 def test_tables_are_sorted_by_id_as_text(table: pl.DataFrame) -> None:
     ratings = Ratings.from_frame(table)
     assert ratings.raters["rater_id"].to_list() == ["ann", "bob", "cy"]

@@ -1,5 +1,7 @@
 """Two kinds of databases that behave as one."""
 
+import os
+import stat
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,3 +130,25 @@ def test_ids_sort_by_time_and_keys_are_all_different() -> None:
     assert all(one[14] == "7" and one[19] in "89ab" for one in ids)
     assert len({new_key() for _ in range(1000)}) == 1000
     assert len(hashed("a\udc80")) == 64
+
+
+def test_a_new_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        database = connect(f"sqlite:///{tmp_path / 'new.db'}")
+        schema.upgrade(database)
+    finally:
+        os.umask(before)
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
+    database.dispose()
+    assert modes == dict.fromkeys(("new.db", "new.db-wal", "new.db-shm"), 0o600)
+
+
+def test_rights_of_a_sqlite_file_that_is_there_stay_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "shared.db"
+    path.touch()
+    path.chmod(0o660)
+    database = connect(f"sqlite:///{path}")
+    schema.upgrade(database)
+    database.dispose()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o660

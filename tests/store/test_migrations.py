@@ -95,7 +95,14 @@ FIRST: Rows = {
         "answered_at": None,
     },
 }
-ROWS: Mapping[str, Rows] = {"0001": FIRST}
+QUOTAS: Rows = {
+    **FIRST,
+    "invitation": {**FIRST["invitation"], "cell": "old × tall"},
+    "rater": {**FIRST["rater"], "cell": "old × tall"},
+    "seat": {"id": "p", "campaign_id": "c", "cell": "old × tall", "state": "held", "rater_id": "r", "changed_at": NOW},
+    "screened": {"campaign_id": "c", "cell": "rest", "n": 3},
+}
+ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS}
 """A row of every table as each revision has them; a new revision adds what it has."""
 
 

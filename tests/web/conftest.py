@@ -1,12 +1,20 @@
 """The site over each kind of database."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 from tests.web.live import Live, serving
+from tests.web.owners import House
 
 
 @pytest.fixture
 def live(database_url: str) -> Iterator[Live]:
     with serving(database_url) as site:
         yield site
+
+
+@pytest.fixture
+def house(live: Live) -> Iterator[House]:
+    with ExitStack() as browsers:
+        yield House(live, browsers)

@@ -5,87 +5,23 @@ import io
 import json
 import re
 import socket
-from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from html import unescape
 
 import httpx
 import pytest
-from tests.web.live import Live, serving
-from tests.workflows.campaigns import AGREED, NOW, definition, items
+from tests.web.live import serving
+from tests.web.owners import PASTED, TOML, House, make, send, token_of
+from tests.workflows.campaigns import AGREED, NOW
 
 from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.shipped_campaigns import text_of
-from dissensus.workflows import campaigns, rating, staff
-from dissensus.workflows.platform import Platform
+from dissensus.workflows import campaigns, entering, rating, staff, steps
 
-PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
-TOML = """
-name = "kitchen"
-languages = ["en"]
-title = "Is the <script>alert(1)</script> robot safe?"
-warning = "Knives."
-questionnaire = "dices-350"
-[consent]
-text = "We keep your answers."
-[[consent.purposes]]
-name = "rating"
-text = "Analyse them."
-required = true
-"""
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For what does not depend on the database."""
-POSTS = ("move", "revise", "clone", "invite", "rehearse", "settle")
-
-
-@dataclass(frozen=True)
-class House:
-    """The site, and browsers that come to it."""
-
-    live: Live
-    browsers: ExitStack
-
-    @property
-    def platform(self) -> Platform:
-        return self.live.platform
-
-    def stranger(self) -> httpx.Client:
-        """A browser that stays where it is sent from, so that answers are seen."""
-        return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20))
-
-    def owner(self, name: str = "ada") -> httpx.Client:
-        """A browser of an owner."""
-        browser, path = self.stranger(), f"/sign-in/{staff.link(self.platform, name, now=self.live.clock()).key}"
-        done = browser.post(path, data={"form_token": token_of(browser.get(path))})
-        assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
-        return browser
-
-
-@pytest.fixture
-def house(live: Live) -> Iterator[House]:
-    with ExitStack() as browsers:
-        yield House(live, browsers)
-
-
-def token_of(page: httpx.Response) -> str:
-    """The token that the forms of a page carry."""
-    found = re.search(r'name="form_token" value="([0-9a-f]{64})"', page.text)
-    assert found is not None, page.text
-    return found[1]
-
-
-def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
-    """Send a form as our own page does."""
-    return browser.post(path, data={"form_token": token_of(browser.get("/campaigns")), **data})
-
-
-def make(house: House, name: str = "pilot", owner: str = "ada", *, by_link: bool = True) -> str:
-    """Make a draft, and return the id of its owner."""
-    platform = house.platform
-    owner_id = staff.link(platform, owner, now=NOW).owner.id
-    campaigns.create(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
-    return owner_id
+POSTS = ("move", "revise", "clone", "invite", "rehearse", "settle", "items", "items/remove", "dry-run")
 
 
 def test_a_link_is_not_used_up_by_looking_at_it(house: House) -> None:
@@ -139,7 +75,7 @@ def test_nobody_else_sees_or_does_anything(house: House) -> None:
 def test_a_session_of_a_rater_opens_nothing_of_owners(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    _, session = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    _, session = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
     browser = house.stranger()
     browser.cookies.set("dissensus_owner", session)
     assert browser.get("/campaigns/pilot").status_code == 403
@@ -166,7 +102,17 @@ def test_what_is_somebody_elses_is_not_there(house: House) -> None:
     browser = house.owner()
     assert "pilot" not in browser.get("/campaigns").text
     assert browser.get("/campaigns/pilot").status_code == browser.get("/campaigns/nothing").status_code == 404
-    for what, data in {"move": {"to": "open"}, "clone": {"new_name": "mine"}, "invite": {"n": "1"}}.items():
+    posts = {
+        "move": {"to": "open"},
+        "clone": {"new_name": "mine"},
+        "invite": {"n": "1"},
+        "items": {"pasted": PASTED, "do": "add"},
+        "items/remove": {},
+        "dry-run": {"raters": "1", "seed": "0"},
+    }
+    assert browser.get("/campaigns/pilot/items").status_code == 404
+    assert browser.get("/campaigns/pilot/items/remove").status_code == 404
+    for what, data in posts.items():
         assert send(browser, f"/campaigns/pilot/{what}", **data).status_code in (403, 404)
     assert send(browser, "/campaigns/pilot/rehearse").status_code in (403, 404)
     assert send(browser, "/campaigns/pilot/settle", notice="x").status_code == 404
@@ -273,6 +219,14 @@ def test_a_draft_can_be_changed_and_what_was_wrong_is_kept(house: House) -> None
     browser = house.owner()
     send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="make")
     assert "/campaigns/kitchen/revise" in browser.get("/campaigns/kitchen").text
+    carried = re.search(
+        r'<textarea id="definition"[^>]*>\n(.*?)</textarea>', browser.get("/campaigns/kitchen/revise").text, re.S
+    )
+    assert carried is not None
+    assert parse_campaign(unescape(carried[1])).digest == parse_campaign(TOML).digest
+    # As browsers send it: with their own ends of lines.
+    unchanged = unescape(carried[1]).replace("\n", "\r\n")
+    assert send(browser, "/campaigns/kitchen/revise", definition=unchanged).status_code == 303
     wrong = send(browser, "/campaigns/kitchen/revise", definition=TOML + "colour = 1")
     assert wrong.status_code == 422
     assert "colour = 1" in wrong.text
@@ -313,7 +267,7 @@ def test_a_preview_is_what_raters_see_and_counts_for_nothing(house: House) -> No
     assert shown.status_code == 200
     assert "Is it safe?" in shown.text
     page = browser.get("/campaigns/pilot").text
-    assert "<dt>Previews</dt><dd>1</dd>" in page
+    assert "<dt>Previews and dry runs</dt><dd>1</dd>" in page
     assert "<dt>Raters: rating</dt><dd>0</dd>" in page
 
 
@@ -330,7 +284,7 @@ def test_a_clone_is_a_draft_under_a_name_that_can_be_an_address(house: House) ->
 def test_what_raters_report_is_shown_as_text_until_it_is_dealt_with(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    rater, _ = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
     rating.notify(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
     browser = house.owner()
     page = browser.get("/campaigns/pilot").text
@@ -376,7 +330,7 @@ def test_nothing_large_is_read_from_strangers(house: House) -> None:
 def test_metrics_tell_routes_and_numbers_and_nothing_of_anybody(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
     browser = house.owner()
     browser.get("/campaigns/pilot?secret=1")
     browser.get("/wp-login.php")
@@ -397,8 +351,8 @@ def test_finished_ratings_come_as_a_file_for_their_owner_alone(house: House) -> 
     browser = house.owner()
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404
-    rater, _ = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
-    step = rating.step(platform, rater, now=NOW)
+    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    step = steps.step(platform, rater, now=NOW)
     assert step.assignment is not None
     given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value="Unsure")})
     rating.submit(platform, rater, step.assignment.id, "one", given, now=NOW)

@@ -12,10 +12,22 @@ from dissensus.web.phrases import FIRST, languages, phrases
 from dissensus.workflows import campaigns
 
 WEB = files("dissensus.web")
-OURS = ("base", "rater", "parts", "questions", "conversation", "warning", "consent", "declined", "agreed", "rate")
+OURS = (
+    "base",
+    "rater",
+    "parts",
+    "questions",
+    "conversation",
+    "warning",
+    "not-open",
+    "consent",
+    "declined",
+    "agreed",
+    "rate",
+)
 TEMPLATES = {
     f"{name}.html": (WEB / "templates" / f"{name}.html").read_text("utf-8")
-    for name in (*OURS, "about-you", "rest", "withdraw", "trouble")
+    for name in (*OURS, "about-you", "turned-away", "rest", "withdraw", "trouble")
 }
 SCRIPTS = "".join(
     (WEB / "static" / f"{name}.js").read_text("utf-8")
@@ -41,7 +53,7 @@ def test_every_phrase_is_used_and_every_phrase_that_is_used_is_there() -> None:
     named = set(re.findall(r"""["']([a-z_]+\.[a-z_0-9]+)["']""", whole)) & {*known, *_called(whole)}
     assert named <= known
     # Put together from a part that is known and one that is not: fault, place, status or speaker.
-    together = re.compile(r"(fault|trouble|rest)\.|rate\.(human|bot)$|page\.language$")
+    together = re.compile(r"(fault|trouble|rest|entrance)\.|rate\.(human|bot)$|page\.language$")
     scripted = {f"script.{name}" for name in re.findall(r"phrases\.(\w+)", SCRIPTS)}
     assert scripted <= known
     assert {name for name in known - named - scripted if not together.match(name)} == set()

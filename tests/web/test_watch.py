@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
-from tests.web.live import Live
+from tests.web.live import Live, serving
 
 from dissensus.web.metrics import make_metrics
 from dissensus.web.watch import JsonLines, Watch
@@ -78,3 +78,21 @@ def test_two_sites_in_one_process_count_apart() -> None:
     labels = {"method": "GET", "route": "/", "status": "200"}
     assert one.registry.get_sample_value("dissensus_requests_total", labels) == 1
     assert other.registry.get_sample_value("dissensus_requests_total", labels) is None
+
+
+@one_kind
+def test_numbers_can_be_kept_to_who_has_the_token(database_url: str) -> None:
+    with serving(database_url, metrics_token="open-sesame") as live:
+        for given in ("", "open-sesame", "Bearer", "Bearer open-sesam", "Bearer open-sesame2", "Basic open-sesame"):
+            refused = live.visitor(authorization=given).get("/metrics")
+            assert (refused.status_code, refused.headers["www-authenticate"]) == (401, "Bearer")
+            assert "Authorization: Bearer TOKEN" in refused.text
+            assert "dissensus_" not in refused.text
+        told = live.visitor(authorization="Bearer open-sesame").get("/metrics")
+        assert (told.status_code, "dissensus_database_up 1.0" in told.text) == (200, True)
+
+
+@one_kind
+def test_an_empty_token_leaves_numbers_open(database_url: str) -> None:
+    with serving(database_url, metrics_token="") as live:
+        assert live.visitor().get("/metrics").status_code == 200

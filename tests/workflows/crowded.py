@@ -12,7 +12,7 @@ from dissensus.schema.item import Item
 from dissensus.schema.shipped_campaigns import load_campaign, renamed
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import campaigns, rating
+from dissensus.workflows import campaigns, entering, rating, steps
 from dissensus.workflows.platform import Platform
 
 DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
@@ -27,8 +27,8 @@ def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rng = np.random.default_rng(1)
     for _ in range(n_raters):
-        rater, _ = rating.agree(platform, name, key=str(kept.key), purposes=agreed, language="en", now=NOW)
-        rating.step(platform, rater, now=NOW)
+        rater, _ = entering.agree(platform, name, key=str(kept.key), purposes=agreed, language="en", now=NOW)
+        steps.step(platform, rater, now=NOW)
         _rate_all(platform, rater.id, rng)
         assert campaign.demographics is not None
         said = {one.name: str(rng.choice(one.scale)) for one in campaign.demographics.questions}

@@ -16,7 +16,7 @@ from dissensus.store import assignments, saves
 from dissensus.store import tables as t
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
-from dissensus.workflows import rating
+from dissensus.workflows import entering, rating, steps, withdrawing
 from dissensus.workflows.platform import Platform
 
 THREADS = 16
@@ -38,7 +38,7 @@ def at_once(act: Callable[[int], Result]) -> list[Result]:
 
 
 def enter(platform: Platform, key: str | None) -> Rater:
-    return rating.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
+    return entering.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
 
 
 def given(answer: str, revision: int = 1) -> Save:
@@ -69,7 +69,7 @@ def test_all_enter_rate_and_skip_at_once(crowded: Platform) -> None:
         rng = Random(worker)
         told: dict[str, str] = {}
         rater = enter(crowded, made.key)
-        at = rating.step(crowded, rater, now=NOW)
+        at = steps.step(crowded, rater, now=NOW)
         while at.assignment is not None:
             one = at.assignment.id
             if rng.random() < 0.3:
@@ -93,10 +93,10 @@ def test_all_enter_rate_and_skip_at_once(crowded: Platform) -> None:
 def test_one_submit_that_comes_many_times_is_one(crowded: Platform) -> None:
     made = opened(crowded, 2)
     rater = enter(crowded, made.key)
-    at = rating.step(crowded, rater, now=NOW).assignment
+    at = steps.step(crowded, rater, now=NOW).assignment
     assert at is not None
-    steps = at_once(lambda _: rating.submit(crowded, rater, at.id, "same", given("Yes"), now=NOW))
-    assert {step.progress.n_done for step in steps} == {1}
+    found = at_once(lambda _: rating.submit(crowded, rater, at.id, "same", given("Yes"), now=NOW))
+    assert {step.progress.n_done for step in found} == {1}
     assert kept(crowded, [at.id]) == {at.id: "Yes"}
     assert check_loads(crowded, made.id) == {1: 2}
 
@@ -104,9 +104,9 @@ def test_one_submit_that_comes_many_times_is_one(crowded: Platform) -> None:
 def test_one_rater_on_many_devices_has_one_plan(crowded: Platform) -> None:
     made = opened(crowded, 30, replication=2)
     rater = enter(crowded, made.key)
-    steps = at_once(lambda _: rating.step(crowded, rater, now=NOW))
-    assert len({step.assignment and step.assignment.id for step in steps}) == 1
-    assert check_loads(crowded, made.id) == {1: rating.BATCH, 0: 30 - rating.BATCH}
+    found = at_once(lambda _: steps.step(crowded, rater, now=NOW))
+    assert len({step.assignment and step.assignment.id for step in found}) == 1
+    assert check_loads(crowded, made.id) == {1: steps.BATCH, 0: 30 - steps.BATCH}
 
 
 @pytest.mark.parametrize("turn", range(3))
@@ -115,14 +115,14 @@ def test_who_withdraws_while_pages_still_send_leaves_nothing(crowded: Platform, 
     leaving = enter(crowded, made.key)
     plan = []
     for _ in range(4):
-        at = rating.step(crowded, leaving, now=NOW).assignment
+        at = steps.step(crowded, leaving, now=NOW).assignment
         assert at is not None
         plan.append(at.id)
         rating.skip(crowded, leaving, at.id, now=NOW)
 
     def act(worker: int) -> None:
         if worker == turn * 5:
-            rating.withdraw(crowded, leaving.id, now=NOW)
+            withdrawing.withdraw(crowded, leaving.id, now=NOW)
             return
         one = plan[worker % len(plan)]
         try:

@@ -21,7 +21,7 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.database import Database, connect
 from dissensus.store.ids import hashed
 from dissensus.store.raters import Rater
-from dissensus.workflows import backup, campaigns, rating
+from dissensus.workflows import backup, campaigns, entering, rating, screening, steps
 from dissensus.workflows.platform import Platform
 
 if TYPE_CHECKING:
@@ -44,20 +44,24 @@ def save(answer: str, *, why: str = "Ä\n\u2028 '\"; 😀") -> Save:
 
 
 def enter(platform: Platform, key: str | None) -> Rater:
-    return rating.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
+    return entering.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
+
+
+ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 
 
 @pytest.fixture
 def kept(platform: Platform) -> Kept:
     """A platform with a row in every table."""
-    made = opened(platform, 3, demographics=ABOUT_YOU)
+    made = opened(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
     key, *_ = campaigns.invite(platform, "pilot", 2, staff_id=made.staff_id, now=NOW)
     rater = enter(platform, key)
-    at = rating.step(platform, rater, now=NOW).assignment
+    assert screening.screen(platform, rater, {"rater_age": "old"}, now=NOW) is not None
+    assert screening.screen(platform, enter(platform, made.key), {"rater_age": "old"}, now=NOW) is None
+    at = steps.step(platform, rater, now=NOW).assignment
     assert at is not None
     rating.save(platform, rater, at.id, "draft", save("No"), now=NOW)
     rating.submit(platform, rater, at.id, "final", save("Yes"), now=NOW)
-    rating.declare(platform, rater, {"rater_age": "old"}, now=NOW)
     rating.notify(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
     with platform.database.writing() as tx:
         tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id=made.staff_id, expires_at=NOW))
@@ -108,8 +112,9 @@ def test_what_was_restored_goes_on(written: Path, kept: Kept, empty_url: str) ->
     backup.restore(empty_url, written)
     platform = Platform(connect(empty_url))
     rater = enter(platform, kept.key)
-    assert rater.number == 1
-    at = rating.step(platform, rater, now=NOW).assignment
+    assert rater.number == 2
+    assert screening.screen(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
+    at = steps.step(platform, rater, now=NOW).assignment
     assert at is not None
     assert rating.submit(platform, rater, at.id, "more", save("No"), now=NOW).progress.n_done == 1
     with platform.database.reading() as tx:
@@ -123,7 +128,7 @@ def test_a_platform_with_no_answer_yet_goes_on_too(platform: Platform, tmp_path:
     backup.restore(empty_url, tmp_path / "b.zip")
     other = Platform(connect(empty_url))
     rater = enter(other, kept.key)
-    at = rating.step(other, rater, now=NOW).assignment
+    at = steps.step(other, rater, now=NOW).assignment
     assert at is not None
     assert rating.submit(other, rater, at.id, "first", save("No"), now=NOW).progress.n_done == 1
     other.close()
@@ -135,7 +140,7 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
 
     def rate() -> None:
         rater, n = enter(platform, kept.key), 0
-        at = rating.step(platform, rater, now=NOW)
+        at = steps.step(platform, rater, now=NOW)
         while at.assignment is not None and not stop.is_set():
             one = at.assignment.id
             at = rating.submit(platform, rater, one, one, save("No"), now=NOW)
@@ -256,7 +261,7 @@ def _backup_of_one(template: Path, folder: Path) -> Path:
     platform = Platform(connect(f"sqlite:///{folder / 'source.db'}"))
     kept = opened(platform, 3)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW).assignment
+    at = steps.step(platform, rater, now=NOW).assignment
     assert at is not None
     rating.submit(platform, rater, at.id, "one", save("Yes"), now=NOW)
     backup.backup(platform, folder / "backup.zip", now=NOW)

@@ -3,12 +3,16 @@
 from datetime import timedelta
 
 import pytest
+from sqlalchemy import func, select
 from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, items, opened, owner
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import campaigns as store
+from dissensus.store import overview
+from dissensus.store import tables as t
 from dissensus.workflows import campaigns
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.rehearsing import rehearse
 
 
 def test_a_draft_is_kept_whole(platform: Platform) -> None:
@@ -26,8 +30,38 @@ def test_names_and_ids_are_taken_once(platform: Platform) -> None:
     campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="There is a campaign called pilot"):
         campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
-    with pytest.raises(Conflict, match="has an item with one of these ids already"):
+    with pytest.raises(Conflict, match="There is an item 'item-0' already, and nothing was added"):
         campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW)
+
+
+def test_items_of_a_draft_are_added_in_order_all_or_none(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    made = campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+    assert campaigns.add_items(platform, "pilot", items(5)[2:], staff_id=staff_id, now=NOW) == 5
+    for wrong in ((*items(7)[5:], *items(1)), items(7)[5:] * 2):
+        with pytest.raises(Conflict, match="already, and nothing was added"):
+            campaigns.add_items(platform, "pilot", wrong, staff_id=staff_id, now=NOW)
+    with platform.database.reading() as tx:
+        assert tuple(store.items_of(tx, made.id)) == items(5)
+
+
+def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    campaigns.create(platform, definition("other"), items(2), staff_id=staff_id, now=NOW)
+    made = campaigns.create(platform, definition(), items(3), staff_id=staff_id, now=NOW)
+    rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW)
+    rehearse(platform, "other", 1, staff_id=staff_id, now=NOW)
+    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id) == 3
+    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id) == 0
+    with platform.database.reading() as tx:
+        assert overview.numbers_of(tx, made.id).n_rehearsals == 2
+        assert tx.scalar(select(func.count()).select_from(t.Save)) == 2
+        assert tx.scalar(select(func.count()).select_from(t.Answer))
+    assert campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW) == 1
+    assert rehearse(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 1
+    campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    with pytest.raises(Conflict, match="pilot is open, and its items cannot change now"):
+        campaigns.remove_items(platform, "pilot", staff_id=staff_id)
 
 
 def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -> None:
@@ -40,7 +74,7 @@ def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -
         assert campaigns.move(platform, "pilot", state, staff_id=staff_id, now=NOW).state == state
     with pytest.raises(Conflict, match="that is paused cannot become draft; it can become open or closed"):
         campaigns.move(platform, "pilot", "draft", staff_id=staff_id, now=NOW)
-    with pytest.raises(Conflict, match="pilot is paused, and gets no more items now"):
+    with pytest.raises(Conflict, match="pilot is paused, and its items cannot change now"):
         campaigns.add_items(platform, "pilot", items(3)[2:], staff_id=staff_id, now=NOW)
 
 
@@ -74,6 +108,9 @@ def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
         lambda: campaigns.clone(platform, "pilot", "mine", staff_id=other, now=NOW),
         lambda: campaigns.invite(platform, "pilot", 1, staff_id=other, now=NOW),
         lambda: campaigns.revise(platform, "pilot", definition(), staff_id=other, now=NOW),
+        lambda: campaigns.add_items(platform, "pilot", items(5)[3:], staff_id=other, now=NOW),
+        lambda: campaigns.remove_items(platform, "pilot", staff_id=other),
+        lambda: campaigns.draft(platform, "pilot", staff_id=other),
     ):
         with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
             act()

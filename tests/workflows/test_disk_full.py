@@ -13,7 +13,7 @@ from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store import assignments
 from dissensus.store import tables as t
 from dissensus.store.database import Database, connect
-from dissensus.workflows import rating
+from dissensus.workflows import entering, rating, steps
 from dissensus.workflows.platform import Platform
 
 TABLES = (t.Save, t.Answer, t.Assignment)
@@ -51,8 +51,8 @@ def given(n: int) -> Save:
 
 def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
     kept = opened(small, 400)
-    rater, _ = rating.agree(small, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
-    at = rating.step(small, rater, now=NOW)
+    rater, _ = entering.agree(small, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    at = steps.step(small, rater, now=NOW)
     limit(small.database, 20)
     for n in range(400):
         before = counts(small)

@@ -24,7 +24,7 @@ from dissensus.store import exporting as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, exporting, rating
+from dissensus.workflows import campaigns, entering, exporting, rating, steps, withdrawing
 from dissensus.workflows.exporting import Asked
 from dissensus.workflows.platform import Platform
 
@@ -32,14 +32,14 @@ BOTH = {"rating": True, "release": True}
 
 
 def enter(platform: Platform, kept: Kept, purposes: dict[str, bool], *, rehearsal: bool = False) -> Rater:
-    return rating.agree(
+    return entering.agree(
         platform, kept.name, key=str(kept.key), purposes=purposes, language="en", rehearsal=rehearsal, now=NOW
     )[0]
 
 
 def rate(platform: Platform, rater: Rater, *, answers: dict[str, Any], most: int = 10_000) -> int:
     """Rate what comes, and return how many items."""
-    at, n = rating.step(platform, rater, now=NOW), 0
+    at, n = steps.step(platform, rater, now=NOW), 0
     while at.assignment is not None and n < most:
         given = {name: Given(value=value) for name, value in answers.items()}
         one = at.assignment.id
@@ -61,10 +61,10 @@ def kept(platform: Platform) -> Kept:
     rate(platform, enter(platform, made, BOTH, rehearsal=True), answers=rates)
     leaving = enter(platform, made, BOTH)
     rate(platform, leaving, answers=rates)
-    rating.withdraw(platform, leaving.id, now=NOW)
+    withdrawing.withdraw(platform, leaving.id, now=NOW)
     rate(platform, enter(platform, made, BOTH), answers=rates, most=1)
     begun = enter(platform, made, BOTH)
-    at = rating.step(platform, begun, now=NOW).assignment
+    at = steps.step(platform, begun, now=NOW).assignment
     assert at is not None
     draft = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
     rating.save(platform, begun, at.id, "draft", draft, now=NOW)
@@ -121,7 +121,7 @@ def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept
     assert counted.exported.ratings == 4
     with platform.database.reading() as tx:
         window = next(store.rated_of(tx, kept.id, ["release"], window=1))
-    rating.agree_again(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
+    entering.agree_again(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
     counted = exporting.export(
         platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("release",)), now=NOW
     ).counts
@@ -242,7 +242,7 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
     }
     made = opened(platform, 1, questionnaire=asks)
     rater = enter(platform, made, BOTH)
-    at = rating.step(platform, rater, now=NOW).assignment
+    at = steps.step(platform, rater, now=NOW).assignment
     assert at is not None
     first = {"Q_safe": "Yes", "Q_kinds": ("a", "b, c"), "Q_who": "other", "Q_who_text": "my boss"}
     for n, (visit, ms, answers) in enumerate((("v", 1000, first), ("w", 500, first | {"Q_safe": "I do not say"}))):
@@ -333,5 +333,5 @@ def test_a_whole_campaign_reads_and_reports_without_a_finding(sqlite_template: P
     assert ratings.notes == ()
     made = build(ratings, permutations=0, bootstrap=0)
     assert made.notes == ()
-    # Nothing was permuted, and nobody flagged.
-    assert [section.name for section in made.sections if section.absent] == ["chance", "filter"]
+    # The raw race is the race, nothing was permuted, and nobody flagged.
+    assert [section.name for section in made.sections if section.absent] == ["raters", "chance", "filter"]

@@ -1,6 +1,6 @@
 """The way of a rater."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, opened
@@ -10,13 +10,13 @@ from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store import assignments, raters, saves
 from dissensus.store import campaigns as stored
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, rating
+from dissensus.workflows import campaigns, entering, rating, steps, withdrawing
 from dissensus.workflows.platform import Platform
-from dissensus.workflows.rating import Step
+from dissensus.workflows.steps import Step
 
 
 def enter(platform: Platform, key: str | None, **options: object) -> Rater:
-    rater, _ = rating.agree(
+    rater, _ = entering.agree(
         platform,
         "pilot",
         key=str(key),
@@ -32,18 +32,18 @@ def given(answer: str = "No", *, revision: int = 1, visible_ms: int = 1000) -> S
     return Save(revision=revision, visit="v", visible_ms=visible_ms, idle_ms=0, answers={"Q_safe": Given(value=answer)})
 
 
-def submit(platform: Platform, rater: Rater, at: Step, key: str, answer: str = "No") -> Step:
+def submit(platform: Platform, rater: Rater, at: Step, key: str, answer: str = "No", *, now: datetime = NOW) -> Step:
     assert at.assignment is not None
-    return rating.submit(platform, rater, at.assignment.id, key, given(answer), now=NOW)
+    return rating.submit(platform, rater, at.assignment.id, key, given(answer), now=now)
 
 
-def rate_all(platform: Platform, rater: Rater) -> list[str]:
+def rate_all(platform: Platform, rater: Rater, *, now: datetime = NOW) -> list[str]:
     """Rate whatever comes, and return the ids of the items in their order."""
-    at, seen = rating.step(platform, rater, now=NOW), []
+    at, seen = steps.step(platform, rater, now=now), []
     while at.place == "rate":
         assert at.assignment is not None
         seen.append(at.assignment.item.item_id)
-        at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(seen)}")
+        at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(seen)}", now=now)
     return seen
 
 
@@ -51,7 +51,7 @@ def test_from_consent_to_the_end(platform: Platform) -> None:
     kept = opened(platform, 3, demographics=ABOUT_YOU)
     rater = enter(platform, kept.key)
     assert sorted(rate_all(platform, rater)) == ["item-0", "item-1", "item-2"]
-    assert rating.step(platform, rater, now=NOW).place == "demographics"
+    assert steps.step(platform, rater, now=NOW).place == "demographics"
     with pytest.raises(InvalidInput, match="rater_age"):
         rating.declare(platform, rater, {}, now=NOW)
     end = rating.declare(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW)
@@ -64,8 +64,16 @@ def test_from_consent_to_the_end(platform: Platform) -> None:
 def test_demographics_can_come_first(platform: Platform) -> None:
     kept = opened(platform, 1, demographics=ABOUT_YOU, demographics_placed="before")
     rater = enter(platform, kept.key)
-    assert rating.step(platform, rater, now=NOW).place == "demographics"
+    assert steps.step(platform, rater, now=NOW).place == "demographics"
     assert rating.declare(platform, rater, {"rater_age": "old"}, now=NOW).place == "rate"
+
+
+def test_what_was_said_last_holds_be_the_clock_set_back(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, demographics=ABOUT_YOU).key)
+    for age, now in (("young", NOW), ("old", NOW - timedelta(hours=1)), ("young", NOW), ("old", NOW)):
+        rating.declare(platform, rater, {"rater_age": age}, now=now)
+        with platform.database.reading() as tx:
+            assert raters.declared(tx, rater.id) == {"rater_age": age}
 
 
 def test_every_rater_has_an_order_of_their_own(platform: Platform) -> None:
@@ -93,9 +101,9 @@ def test_who_does_not_agree_leaves_no_trace(platform: Platform) -> None:
     kept = opened(platform)
     for purposes in ({}, {"rating": False, "release": True}):
         with pytest.raises(NotAllowed, match="Nothing about you was kept"):
-            rating.agree(platform, "pilot", key=str(kept.key), purposes=purposes, language="en", now=NOW)
+            entering.agree(platform, "pilot", key=str(kept.key), purposes=purposes, language="en", now=NOW)
     with pytest.raises(InvalidInput, match="'spying' is no purpose"):
-        rating.agree(platform, "pilot", key=str(kept.key), purposes={"spying": True}, language="en", now=NOW)
+        entering.agree(platform, "pilot", key=str(kept.key), purposes={"spying": True}, language="en", now=NOW)
     with platform.database.reading() as tx:
         assert stored.campaign_of(tx, kept.id).n_raters == 0
 
@@ -103,13 +111,13 @@ def test_who_does_not_agree_leaves_no_trace(platform: Platform) -> None:
 def test_a_campaign_that_is_not_open_lets_nobody_in_but_keeps_what_was_given(platform: Platform) -> None:
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot takes no raters now: it is paused"):
         enter(platform, kept.key)
     assert submit(platform, rater, at, "late").place == "paused"
     campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
-    after = rating.step(platform, rater, now=NOW)
+    after = steps.step(platform, rater, now=NOW)
     assert (after.place, after.progress.n_done) == ("closed", 1)
 
 
@@ -117,17 +125,17 @@ def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
     kept = opened(platform)
     campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
     with pytest.raises(Conflict, match="second takes no raters now: it is draft"):
-        rating.agree(platform, "second", key="x", purposes=AGREED, language="en", now=NOW)
+        entering.agree(platform, "second", key="x", purposes=AGREED, language="en", now=NOW)
 
 
 def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform) -> None:
     kept = opened(platform)
     key, other = campaigns.invite(platform, "pilot", 2, staff_id=kept.staff_id, now=NOW)
-    assert rating.resume(platform, key, now=NOW) is None
+    assert entering.resume(platform, key, now=NOW) is None
     rater = enter(platform, key)
-    submit(platform, rater, rating.step(platform, rater, now=NOW), "one")
+    submit(platform, rater, steps.step(platform, rater, now=NOW), "one")
     assert enter(platform, key).id == rater.id
-    again = rating.resume(platform, key, now=NOW)
+    again = entering.resume(platform, key, now=NOW)
     assert again is not None
     assert again[0].id == rater.id
     with platform.database.reading() as tx:
@@ -142,7 +150,7 @@ def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform
 def test_the_same_submit_twice_is_one(platform: Platform) -> None:
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     one, two = (submit(platform, rater, at, "the same") for _ in range(2))
     assert one.assignment == two.assignment
     assert two.progress.n_done == 1
@@ -156,7 +164,7 @@ def test_an_item_can_be_corrected_after_it_was_done(platform: Platform) -> None:
     """The back button: the later answer holds, the earlier one is still there."""
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     submit(platform, rater, at, "first", "No")
     assert at.assignment is not None
     after = rating.submit(platform, rater, at.assignment.id, "second", given("Yes", revision=2), now=NOW)
@@ -169,34 +177,34 @@ def test_an_item_can_be_corrected_after_it_was_done(platform: Platform) -> None:
 def test_drafts_are_there_on_the_next_device(platform: Platform) -> None:
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     assert at.assignment is not None
     assert rating.save(platform, rater, at.assignment.id, "a", given("Unsure", revision=4), now=NOW) == 4
-    again = rating.step(platform, rater, now=NOW)
+    again = steps.step(platform, rater, now=NOW)
     assert again.assignment == at.assignment
     assert (again.answers["Q_safe"].value, again.revision) == ("Unsure", 4)
     # From a page that was opened before and found its network again.
     assert rating.save(platform, rater, at.assignment.id, "b", given("No", revision=2), now=NOW) == 4
-    assert rating.step(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
+    assert steps.step(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
 
 
 def test_answers_that_cannot_be_are_refused_whole(platform: Platform) -> None:
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     assert at.assignment is not None
     nothing = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Why": Given(value="because")})
     with pytest.raises(InvalidInput, match="Q_safe"):
         rating.submit(platform, rater, at.assignment.id, "a", nothing, now=NOW)
     with pytest.raises(InvalidInput, match="Perhaps"):
         rating.save(platform, rater, at.assignment.id, "b", given("Perhaps"), now=NOW)
-    assert rating.step(platform, rater, now=NOW).answers == {}
+    assert steps.step(platform, rater, now=NOW).answers == {}
 
 
 def test_a_skipped_item_goes_to_somebody_else(platform: Platform) -> None:
     kept = opened(platform, 2, replication=1)
     rater = enter(platform, kept.key)
-    at = rating.step(platform, rater, now=NOW)
+    at = steps.step(platform, rater, now=NOW)
     assert at.assignment is not None
     after = rating.skip(platform, rater, at.assignment.id, now=NOW)
     assert after.assignment is not None
@@ -209,39 +217,64 @@ def test_a_skipped_item_goes_to_somebody_else(platform: Platform) -> None:
 def test_what_is_abandoned_goes_to_others_and_is_taken_when_it_comes_late(platform: Platform) -> None:
     kept = opened(platform, 2, replication=1, reclaim_after_h=2)
     gone = enter(platform, kept.key)
-    at = rating.step(platform, gone, now=NOW)
+    at = steps.step(platform, gone, now=NOW)
     later = NOW + timedelta(hours=3)
-    other, _ = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
-    assert rating.step(platform, other, now=later).place == "rate"
+    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    assert steps.step(platform, other, now=later).place == "rate"
     assert at.assignment is not None
     rating.submit(platform, gone, at.assignment.id, "late", given(), now=later)
     with platform.database.reading() as tx:
         assert assignments.progress_of(tx, gone.id, since=NOW).n_done == 1
 
 
+def test_what_was_shown_and_reclaimed_keeps_its_offer_and_does_not_come_again(platform: Platform) -> None:
+    kept = opened(platform, 3, replication=2, reclaim_after_h=2)
+    gone = enter(platform, kept.key)
+    shown = steps.step(platform, gone, now=NOW).assignment
+    assert shown is not None
+    later = NOW + timedelta(hours=3)
+    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    steps.step(platform, other, now=later)
+    again = rate_all(platform, gone, now=later)
+    assert len(again) == 2
+    assert shown.item.item_id not in again
+    with platform.database.reading() as tx:
+        was = assignments.assignment_of(tx, gone.id, shown.id)
+    assert was is not None
+    assert (was.state, was.offered_at) == ("reclaimed", NOW)
+
+
+def test_a_rehearsal_of_a_full_campaign_shows_items(platform: Platform) -> None:
+    kept = opened(platform, 2, replication=1)
+    rate_all(platform, enter(platform, kept.key))
+    assert steps.step(platform, enter(platform, kept.key), now=NOW).place == "done"
+    previewing, _ = entering.agree(platform, "pilot", key="", purposes=AGREED, language="en", rehearsal=True, now=NOW)
+    assert steps.step(platform, previewing, now=NOW).place == "rate"
+
+
 def test_what_was_begun_is_not_reclaimed(platform: Platform) -> None:
     kept = opened(platform, 1, replication=1, reclaim_after_h=2)
     slow = enter(platform, kept.key)
-    at = rating.step(platform, slow, now=NOW)
+    at = steps.step(platform, slow, now=NOW)
     assert at.assignment is not None
     rating.save(platform, slow, at.assignment.id, "a", given(), now=NOW)
     later = NOW + timedelta(hours=30)
-    other, _ = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
-    assert rating.step(platform, other, now=later).place == "done"
+    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    assert steps.step(platform, other, now=later).place == "done"
 
 
 def test_a_day_has_an_end(platform: Platform) -> None:
     kept = opened(platform, 5, most_a_day=2)
     rater = enter(platform, kept.key)
     assert len(rate_all(platform, rater)) == 2
-    assert rating.step(platform, rater, now=NOW).place == "enough"
-    assert rating.step(platform, rater, now=NOW + timedelta(hours=25)).place == "rate"
+    assert steps.step(platform, rater, now=NOW).place == "enough"
+    assert steps.step(platform, rater, now=NOW + timedelta(hours=25)).place == "rate"
 
 
 def test_who_stops_can_go_on(platform: Platform) -> None:
     kept = opened(platform, 3, demographics=ABOUT_YOU)
     rater = enter(platform, kept.key)
-    submit(platform, rater, rating.step(platform, rater, now=NOW), "one")
+    submit(platform, rater, steps.step(platform, rater, now=NOW), "one")
     assert rating.stop(platform, rater, now=NOW).place == "demographics"
     assert rating.go_on(platform, rater, now=NOW).place == "rate"
 
@@ -258,10 +291,10 @@ def test_a_changed_consent_text_is_asked_about_again(platform: Platform) -> None
     )
     campaigns.revise(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
     campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
-    assert rating.step(platform, rater, now=NOW).place == "consent"
+    assert steps.step(platform, rater, now=NOW).place == "consent"
     with pytest.raises(NotAllowed):
-        rating.agree_again(platform, rater, {"rating": False}, now=NOW)
-    assert rating.agree_again(platform, rater, {"rating": True}, now=NOW).place == "rate"
+        entering.agree_again(platform, rater, {"rating": False}, now=NOW)
+    assert entering.agree_again(platform, rater, {"rating": True}, now=NOW).place == "rate"
 
 
 def test_withdrawal_erases_and_gives_the_items_back(platform: Platform) -> None:
@@ -269,23 +302,23 @@ def test_withdrawal_erases_and_gives_the_items_back(platform: Platform) -> None:
     rater = enter(platform, kept.key)
     rate_all(platform, rater)
     rating.declare(platform, rater, {"rater_age": "old"}, now=NOW)
-    assert rating.withdraw(platform, rater.id, now=NOW) == 2
-    assert rating.withdraw(platform, rater.id, now=NOW) == 0
+    assert withdrawing.withdraw(platform, rater.id, now=NOW) == 2
+    assert withdrawing.withdraw(platform, rater.id, now=NOW) == 0
     assert loads(platform, kept.id) == [0, 0]
     with platform.database.reading() as tx:
         assert raters.declared(tx, rater.id) is None
         gone = raters.rater_of(tx, rater.id)
     assert gone is not None
-    assert rating.step(platform, gone, now=NOW).place == "withdrawn"
+    assert steps.step(platform, gone, now=NOW).place == "withdrawn"
     assert len(rate_all(platform, enter(platform, kept.key))) == 2
     with pytest.raises(NotFound):
-        rating.withdraw(platform, "nobody", now=NOW)
+        withdrawing.withdraw(platform, "nobody", now=NOW)
 
 
 def test_nobody_rates_for_somebody_else(platform: Platform) -> None:
     kept = opened(platform)
     one, other = enter(platform, kept.key), enter(platform, kept.key)
-    at = rating.step(platform, one, now=NOW)
+    at = steps.step(platform, one, now=NOW)
     assert at.assignment is not None
     for act in (
         lambda: rating.save(platform, other, at.assignment.id, "a", given(), now=NOW),

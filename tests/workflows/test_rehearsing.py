@@ -32,6 +32,27 @@ def test_every_questionnaire_can_be_rehearsed(platform: Platform, questionnaire:
     assert rehearse(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 2
 
 
+def test_a_campaign_with_a_quota_can_be_rehearsed_beyond_its_seats(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 1, "rest": 1}
+    draft = definition(demographics=ABOUT_YOU, quota=quota)
+    campaigns.create(platform, draft, items(3), staff_id=staff_id, now=NOW)
+    assert rehearse(platform, "pilot", 4, staff_id=staff_id, now=NOW) == 12
+
+
+def test_the_same_seed_gives_the_same_answers(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    found = []
+    for name, seed in (("one", 1), ("two", 1), ("three", 2)):
+        campaigns.create(platform, definition(name), items(6), staff_id=staff_id, now=NOW)
+        rehearse(platform, name, 2, staff_id=staff_id, seed=seed, now=NOW)
+        with platform.database.reading() as tx:
+            query = select(t.Answer.value).join(t.Save).join(t.Assignment).join(t.Rater).join(t.Campaign)
+            ordered = query.where(t.Campaign.name == name).order_by(t.Save.number, t.Answer.question)
+            found.append(tuple(tx.scalars(ordered)))
+    assert found[0] == found[1] != found[2]
+
+
 def test_who_may_and_how_many(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create(platform, definition(), items(1), staff_id=staff_id, now=NOW)

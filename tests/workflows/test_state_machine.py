@@ -21,7 +21,7 @@ from dissensus.pipeline.annotate.saves import Given, Save, answer_time_ms, curre
 from dissensus.store import assignments, raters, saves
 from dissensus.store import tables as t
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, rating
+from dissensus.workflows import campaigns, entering, rating, steps, withdrawing
 from dissensus.workflows.platform import Platform
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Raters(RuleBasedStateMachine):
         if len(self.raters) == MOST_RATERS or self.state != "open":
             return
         key = str(self.campaign.key)
-        rater, _ = rating.agree(self.platform, self.name, key=key, purposes=AGREED, language="en", now=self.now)
+        rater, _ = entering.agree(self.platform, self.name, key=key, purposes=AGREED, language="en", now=self.now)
         assert rater.number == len(self.raters)
         self.raters.append(rater)
 
@@ -178,7 +178,7 @@ class Raters(RuleBasedStateMachine):
             return
         rater = data.draw(st.sampled_from(self.raters))
         theirs = [one for one in self.kept.values() if one.rater_id == rater.id and one.saves]
-        assert rating.withdraw(self.platform, rater.id, now=self.now) == len(theirs)
+        assert withdrawing.withdraw(self.platform, rater.id, now=self.now) == len(theirs)
         self.withdrawn.add(rater.id)
         for one in theirs:
             one.saves.clear()
@@ -256,7 +256,7 @@ class Raters(RuleBasedStateMachine):
         with self.platform.database.reading() as tx:
             fresh = raters.rater_of(tx, rater.id)
         assert fresh is not None
-        at = rating.step(self.platform, fresh, now=self.now)
+        at = steps.step(self.platform, fresh, now=self.now)
         if at.assignment is not None:
             self.kept.setdefault(at.assignment.id, Kept(rater.id, at.assignment.item_id))
         shown = [assignment_id for assignment_id, one in self.kept.items() if one.rater_id == rater.id]
@@ -282,12 +282,20 @@ class Raters(RuleBasedStateMachine):
             return dict(tx.execute(select(t.Assignment.id, t.Assignment.state).where(theirs)).all())
 
 
+SHORT = settings(quick, max_examples=15, stateful_step_count=30)
+LONG = settings(quick, max_examples=400, stateful_step_count=50)
+
+
 @pytest.mark.parametrize(
-    "tried",
+    ("database_url", "tried"),
     [
-        pytest.param(settings(quick, max_examples=15, stateful_step_count=30), id="quick"),
-        pytest.param(settings(quick, max_examples=400, stateful_step_count=50), id="long", marks=pytest.mark.slow),
+        pytest.param("sqlite", SHORT, id="sqlite-quick"),
+        pytest.param("postgresql", SHORT, id="postgresql-quick"),
+        pytest.param("sqlite", LONG, id="sqlite-long", marks=pytest.mark.slow),
+        # A step takes twice as long there, and the rules are the same.
+        pytest.param("postgresql", settings(LONG, max_examples=100), id="postgresql-long", marks=pytest.mark.slow),
     ],
+    indirect=["database_url"],
 )
 def test_nothing_is_lost_and_nothing_planned_twice(platform: Platform, tried: settings) -> None:
     staff_id = owner(platform.database)
@@ -305,13 +313,14 @@ def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platfo
     campaigns.create(platform, made, items(5), staff_id=staff_id, now=NOW)
     kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     first, other = (
-        rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)[0] for _ in range(2)
+        entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)[0]
+        for _ in range(2)
     )
-    old = rating.step(platform, first, now=NOW).assignment
+    old = steps.step(platform, first, now=NOW).assignment
     assert old is not None
     later = NOW + timedelta(hours=3)
-    rating.step(platform, other, now=later)
-    rating.step(platform, first, now=later)
+    steps.step(platform, other, now=later)
+    steps.step(platform, first, now=later)
     save = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
     assert rating.submit(platform, first, old.id, "old", save, now=later).progress.n_done == 1
     with platform.database.reading() as tx:
@@ -322,8 +331,8 @@ def test_a_key_of_another_item_is_refused_and_not_taken_for_it(platform: Platfor
     staff_id = owner(platform.database)
     campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    rater, _ = rating.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
-    one = rating.step(platform, rater, now=NOW).assignment
+    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    one = steps.step(platform, rater, now=NOW).assignment
     assert one is not None
     save = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
     other = rating.submit(platform, rater, one.id, "same", save, now=NOW).assignment

@@ -11,6 +11,7 @@ from dissensus.cli import (
     backup,
     campaign,
     convert,
+    curate,
     db,
     demo,
     export,
@@ -38,6 +39,7 @@ app.command("report")(report.report)
 app.command("aggregate")(aggregate.aggregate)
 app.command("gold")(gold.gold)
 app.command("vet")(vet.vet)
+app.command("curate")(curate.curate)
 app.command("validate")(validate.validate)
 app.command("convert")(convert.convert)
 app.command("simulate")(simulate.simulate)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.opening import SettingsOption, load_settings, now, opened
+from dissensus.cli import drafting, writing
+from dissensus.cli.opening import NameArgument, SettingsOption, load_settings, now, opened
 from dissensus.cli.writing import Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
@@ -16,8 +16,9 @@ if TYPE_CHECKING:
     from dissensus.workflows.overview import Line
 
 app = typer.Typer(help="Set up campaigns, and take them through their lives.", no_args_is_help=True)
-
-NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
+app.command("add-items")(drafting.add_items)
+app.command("remove-items")(drafting.remove_items)
+app.command("rehearse")(drafting.rehearse)
 
 
 @app.command("new")
@@ -75,6 +76,20 @@ def _definition(file: str, name: str | None) -> "Campaign":
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
     return found if name is None else renamed(found, name)
+
+
+@app.command("show")
+def show(name: NameArgument, output: OutputOption = None, settings: SettingsOption = None) -> None:
+    """Print the definition of a campaign as TOML, which `campaign revise` takes back.
+
+    Example: dissensus campaign show pilot -o pilot.toml
+    """
+    from dissensus.schema.campaign_writing import write_campaign
+    from dissensus.workflows import campaigns, overview
+
+    with opened(load_settings(settings), old=True) as platform:
+        found = campaigns.definition(platform, name, staff_id=overview.staff_id_of(platform, name))
+    writing.write(write_campaign(found), output)
 
 
 @app.command("revise")
@@ -218,6 +233,9 @@ def clone(
 def invite(
     name: NameArgument,
     n: Annotated[int, typer.Option("-n", metavar="N", help="How many links.")] = 1,
+    cell: Annotated[
+        str | None, typer.Option(metavar="CELL", help="Of the quota, where the recruiter chooses raters by cells.")
+    ] = None,
     format: Annotated[Literal["lines", "csv"], typer.Option(help="How to print.")] = "lines",  # noqa: A002 - the option's name
     output: OutputOption = None,
     settings: SettingsOption = None,
@@ -231,6 +249,6 @@ def invite(
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
         staff_id = overview.staff_id_of(platform, name)
-        keys = campaigns.invite(platform, name, n, staff_id=staff_id, now=now())
+        keys = campaigns.invite(platform, name, n, cell=cell, staff_id=staff_id, now=now())
     links = [_link(chosen.address, name, key) for key in keys]
     writing.write("\n".join(["link", *links] if format == "csv" else links), output)

@@ -20,6 +20,7 @@ SettingsOption = Annotated[
         "--settings", metavar="FILE", help="Settings as TOML. Default: DISSENSUS_SETTINGS, or dissensus.toml."
     ),
 ]
+NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
 
 
 def load_settings(file: Path | None) -> "Settings":

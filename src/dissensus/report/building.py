@@ -171,11 +171,19 @@ def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], 
             )
         elif n > MOST_OF_AN_AXIS:
             skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
+        elif (same := next((one for one in chosen if _alike(ratings, one, axis)), None)) is not None:
+            skipped.append(f"{axis}: it groups raters as {same} does; ask for it with --by {axis}.")
         elif len(chosen) == MOST_AXES:
             skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
         else:
             chosen.append(axis)
     return chosen, tuple(skipped)
+
+
+def _alike(ratings: Ratings, one: str, other: str) -> bool:
+    """Tell whether two axes make the same groups, whatever these are called."""
+    n_pairs = ratings.raters.select(one, other).unique().height
+    return n_pairs == ratings.raters[one].n_unique() == ratings.raters[other].n_unique()
 
 
 def _check_against(asked: Asked) -> None:

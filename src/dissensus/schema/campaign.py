@@ -2,12 +2,14 @@
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from dissensus.schema.question import Wording, no_wording
+from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
 from dissensus.schema.questions import Questionnaire
+from dissensus.schema.quota import Quota
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -79,6 +81,8 @@ class Campaign:
         What raters are asked about themselves; None for nothing.
     demographics_placed
         After the items, as in DICES, or before them.
+    quota
+        How many raters of each cell are let in; None for whoever comes.
     help
         Where a rater finds help, shown on every page.
     thanks
@@ -107,6 +111,7 @@ class Campaign:
     questionnaire: Questionnaire
     demographics: Questionnaire | None = None
     demographics_placed: Placed = "after"
+    quota: Quota | None = None
     help: Wording = field(default_factory=no_wording)
     thanks: Wording = field(default_factory=no_wording)
     replication: int | None = None
@@ -122,12 +127,47 @@ class Campaign:
         """SHA-256 of all of it, in hexadecimal."""
         return _digest(self.as_mapping())
 
+    @property
+    def screener(self) -> Questionnaire | None:
+        """What raters are asked before they get a seat: the axes of the quota and nothing else; None for nothing."""
+        if self.quota is None or self.quota.source != "screener" or self.demographics is None:
+            return None
+        axes = self.quota.axes
+        return replace(
+            self.demographics,
+            questions=tuple(question for question in self.demographics.questions if question.name in axes),
+            introduction=no_wording(),
+        )
+
+    @property
+    def recruited_cells(self) -> tuple[str, ...]:
+        """Cells for which a recruiter sends raters by links of their own; none where nobody does."""
+        return tuple(self.quota.targets) if self.quota is not None and self.quota.source == "recruiter" else ()
+
+    def about(self, declared: Mapping[str, Answer]) -> Questionnaire | None:
+        """Return what raters are asked about themselves after the screener, given their answers to it."""
+        if self.demographics is None or self.screener is None:
+            return self.demographics
+        axes = {question.name for question in self.screener.questions}
+        applying = {question.name for question in self.demographics.asked(declared)}
+        left = []
+        for question in self.demographics.questions:
+            follows = question.when is not None and question.when.question in axes
+            if question.name not in axes and (not follows or question.name in applying):
+                left.append(replace(question, when=None) if follows else question)
+        return replace(self.demographics, questions=tuple(left)) if left else None
+
     def as_mapping(self) -> dict[str, Any]:
         """Return what `parse_campaign` reads as this campaign, with both questionnaires whole."""
         asked = {"questionnaire": self.questionnaire.as_mapping()}
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
         return {**plain(replace(self, questionnaire=_NONE, demographics=None)), **asked}
+
+
+def consent_from(mapping: Mapping[str, Any]) -> Consent:
+    """Return a consent text as it was kept, word by word, under whatever rules it was checked then."""
+    return Consent(text=mapping["text"], purposes=tuple(Purpose(**purpose) for purpose in mapping["purposes"]))
 
 
 def worded(wording: Wording, language: str) -> str:

@@ -13,6 +13,7 @@ from dissensus.schema.questionnaire import load_questionnaire
 from dissensus.schema.questionnaire_checks import NAME, check_languages
 from dissensus.schema.questionnaire_parsing import MOST_LANGUAGES, parse_questionnaire
 from dissensus.schema.questions import About, Questionnaire
+from dissensus.schema.quota_parsing import quota_from
 
 LARGEST_FILE: Final = 3_000_000
 """Characters of a TOML text, both questionnaires among them."""
@@ -25,7 +26,8 @@ ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
-    *("help", "thanks", "replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
+    *("quota", "help", "thanks"),
+    *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 
 
@@ -89,7 +91,8 @@ def _campaign(table: Table) -> Campaign | None:
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
     questionnaire = _questionnaire(table, "questionnaire", "item")
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
-    consent = _consent(table)
+    consent, replication = _consent(table), _perhaps(table, "replication")
+    quota = table.table("quota")
     if questionnaire is None or consent is None:
         return None
     return Campaign(
@@ -101,9 +104,10 @@ def _campaign(table: Table) -> Campaign | None:
         questionnaire=questionnaire,
         demographics=demographics,
         demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
+        quota=None if quota is None else quota_from(quota, demographics, replication),
         help=table.wording("help"),
         thanks=table.wording("thanks"),
-        replication=_perhaps(table, "replication"),
+        replication=replication,
         most_items=_perhaps(table, "most_items"),
         most_a_day=_perhaps(table, "most_a_day"),
         break_every=table.number("break_every", 20, MOST, least=0),

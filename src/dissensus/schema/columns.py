@@ -23,6 +23,9 @@ REMOVED: Final = "removed_by_authors"
 """What DICES derivatives call the flag column; read as `FLAG`."""
 
 
+OWN_WORDS: Final = "_text"
+"""How a column ends that holds what somebody wrote in their own words beside an answer; it groups nobody."""
+
 REST: Final = "rest"
 """What a group is compared with unless another group is named: everybody else on the axis."""
 
@@ -35,12 +38,12 @@ CROSSED: Final = " × "
 
 def is_question(column: str) -> bool:
     """Tell whether a column holds answers by its name alone."""
-    return column.startswith(QUESTION_PREFIX)
+    return column.startswith(QUESTION_PREFIX) and not column.endswith(OWN_WORDS)
 
 
 def is_rater_attribute(column: str) -> bool:
     """Tell whether a column describes the rater."""
-    return column.startswith(RATER_PREFIX) and column not in {RATER_ID, FLAG}
+    return column.startswith(RATER_PREFIX) and column not in {RATER_ID, FLAG} and not column.endswith(OWN_WORDS)
 
 
 def is_item_attribute(column: str) -> bool:

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.columns import OWN_WORDS
+
 Kind: TypeAlias = Literal["single", "multiple", "likert", "text"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 
@@ -24,8 +26,6 @@ MOST_CHARACTERS: Final = 2_000
 """How long a text may be unless the question says otherwise."""
 LONGEST_TEXT: Final = 20_000
 """How long a question may let a text be."""
-
-OWN_WORDS: Final = "_text"
 
 
 def no_wording() -> Wording:

@@ -9,7 +9,7 @@ from typing import Final
 from dissensus.schema import columns as names
 from dissensus.schema.definition_table import Table
 from dissensus.schema.hints import listed, shown
-from dissensus.schema.question import LONGEST_NAME, MOST_ANSWERS, OWN_WORDS, Question, When
+from dissensus.schema.question import LONGEST_NAME, MOST_ANSWERS, Question, When
 from dissensus.schema.questions import About, Questionnaire
 
 # Letters that are the same in files, addresses and forms of all kinds.
@@ -214,7 +214,7 @@ def _check_columns(table: Table, found: Questionnaire) -> None:
             table.note(
                 "questions",
                 f"{len(same)} columns have the name {shown(same[0])}. Columns are leading, questions, their texts "
-                f"(…{OWN_WORDS}), categories and overall; capitals make no difference. Rename all but one.",
+                f"(…{names.OWN_WORDS}), categories and overall; capitals make no difference. Rename all but one.",
             )
 
 

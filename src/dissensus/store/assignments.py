@@ -32,6 +32,8 @@ class Assignment:
         In the rater's order.
     state
         How it ended, if it did.
+    offered_at
+        When it was first shown; None where it was not.
     item
         What is rated.
     counts
@@ -43,6 +45,7 @@ class Assignment:
     item_id: str
     position: int
     state: Fate
+    offered_at: datetime | None
     item: Item
     counts: bool
 
@@ -66,26 +69,39 @@ class Loads:
     mine: npt.NDArray[np.bool_]
 
 
-def loads_of(tx: Connection, campaign_id: str, rater_id: str) -> Loads:
-    """Return how often each item is rated or to be rated, and which ones the rater has had.
+def loads_of(tx: Connection, campaign_id: str, rater_id: str, *, cell: str | None = None) -> Loads:
+    """Return how often each item is rated or to be rated, by all or by one cell, and which ones the rater has had.
 
-    An item that was reclaimed from the rater before it was begun may come again.
+    An item that was reclaimed from the rater before it was offered may come again.
     """
     items = tx.execute(
         select(t.Item.id, t.Item.load).where(t.Item.campaign_id == campaign_id).order_by(t.Item.position)
     ).all()
-    had = select(t.Assignment.item_id).where(t.Assignment.rater_id == rater_id, t.Assignment.state != "reclaimed")
+    shown = (t.Assignment.state != "reclaimed") | t.Assignment.offered_at.is_not(None)
+    had = select(t.Assignment.item_id).where(t.Assignment.rater_id == rater_id, shown)
     mine = set(tx.scalars(had))
     ids = tuple(item_id for item_id, _ in items)
-    return Loads(
-        ids, np.array([load for _, load in items], dtype=np.int64), np.array([name in mine for name in ids], dtype=bool)
+    by_cell = None if cell is None else _loads_in(tx, campaign_id, cell)
+    loads = [load if by_cell is None else by_cell.get(item_id, 0) for item_id, load in items]
+    return Loads(ids, np.array(loads, dtype=np.int64), np.array([name in mine for name in ids], dtype=bool))
+
+
+def _loads_in(tx: Connection, campaign_id: str, cell: str) -> dict[str, int]:
+    """Return how many of a cell rated or are to rate each item, where any do."""
+    here = (t.Rater.campaign_id == campaign_id) & (t.Rater.cell == cell) & ~t.Rater.rehearsal
+    query = (
+        select(t.Assignment.item_id, func.count())
+        .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+        .where(here, t.Assignment.state.in_(LOADING))
+        .group_by(t.Assignment.item_id)
     )
+    return dict(tx.execute(query).all())
 
 
 def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, now: datetime) -> None:
     """Keep a plan, after what the rater had before, and count its load.
 
-    What was reclaimed from the rater and comes again is the same assignment, since an old page may still send it.
+    What was reclaimed from the rater, never offered, and comes again is the same assignment.
     """
     if not item_ids:
         return
@@ -93,7 +109,7 @@ def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, no
     last = tx.scalar(select(func.max(t.Assignment.position)).where(theirs))
     known = dict(tx.execute(select(t.Assignment.item_id, t.Assignment.id).where(theirs)).all())
     places = list(enumerate(item_ids, 0 if last is None else last + 1))
-    planned = {"state": "open", "planned_at": now, "offered_at": None, "closed_at": None}
+    planned = {"state": "open", "planned_at": now, "closed_at": None}
     new = [
         {"id": new_id(now), "rater_id": rater.id, "item_id": item_id, "position": position, **planned}
         for position, item_id in places
@@ -110,33 +126,51 @@ def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, no
         _load(tx, item_ids, 1)
 
 
-def open_of(tx: Connection, rater_id: str, *, most: int) -> tuple[Assignment, ...]:
-    """Return the next assignments of a rater, in order."""
-    query = _QUERY.where(t.Assignment.rater_id == rater_id, t.Assignment.state == "open")
-    return tuple(map(_assignment, tx.execute(query.order_by(t.Assignment.position).limit(most)).all()))
-
-
-def assignment_of(tx: Connection, rater_id: str, assignment_id: str, *, lock: bool = False) -> Assignment | None:
-    """Return an assignment, None where the rater has none of that id; `lock` keeps others from changing it."""
-    query = _QUERY.where(t.Assignment.id == assignment_id, t.Assignment.rater_id == rater_id)
-    row = tx.execute(query.with_for_update(of=t.Assignment) if lock else query).one_or_none()
-    return None if row is None else _assignment(row)
-
-
-_QUERY = (
+# What every submit asks is put together once: that takes longer than the database needs for the answer.
+_ALL = (
     select(
         t.Assignment.id,
         t.Assignment.rater_id,
         t.Assignment.item_id,
         t.Assignment.position,
         t.Assignment.state,
+        t.Assignment.offered_at,
         t.Item.name,
         t.Item.content,
         t.Rater.rehearsal,
     )
     .join(t.Item, t.Item.id == t.Assignment.item_id)
     .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+    .where(t.Assignment.rater_id == bindparam("rater"))
 )
+_OPEN = _ALL.where(t.Assignment.state == "open").order_by(t.Assignment.position).limit(bindparam("most"))
+_ONE = _ALL.where(t.Assignment.id == bindparam("one"))
+_ONE_LOCKED = _ONE.with_for_update(of=t.Assignment)
+_CHANGED = t.Assignment.id == bindparam("one")
+_OFFER = update(t.Assignment).where(_CHANGED).values(offered_at=bindparam("now"))
+_CLOSE = update(t.Assignment).where(_CHANGED).values(state=bindparam("to"), closed_at=bindparam("now"))
+_PROGRESS = (
+    select(
+        t.Assignment.state,
+        func.count(),
+        func.coalesce(
+            func.sum(((t.Assignment.state == "done") & (t.Assignment.closed_at > bindparam("since"))).cast(Integer)), 0
+        ),
+    )
+    .where(t.Assignment.rater_id == bindparam("rater"))
+    .group_by(t.Assignment.state)
+)
+
+
+def open_of(tx: Connection, rater_id: str, *, most: int) -> tuple[Assignment, ...]:
+    """Return the next assignments of a rater, in order."""
+    return tuple(map(_assignment, tx.execute(_OPEN, {"rater": rater_id, "most": most})))
+
+
+def assignment_of(tx: Connection, rater_id: str, assignment_id: str, *, lock: bool = False) -> Assignment | None:
+    """Return an assignment, None where the rater has none of that id; `lock` keeps others from changing it."""
+    row = tx.execute(_ONE_LOCKED if lock else _ONE, {"rater": rater_id, "one": assignment_id}).one_or_none()
+    return None if row is None else _assignment(row)
 
 
 def _assignment(row: Any) -> Assignment:
@@ -146,6 +180,7 @@ def _assignment(row: Any) -> Assignment:
         item_id=row.item_id,
         position=row.position,
         state=row.state,
+        offered_at=row.offered_at,
         item=item_from(row.name, row.content),
         counts=not row.rehearsal,
     )
@@ -153,13 +188,12 @@ def _assignment(row: Any) -> Assignment:
 
 def offered(tx: Connection, assignment_id: str, *, now: datetime) -> None:
     """Keep when an assignment was first shown."""
-    first = (t.Assignment.id == assignment_id) & t.Assignment.offered_at.is_(None)
-    tx.execute(update(t.Assignment).where(first).values(offered_at=now))
+    tx.execute(_OFFER, {"one": assignment_id, "now": now})
 
 
 def close(tx: Connection, assignment: Assignment, state: Fate, *, now: datetime) -> None:
     """Keep how an assignment ended, and count its load."""
-    tx.execute(update(t.Assignment).where(t.Assignment.id == assignment.id).values(state=state, closed_at=now))
+    tx.execute(_CLOSE, {"one": assignment.id, "to": state, "now": now})
     change = (state in LOADING) - (assignment.state in LOADING)
     if change and assignment.counts:
         _load(tx, [assignment.item_id], change)
@@ -228,12 +262,7 @@ class Progress:
 
 def progress_of(tx: Connection, rater_id: str, *, since: datetime) -> Progress:
     """Return how far a rater is."""
-    lately = func.sum(((t.Assignment.state == "done") & (t.Assignment.closed_at > since)).cast(Integer))
-    query = (
-        select(t.Assignment.state, func.count(), func.coalesce(lately, 0))
-        .where(t.Assignment.rater_id == rater_id)
-        .group_by(t.Assignment.state)
-    )
-    found = {state: (n, recent) for state, n, recent in tx.execute(query)}
+    rows = tx.execute(_PROGRESS, {"rater": rater_id, "since": since})
+    found = {state: (n, recent) for state, n, recent in rows}
     done, recent = found.get("done", (0, 0))
     return Progress(n_done=done, n_open=found.get("open", (0, 0))[0], n_lately=int(recent))

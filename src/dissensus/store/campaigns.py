@@ -1,18 +1,19 @@
 """Campaigns with their items, consent texts and links."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign import Campaign, Consent, State
 from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.conversation import Conversation
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import more, shown
 from dissensus.schema.item import Item
 from dissensus.schema.question_mapping import plain
 from dissensus.store import tables as t
@@ -53,6 +54,7 @@ class Kept:
 
 
 _COLUMNS = [getattr(t.Campaign, name) for name in Kept.__dataclass_fields__]
+_OF = select(*_COLUMNS).where(t.Campaign.id == bindparam("one"))
 
 
 def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str | None, now: datetime) -> str:
@@ -103,7 +105,7 @@ def campaign_named(tx: Connection, name: str, *, lock: bool = False) -> Kept:
 
 def campaign_of(tx: Connection, campaign_id: str, *, lock: bool = False) -> Kept:
     """Return a campaign by its id."""
-    return Kept(**tx.execute(_locked(select(*_COLUMNS).where(t.Campaign.id == campaign_id), lock)).one()._mapping)
+    return Kept(**tx.execute(_locked(_OF, lock), {"one": campaign_id}).one()._mapping)
 
 
 def campaigns_of(tx: Connection, staff_id: str) -> tuple[Kept, ...]:
@@ -134,32 +136,34 @@ class Definitions:
 
 
 def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
-    """Keep more items of a campaign, after those that it has.
+    """Keep more items of a campaign, which must be locked or new, after those that it has.
 
     Raises
     ------
     Conflict
-        The campaign has an item with one of their ids.
+        The campaign has an item with one of their ids, or two of them have one id.
     """
-    start = n_items(tx, campaign_id)
+    known = set(tx.scalars(select(t.Item.name).where(t.Item.campaign_id == campaign_id)))
+    times = Counter(item.item_id for item in items)
+    twice = [name for name, n in times.items() if n > 1 or name in known]
+    if twice:
+        raise Conflict(
+            f"There is an item {shown(twice[0])} already, and nothing was added. Give the other one another id, or "
+            f"leave it out.{more(len(twice) - 1, 'such item')}"
+        )
     rows = [
         {
             "id": new_id(now),
             "campaign_id": campaign_id,
-            "position": start + place,
+            "position": len(known) + place,
             "name": item.item_id,
             "content": {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)},
             "load": 0,
         }
         for place, item in enumerate(items)
     ]
-    try:
-        if rows:
-            tx.execute(insert(t.Item), rows)
-    except IntegrityError:
-        raise Conflict(
-            "The campaign has an item with one of these ids already. Give others, or leave it out."
-        ) from None
+    if rows:
+        tx.execute(insert(t.Item), rows)
 
 
 def n_items(tx: Connection, campaign_id: str) -> int:
@@ -183,9 +187,14 @@ def item_from(name: str, content: Mapping[str, Any]) -> Item:
     return Item(name, Conversation.from_dicts(content["turns"]), content["attributes"])
 
 
-def remove_items(tx: Connection, campaign_id: str) -> None:
-    """Take all items out of a draft."""
-    tx.execute(delete(t.Item).where(t.Item.campaign_id == campaign_id))
+def remove_items(tx: Connection, campaign_id: str) -> int:
+    """Take all items out of a draft, with what previews and dry runs made of them, and return how many there were."""
+    items = select(t.Item.id).where(t.Item.campaign_id == campaign_id)
+    theirs = select(t.Assignment.id).where(t.Assignment.item_id.in_(items))
+    tx.execute(delete(t.Save).where(t.Save.assignment_id.in_(theirs)))
+    tx.execute(update(t.Notice).where(t.Notice.assignment_id.in_(theirs)).values(assignment_id=None))
+    tx.execute(delete(t.Assignment).where(t.Assignment.item_id.in_(items)))
+    return tx.execute(delete(t.Item).where(t.Item.campaign_id == campaign_id)).rowcount
 
 
 def consent_text(tx: Connection, campaign_id: str, consent: Consent, *, now: datetime) -> tuple[str, int]:
@@ -204,14 +213,9 @@ def consent_text(tx: Connection, campaign_id: str, consent: Consent, *, now: dat
     return text_id, version
 
 
-def last_consent_text(tx: Connection, campaign_id: str) -> str | None:
-    """Return the id of the consent text that holds, None where a draft has none yet."""
-    query = select(t.ConsentText.id).where(t.ConsentText.campaign_id == campaign_id)
-    return tx.scalar(query.order_by(t.ConsentText.version.desc()).limit(1))
-
-
-def invite(tx: Connection, campaign_id: str, keys: Sequence[str], *, now: datetime) -> None:
-    """Keep personal links, by the hashes of their keys."""
-    rows = [{"key_hash": hashed(key), "campaign_id": campaign_id, "created_at": now} for key in keys]
+def invite(tx: Connection, campaign_id: str, keys: Sequence[str], *, cell: str | None, now: datetime) -> None:
+    """Keep personal links, by the hashes of their keys, for a cell where the recruiter chooses by cells."""
+    same = {"campaign_id": campaign_id, "cell": cell, "created_at": now}
+    rows = [same | {"key_hash": hashed(key)} for key in keys]
     if rows:
         tx.execute(insert(t.Invitation), rows)

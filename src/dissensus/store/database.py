@@ -1,8 +1,10 @@
 """One database, SQLite or PostgreSQL, and its two kinds of transactions."""
 
+import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -23,9 +25,13 @@ class Database:
     ----------
     engine
         Made by `connect`.
+    turns
+        Where there is one writer at a time, the threads of this process wait in line: SQLite itself lets them try again
+        and again, and the unlucky one waits for a second where all others wait for milliseconds.
     """
 
     engine: Engine
+    turns: "Lock | None" = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -37,8 +43,20 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Write all or nothing; in SQLite one at a time."""
-        with self._connection(writes=True) as connection, connection.begin():
+        with self._turn(), self._connection(writes=True) as connection, connection.begin():
             yield connection
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        if self.turns is None:
+            yield
+            return
+        if not self.turns.acquire(timeout=WAIT_S):
+            raise Unavailable(f"The database was busy for {WAIT_S} seconds. Nothing was saved.")
+        try:
+            yield
+        finally:
+            self.turns.release()
 
     @contextmanager
     def _connection(self, *, writes: bool) -> Iterator[Connection]:
@@ -65,7 +83,7 @@ def connect(url: str, *, pool_size: int = 10) -> Database:
     """
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
-        return Database(_sqlite(parsed, pool_size))
+        return Database(_sqlite(parsed, pool_size), Lock())
     return Database(_postgresql(parsed, pool_size))
 
 
@@ -96,9 +114,19 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
     # The driver opens no transaction by itself: `_begin` says which one.
     arguments = {"timeout": WAIT_S, "isolation_level": None, "check_same_thread": False}
     engine = create_engine(url, connect_args=arguments, pool_size=pool_size, max_overflow=0, hide_parameters=True)
+    event.listen(engine, "do_connect", _make_private)
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     return engine
+
+
+def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: dict[str, Any]) -> None:
+    """Make a file that is not there for its owner alone; SQLite gives those beside it the same rights."""
+    path = str(arguments[0])
+    if not path.startswith("file:"):
+        # What cannot be made SQLite tells about in its own way.
+        with suppress(OSError):
+            os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
 
 
 def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:

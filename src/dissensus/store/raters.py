@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from itertools import groupby
+from operator import attrgetter
 from typing import Any, Literal, TypeAlias
 
-from sqlalchemy import Connection, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from dissensus.errors import NotAllowed
+from dissensus.schema.campaign import Consent, consent_from
 from dissensus.store import tables as t
 from dissensus.store.ids import hashed, new_id
 
@@ -22,6 +25,8 @@ class Rater:
     ----------
     id, campaign_id, number
         Who, in which campaign, and the how manieth to enter it, from 0.
+    cell
+        Of the quota; None where there is none, or before it is known.
     state
         Whether they go on.
     language
@@ -33,6 +38,7 @@ class Rater:
     id: str
     campaign_id: str
     number: int
+    cell: str | None
     state: Standing
     language: str
     rehearsal: bool
@@ -40,24 +46,66 @@ class Rater:
 
 _COLUMNS = [getattr(t.Rater, name) for name in Rater.__dataclass_fields__]
 
+# What every submit asks is put together once: that takes longer than the database needs for the answer.
+_SEEN = update(t.Rater).where(t.Rater.id == bindparam("one")).values(seen_at=bindparam("now")).returning(*_COLUMNS)
+_SIGNED_IN = (
+    select(*_COLUMNS)
+    .join(t.Session, t.Session.rater_id == t.Rater.id)
+    .where(t.Session.key_hash == bindparam("key_hash"), t.Session.expires_at > bindparam("now"))
+)
+_LAST_VERSION = select(func.max(t.ConsentText.version)).where(t.ConsentText.campaign_id == bindparam("campaign"))
+_SAID_TO_LAST = (
+    select(func.count(t.Consent.purpose))
+    .select_from(t.ConsentText)
+    .outerjoin(t.Consent, (t.Consent.consent_text_id == t.ConsentText.id) & (t.Consent.rater_id == bindparam("rater")))
+    .where(t.ConsentText.campaign_id == bindparam("campaign"), t.ConsentText.version == _LAST_VERSION.scalar_subquery())
+    .group_by(t.ConsentText.id)
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Said:
+    """What a rater said to one version of a consent text.
+
+    Parameters
+    ----------
+    version, consent
+        Which one, and the text as it was.
+    given
+        Whether they agreed, by the name of the purpose.
+    at
+        When they said it.
+    """
+
+    version: int
+    consent: Consent
+    given: Mapping[str, bool]
+    at: datetime
+
 
 def add_rater(
-    tx: Connection, campaign_id: str, *, language: str, invitation: str | None, rehearsal: bool, now: datetime
+    tx: Connection,
+    campaign_id: str,
+    rater_id: str,
+    *,
+    language: str,
+    invitation: str | None,
+    cell: str | None,
+    rehearsal: bool,
+    now: datetime,
 ) -> Rater:
-    """Keep a new rater, with the next number of the campaign, which must be locked.
-
-    Raises
-    ------
-    NotAllowed
-        The personal link is of another campaign, was revoked, or somebody else entered by it.
-    """
-    if invitation is not None:
-        check_invitation(tx, campaign_id, invitation)
+    """Keep a new rater, with the next number of the campaign, which must be locked."""
     campaign = t.Campaign.id == campaign_id
     number = tx.scalar(select(t.Campaign.n_raters).where(campaign)) or 0
     tx.execute(update(t.Campaign).where(campaign).values(n_raters=number + 1))
     rater = Rater(
-        id=new_id(now), campaign_id=campaign_id, number=number, state="rating", language=language, rehearsal=rehearsal
+        id=rater_id,
+        campaign_id=campaign_id,
+        number=number,
+        cell=cell,
+        state="rating",
+        language=language,
+        rehearsal=rehearsal,
     )
     row = {name: getattr(rater, name) for name in Rater.__dataclass_fields__}
     times = {"entered_at": now, "seen_at": now, "changed_at": now}
@@ -65,13 +113,16 @@ def add_rater(
     return rater
 
 
-def check_invitation(tx: Connection, campaign_id: str, key: str) -> None:
-    """Refuse a key that is no personal link of a campaign."""
+def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
+    """Return the cell that a personal link is for, if any, and refuse a key that is none of the campaign."""
     known = tx.execute(
-        select(t.Invitation.campaign_id, t.Invitation.revoked_at).where(t.Invitation.key_hash == hashed(key))
+        select(t.Invitation.campaign_id, t.Invitation.revoked_at, t.Invitation.cell).where(
+            t.Invitation.key_hash == hashed(key)
+        )
     ).one_or_none()
     if known is None or known.campaign_id != campaign_id or known.revoked_at is not None:
         raise NotAllowed("This personal link is not valid (any more). Ask whoever sent it for a new one.")
+    return None if known.cell is None else str(known.cell)
 
 
 def rater_invited(tx: Connection, key: str) -> Rater | None:
@@ -80,21 +131,21 @@ def rater_invited(tx: Connection, key: str) -> Rater | None:
     return None if row is None else Rater(**row._mapping)
 
 
-def rater_of(tx: Connection, rater_id: str, *, lock: bool = False) -> Rater | None:
-    """Return a rater by their id; `lock` keeps others from changing or erasing them until the transaction ends."""
-    query = select(*_COLUMNS).where(t.Rater.id == rater_id)
-    row = tx.execute(query.with_for_update(key_share=True) if lock else query).one_or_none()
+def rater_of(tx: Connection, rater_id: str) -> Rater | None:
+    """Return a rater by their id."""
+    row = tx.execute(select(*_COLUMNS).where(t.Rater.id == rater_id)).one_or_none()
+    return None if row is None else Rater(**row._mapping)
+
+
+def seen(tx: Connection, rater_id: str, *, now: datetime) -> Rater | None:
+    """Keep that a rater gave a sign, and return them; until the transaction ends nobody else changes or erases them."""
+    row = tx.execute(_SEEN, {"one": rater_id, "now": now}).one_or_none()
     return None if row is None else Rater(**row._mapping)
 
 
 def rater_signed_in(tx: Connection, key: str, *, now: datetime) -> Rater | None:
     """Return the rater of a session, None where there is no such session or it has ended."""
-    query = (
-        select(*_COLUMNS)
-        .join(t.Session, t.Session.rater_id == t.Rater.id)
-        .where(t.Session.key_hash == hashed(key), t.Session.expires_at > now)
-    )
-    row = tx.execute(query).one_or_none()
+    row = tx.execute(_SIGNED_IN, {"key_hash": hashed(key), "now": now}).one_or_none()
     return None if row is None else Rater(**row._mapping)
 
 
@@ -113,9 +164,18 @@ def set_standing(tx: Connection, rater_id: str, state: Standing, *, now: datetim
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(state=state, changed_at=now, seen_at=now))
 
 
-def seen(tx: Connection, rater_id: str, *, now: datetime) -> None:
-    """Keep that a rater gave a sign."""
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(seen_at=now))
+def set_cell(tx: Connection, rater_id: str, cell: str) -> None:
+    """Keep of which cell of the quota a rater is."""
+    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=cell))
+
+
+def forget(tx: Connection, rater_id: str, *, now: datetime) -> None:
+    """Erase somebody who was turned away before they rated anything; their personal link lets nobody in any more."""
+    theirs = select(t.Rater.invitation_hash).where(t.Rater.id == rater_id).scalar_subquery()
+    tx.execute(update(t.Invitation).where(t.Invitation.key_hash == theirs).values(revoked_at=now))
+    for table in (t.Session, t.Notice, t.Declaration, t.Consent):
+        tx.execute(delete(table).where(table.rater_id == rater_id))
+    tx.execute(delete(t.Rater).where(t.Rater.id == rater_id))
 
 
 def consent(tx: Connection, rater_id: str, text_id: str, given: Mapping[str, bool], *, now: datetime) -> None:
@@ -127,14 +187,37 @@ def consent(tx: Connection, rater_id: str, text_id: str, given: Mapping[str, boo
     tx.execute(insert(t.Consent), rows)
 
 
+def said(tx: Connection, rater_id: str) -> tuple[Said, ...]:
+    """Return what a rater said to each version of the consent text, the latest version first."""
+    query = (
+        select(t.ConsentText.version, t.ConsentText.content, t.Consent.purpose, t.Consent.given, t.Consent.at)
+        .join(t.Consent, t.Consent.consent_text_id == t.ConsentText.id)
+        .where(t.Consent.rater_id == rater_id)
+        .order_by(t.ConsentText.version.desc())
+    )
+    found = []
+    for version, together in groupby(tx.execute(query), key=attrgetter("version")):
+        rows = list(together)
+        given = {row.purpose: row.given for row in rows}
+        found.append(Said(version=version, consent=consent_from(rows[0].content), given=given, at=rows[0].at))
+    return tuple(found)
+
+
 def has_consented(tx: Connection, rater_id: str, text_id: str) -> bool:
     """Tell whether a rater answered this version of the consent text."""
     query = select(func.count()).where(t.Consent.rater_id == rater_id, t.Consent.consent_text_id == text_id)
     return bool(tx.scalar(query))
 
 
+def has_consented_last(tx: Connection, rater: Rater) -> bool:
+    """Tell whether a rater answered the consent text that holds; in a draft there may be none yet."""
+    return tx.scalar(_SAID_TO_LAST, {"campaign": rater.campaign_id, "rater": rater.id}) != 0
+
+
 def declare(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> None:
-    """Keep what a rater said of themselves, beside what they said before."""
+    """Keep what a rater said of themselves, after what they said before, be the clock set back."""
+    last = tx.scalar(select(func.max(t.Declaration.at)).where(t.Declaration.rater_id == rater_id))
+    now = now if last is None or now > last else last + timedelta(microseconds=1)
     tx.execute(insert(t.Declaration).values(id=new_id(now), rater_id=rater_id, content=dict(content), at=now))
 
 
@@ -143,7 +226,7 @@ def declared(tx: Connection, rater_id: str) -> dict[str, Any] | None:
     query = (
         select(t.Declaration.content)
         .where(t.Declaration.rater_id == rater_id)
-        .order_by(t.Declaration.at.desc(), t.Declaration.id.desc())
+        .order_by(t.Declaration.at.desc())
         .limit(1)
     )
     return tx.scalar(query)

@@ -7,12 +7,16 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, delete, func, insert, select
+from sqlalchemy import Connection, bindparam, delete, func, insert, select
 
 from dissensus.errors import Conflict
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.schema.question import Answer
 from dissensus.store import tables as t
+
+_KNOWN = select(t.Save.assignment_id).where(t.Save.key == bindparam("sent"))
+_ADD = insert(t.Save).returning(t.Save.number)
+_ADD_ANSWERS = insert(t.Answer)
 
 
 def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final: bool, now: datetime) -> bool:
@@ -23,14 +27,14 @@ def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final:
     Conflict
         Another assignment has a save with that key, so that to take this one for it would lose its answers.
     """
-    known = tx.scalar(select(t.Save.assignment_id).where(t.Save.key == key))
+    known = tx.scalar(_KNOWN, {"sent": key})
     if known is not None and known != assignment_id:
         raise Conflict("Another item was saved under this key, and nothing was kept of this one. Reload the page.")
     if known is not None:
         return False
     row = {"key": key, "assignment_id": assignment_id, "final": final, "received_at": now}
     times = {"revision": save.revision, "visit": save.visit, "visible_ms": save.visible_ms, "idle_ms": save.idle_ms}
-    number = tx.scalar(insert(t.Save).values(**row, **times).returning(t.Save.number))
+    number = tx.scalar(_ADD, row | times)
     answers = [
         {
             "save_number": number,
@@ -43,7 +47,7 @@ def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final:
         for question, given in save.answers.items()
     ]
     if answers:
-        tx.execute(insert(t.Answer), answers)
+        tx.execute(_ADD_ANSWERS, answers)
     return True
 
 

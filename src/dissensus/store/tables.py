@@ -6,8 +6,9 @@
     campaign ─┬─ item ──────────────┐
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
-              │                            ├─ declaration
-              │                            └─ notice
+              ├─ screened                  ├─ declaration
+              │                            ├─ notice
+              └─ seat ─────────────────────┘
               session (of a rater or of staff)
 
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
@@ -120,6 +121,7 @@ class Invitation(Base):
 
     key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    cell: Mapped[str | None] = mapped_column(doc="Where the recruiter chose raters by the cells of the quota.")
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
 
@@ -137,12 +139,41 @@ class Rater(Base):
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     number: Mapped[int] = mapped_column(doc="Seeds the order of items.")
     invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
+    cell: Mapped[str | None] = mapped_column(doc="Of the quota; null where there is none, or before it is known.")
     state: Mapped[str]
     language: Mapped[str]
     rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
     entered_at: Mapped[datetime]
     seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]
+
+
+class Seat(Base):
+    """A place in a cell of a quota."""
+
+    __tablename__ = "seat"
+    __table_args__ = (
+        _among("state", "free", "held", "taken"),
+        CheckConstraint("(state = 'free') = (rater_id IS NULL)", name="of_somebody"),
+        Index("ix_seat_campaign_id_cell_state", "campaign_id", "cell", "state"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    cell: Mapped[str]
+    state: Mapped[str] = mapped_column(doc="Held by somebody who rates, or taken for good by who has finished.")
+    rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), unique=True)
+    changed_at: Mapped[datetime]
+
+
+class Screened(Base):
+    """How many were turned away because their cell was full; nothing is kept of whom."""
+
+    __tablename__ = "screened"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    cell: Mapped[str] = mapped_column(primary_key=True)
+    n: Mapped[int]
 
 
 class Session(Base):

@@ -15,7 +15,7 @@ from dissensus.web import errors
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
-from dissensus.web.routes import health, owner, rating
+from dissensus.web.routes import drafting, health, owner, quota, rating
 from dissensus.web.site import Site
 from dissensus.web.tokens import Tokens
 from dissensus.web.watch import Watch
@@ -45,6 +45,8 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
     app.include_router(rating.router)
     app.include_router(owner.router)
+    app.include_router(drafting.router)
+    app.include_router(quota.router)
     app.include_router(health.router)
     app.add_api_route("/static/{digest}/{name}", _static, include_in_schema=False)
     errors.install(app)

@@ -3,23 +3,27 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from dissensus.schema.campaign import Campaign
+from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questions import Heading, Questionnaire
-from dissensus.workflows.rating import Step
+from dissensus.workflows.steps import Step
+
+if TYPE_CHECKING:
+    from dissensus.store.raters import Said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trouble:
-    """Something went wrong."""
+    """Something went wrong; a reference where nothing of it is told, by which it stands in the log."""
 
     template: ClassVar[str] = "trouble.html"
 
     language: str
     status: int
     text: str
+    reference: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,6 +35,18 @@ class Warned:
     language: str
     campaign: Campaign
     key: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotOpen:
+    """Nobody is let in now: the campaign is a draft, paused or closed, or has no seat left."""
+
+    template: ClassVar[str] = "not-open.html"
+
+    language: str
+    campaign: Campaign
+    key: str
+    state: State | Literal["full"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,12 +73,13 @@ class Declined:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreed:
-    """What a rater agreed to, to read again."""
+    """What a rater agreed to and what not, to read again, the latest text first."""
 
     template: ClassVar[str] = "agreed.html"
 
     language: str
     step: Step
+    said: tuple["Said", ...]
     form_token: str
     withdrawal: str
 
@@ -134,8 +151,18 @@ class AboutYou:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TurnedAway:
+    """There was no seat for somebody; nothing is kept of them."""
+
+    template: ClassVar[str] = "turned-away.html"
+
+    language: str
+    campaign: Campaign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """Nothing to rate now: enough for a day, paused, closed, done or withdrawn."""
+    """Nothing to rate now: no seat, enough for a day, paused, closed, done or withdrawn."""
 
     template: ClassVar[str] = "rest.html"
 

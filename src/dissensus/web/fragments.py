@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from dissensus.web.pages import Pages
-from dissensus.workflows.rating import Step
+from dissensus.workflows.steps import Step
 
 if TYPE_CHECKING:
     from dissensus.store.assignments import Assignment

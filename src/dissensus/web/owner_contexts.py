@@ -1,8 +1,12 @@
 """What each page of owners shows; these pages are in English."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from dissensus.pipeline.annotate.filling import Filling
+from dissensus.schema.columns import CROSSED
+from dissensus.schema.quota import REST, Quota
 from dissensus.web.phrases import FIRST
 from dissensus.web.proposal import Proposal
 from dissensus.workflows.overview import Line, Overview
@@ -90,7 +94,86 @@ class CampaignPage:
     form_token: str
     found: Overview
     open_link: str | None
+    most_rehearsing: int
     language: str = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adding:
+    """Items for a draft, with what is wrong with them."""
+
+    template: ClassVar[str] = "owner/items.html"
+
+    owner: str
+    form_token: str
+    name: str
+    proposal: Proposal
+    faults: tuple[str, ...] = ()
+    language: str = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddingUnderstood:
+    """What was understood of items before they are added; `preview` tells whether raters find them covered."""
+
+    template: ClassVar[str] = "owner/items-understood.html"
+
+    owner: str
+    form_token: str
+    name: str
+    proposal: Proposal
+    preview: bool
+    language: str = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Removing:
+    """The question before all items of a draft go."""
+
+    template: ClassVar[str] = "owner/items-removal.html"
+
+    owner: str
+    form_token: str
+    name: str
+    n_items: int
+    n_rehearsals: int
+    language: str = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaPage:
+    """How the cells of a quota fill."""
+
+    template: ClassVar[str] = "owner/quota.html"
+
+    owner: str
+    form_token: str
+    name: str
+    quota: Quota
+    cells: tuple[Filling, ...]
+    links: Mapping[str, str]
+    language: str = FIRST
+
+    @property
+    def rows(self) -> tuple[tuple[str, tuple[Filling, ...]], ...]:
+        """The cells as a table: a row for each group of all axes but the last one."""
+        cells = [cell for cell in self.cells if cell.cell != REST]
+        width = len(self.columns)
+        starts = range(0, len(cells), width)
+        return tuple(
+            (CROSSED.join(cells[start].cell.split(CROSSED)[:-1]), tuple(cells[start : start + width]))
+            for start in starts
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The groups of the last axis."""
+        return tuple(list(self.quota.axes.values())[-1])
+
+    @property
+    def rest(self) -> Filling | None:
+        """The cell of who is in no group."""
+        return next((cell for cell in self.cells if cell.cell == REST), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

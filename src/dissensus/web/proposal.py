@@ -59,15 +59,20 @@ class Proposal:
 
 def read_proposal(sent: FormData) -> Proposal:
     """Return what a form proposes; what is wrong with definition and items is told together."""
-    asked = read_definition(sent)
-    faults, found = asked.faults, Items(())
+    asked, rated = read_definition(sent), read_rated(sent)
+    by_link = _text(sent, "entry") != "invitation"
+    faults = (*asked.faults, *rated.faults)
+    return replace(rated, definition=asked.definition, campaign=asked.campaign, by_link=by_link, faults=faults)
+
+
+def read_rated(sent: FormData) -> Proposal:
+    """Return what a form proposes to be rated, without a definition."""
+    pasted = _text(sent, "pasted")
     try:
         found = _items(sent)
+        return Proposal(pasted=pasted, items=found.items, notes=found.notes)
     except DissensusError as error:
-        faults = (*faults, f"The items: {error}")
-    by_link = _text(sent, "entry") != "invitation"
-    pasted = _text(sent, "pasted")
-    return replace(asked, pasted=pasted, by_link=by_link, items=found.items, notes=found.notes, faults=faults)
+        return Proposal(pasted=pasted, faults=(f"The items: {error}",))
 
 
 def read_definition(sent: FormData) -> Proposal:

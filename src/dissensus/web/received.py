@@ -1,5 +1,6 @@
 """What pages send: read, limited and checked before a workflow sees it."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -17,6 +18,20 @@ NUL: Final = "\0"
 """PostgreSQL cannot hold it, and nothing that pages send has it."""
 Id = Annotated[str, StringConstraints(max_length=36, pattern=r"^[^\x00]+$")]
 Name = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00]+$")]
+WRONG: Final[Mapping[str, str]] = {
+    "missing": "is missing",
+    "extra_forbidden": "means nothing here",
+    "json_invalid": "is no JSON",
+    "string_too_long": "is too long: it may have {max_length:,} characters",
+    "too_long": "has too many parts: it may have {max_length:,}",
+    "greater_than_equal": "must be a number from {ge:,} on",
+    "less_than_equal": "must be a number up to {le:,}",
+    "int_type": "must be a whole number",
+    "uuid_type": "must be a UUID",
+    "uuid_parsing": "must be a UUID",
+    "bool_parsing": "must be 1 or 0",
+}
+"""What is wrong with a value, in our words, by the name that Pydantic has for it."""
 
 
 class SentAnswer(BaseModel):
@@ -74,9 +89,26 @@ def read_save(body: bytes) -> SentSave:
     try:
         return SentSave.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise InvalidInput(f"What was sent cannot be read: {place or 'it'}: {first['msg']}.") from None
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise InvalidInput(f"What was sent cannot be read: {place} {wrong(first)}") from None
+
+
+def wrong(fault: Mapping[str, Any]) -> str:
+    """Say what is wrong with a value, and what to do.
+
+    Parameters
+    ----------
+    fault
+        As Pydantic describes it.
+
+    Examples
+    --------
+    >>> wrong({"type": "string_too_long", "ctx": {"max_length": 100}})
+    'is too long: it may have 100 characters. Load the page again, or open your link again.'
+    """
+    known = WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
+    return f"{known}. Load the page again, or open your link again."
 
 
 def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:

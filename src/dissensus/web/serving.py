@@ -34,6 +34,7 @@ LOGS: Final[dict[str, Any]] = {
     },
     "loggers": {
         "uvicorn": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.errors": {"handlers": ["plain"], "level": "ERROR", "propagate": False},
         "dissensus.access": {"handlers": ["lines"], "level": "INFO", "propagate": False},
     },
 }

@@ -2,7 +2,7 @@
 
 import hashlib
 import hmac
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -24,11 +24,14 @@ class Entry:
         What they came to, and by which link.
     language
         What they read.
+    rater_id
+        Who they are once they agree, however often they send the form.
     """
 
     campaign: str
     key: str
     language: str
+    rater_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Tokens:
 
     def entry(self, entry: Entry, *, now: datetime) -> str:
         """Return a token for somebody who saw the warning."""
-        return self._signer("entry").dumps([int(now.timestamp()), entry.campaign, entry.key, entry.language])
+        return self._signer("entry").dumps([int(now.timestamp()), *astuple(entry)])
 
     def read_entry(self, token: str, *, now: datetime) -> Entry:
         """Return what such a token says.

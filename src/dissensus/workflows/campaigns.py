@@ -3,13 +3,16 @@
 from collections.abc import Sequence
 from datetime import datetime
 
+from sqlalchemy import Connection
+
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.item import Item
 from dissensus.schema.shipped_campaigns import renamed
 from dissensus.store import campaigns as store
+from dissensus.store import seats
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_key
 from dissensus.workflows.platform import Platform
@@ -19,6 +22,8 @@ MOST_INVITED = 10_000
 
 FROZEN = ("name", "languages", "questionnaire", "demographics", "demographics_placed", "replication", "seed")
 """What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
+
+ITEMS_STAY = "its items cannot change"
 
 
 def create(
@@ -55,9 +60,17 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
     """Add items to a draft, and return how many it has."""
     with platform.database.writing() as tx:
         kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
-        _must_be(kept, "draft", "gets no more items")
+        _must_be(kept, ("draft",), ITEMS_STAY)
         store.add_items(tx, kept.id, items, now=now)
         return store.n_items(tx, kept.id)
+
+
+def remove_items(platform: Platform, name: str, *, staff_id: str) -> int:
+    """Take all items out of a draft, with what previews and dry runs made of them, and return how many there were."""
+    with platform.database.writing() as tx:
+        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        _must_be(kept, ("draft",), ITEMS_STAY)
+        return store.remove_items(tx, kept.id)
 
 
 def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> Kept:
@@ -76,17 +89,30 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
         if kept.state == "paused":
             _check_frozen(platform.definitions.of(tx, kept), campaign)
             store.consent_text(tx, kept.id, campaign.consent, now=now)
+            _set_places(tx, kept, campaign, now)
         store.change_campaign(tx, kept.id, campaign, now=now)
         return store.campaign_of(tx, kept.id)
 
 
 def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN if getattr(old, name) != getattr(new, name)]
+    changed += ["the cells of the quota"] * (_cells(old) != _cells(new))
     if changed:
         raise Conflict(
             f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. Clone the "
             "campaign and change the clone."
         )
+
+
+def _cells(campaign: Campaign) -> tuple[object, ...]:
+    """Return what decides who is in which cell; how many seats each has may change."""
+    quota = campaign.quota
+    return () if quota is None else (quota.axes, quota.source, quota.balanced)
+
+
+def _set_places(tx: Connection, kept: Kept, campaign: Campaign, now: datetime) -> None:
+    if campaign.quota is not None:
+        seats.set_places(tx, kept.id, campaign.quota.places, now=now)
 
 
 def move(platform: Platform, name: str, to: State, *, staff_id: str, now: datetime) -> Kept:
@@ -103,7 +129,9 @@ def move(platform: Platform, name: str, to: State, *, staff_id: str, now: dateti
         if to == "open":
             if not store.n_items(tx, kept.id):
                 raise Conflict(f"{name} has no items to rate. Add some, then open it.")
-            store.consent_text(tx, kept.id, platform.definitions.of(tx, kept).consent, now=now)
+            campaign = platform.definitions.of(tx, kept)
+            store.consent_text(tx, kept.id, campaign.consent, now=now)
+            _set_places(tx, kept, campaign, now)
         store.set_state(tx, kept.id, to, now=now)
         return store.campaign_of(tx, kept.id)
 
@@ -119,21 +147,55 @@ def clone(platform: Platform, name: str, new_name: str, *, staff_id: str, now: d
         return store.campaign_of(tx, campaign_id)
 
 
-def invite(platform: Platform, name: str, n: int, *, staff_id: str, now: datetime) -> tuple[str, ...]:
-    """Return the keys of new personal links; they are shown once, since only their hashes are kept."""
+def invite(
+    platform: Platform, name: str, n: int, *, cell: str | None = None, staff_id: str, now: datetime
+) -> tuple[str, ...]:
+    """Return the keys of new personal links; they are shown once, since only their hashes are kept.
+
+    Raises
+    ------
+    InvalidInput
+        There are too few or too many; or a cell is named that is none, or none where the recruiter chooses by cells.
+    """
     if not 1 <= n <= MOST_INVITED:
         raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MOST_INVITED:,} can be made at once.")
     keys = tuple(new_key() for _ in range(n))
     with platform.database.writing() as tx:
         kept = _own(store.campaign_named(tx, name), staff_id)
-        store.invite(tx, kept.id, keys, now=now)
+        _check_cell(platform.definitions.of(tx, kept), cell)
+        store.invite(tx, kept.id, keys, cell=cell, now=now)
     return keys
+
+
+def _check_cell(campaign: Campaign, cell: str | None) -> None:
+    cells = campaign.recruited_cells
+    if cells and cell is None:
+        raise InvalidInput(
+            f"Raters come by the cells of the quota. Name the cell that the links are for: {listed(cells)}."
+        )
+    if cell is not None and cell not in cells:
+        allowed = f"Cells are {listed(cells)}." if cells else "Only a quota that the recruiter fills has links by cell."
+        raise InvalidInput(f"No link can be for the cell {shown(cell)}.{did_you_mean(cell, cells)} {allowed}")
 
 
 def definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
     """Return the definition of a campaign."""
     with platform.database.reading() as tx:
         return platform.definitions.of(tx, _own(store.campaign_named(tx, name), staff_id))
+
+
+def draft(platform: Platform, name: str, *, staff_id: str) -> Campaign:
+    """Return the definition of a campaign whose items can change.
+
+    Raises
+    ------
+    Conflict
+        It is no draft any more.
+    """
+    with platform.database.reading() as tx:
+        kept = _own(store.campaign_named(tx, name), staff_id)
+        _must_be(kept, ("draft",), ITEMS_STAY)
+        return platform.definitions.of(tx, kept)
 
 
 def _own(kept: Kept, staff_id: str) -> Kept:
@@ -143,6 +205,6 @@ def _own(kept: Kept, staff_id: str) -> Kept:
     return kept
 
 
-def _must_be(kept: Kept, states: State | tuple[State, ...], what: str) -> None:
+def _must_be(kept: Kept, states: tuple[State, ...], what: str) -> None:
     if kept.state not in states:
         raise Conflict(f"{kept.name} is {kept.state}, and {what} now.")

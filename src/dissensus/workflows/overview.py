@@ -99,7 +99,7 @@ def all_campaigns(platform: Platform) -> tuple[Line, ...]:
 def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
     """Return all about a campaign of an owner."""
     with platform.database.reading() as tx:
-        kept = _own(tx, name, staff_id)
+        kept = own_campaign(tx, name, staff_id)
         return Overview(
             kept=kept,
             campaign=platform.definitions.of(tx, kept),
@@ -113,11 +113,12 @@ def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
 def settle(platform: Platform, name: str, notice_id: str, *, staff_id: str, now: datetime) -> None:
     """Keep that an owner dealt with what a rater reported."""
     with platform.database.writing() as tx:
-        kept = _own(tx, name, staff_id)
+        kept = own_campaign(tx, name, staff_id)
         store.settle(tx, kept.id, notice_id, now=now)
 
 
-def _own(tx: Connection, name: str, staff_id: str) -> Kept:
+def own_campaign(tx: Connection, name: str, staff_id: str) -> Kept:
+    """Return a campaign of an owner."""
     kept = campaigns.campaign_named(tx, name)
     if kept.staff_id != staff_id:
         # The words of what is not there, so that names cannot be guessed.

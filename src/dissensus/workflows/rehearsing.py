@@ -1,4 +1,4 @@
-"""A dry run: raters that nobody is go the whole way of a campaign, and nothing of theirs is ever exported."""
+"""A dry run: simulated raters go the whole way of a campaign, and nothing of theirs is ever exported."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,8 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.annotate.rehearsal import draw_answers
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.ids import new_id
-from dissensus.workflows import campaigns, rating
+from dissensus.store.raters import Rater
+from dissensus.workflows import campaigns, entering, rating, screening, steps
 from dissensus.workflows.platform import Platform
 
 MOST_RATERS = 1_000
@@ -34,20 +35,26 @@ def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, see
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rated = 0
     for place in range(n_raters):
-        rng, at = np.random.default_rng([seed, place]), now
-        rater, _ = rating.agree(
-            platform, name, key="", purposes=agreed, language=campaign.languages[0], rehearsal=True, now=at
+        rater, _ = entering.agree(
+            platform, name, key="", purposes=agreed, language=campaign.languages[0], rehearsal=True, now=now
         )
-        step = rating.step(platform, rater, now=at)
-        while step.place in ("rate", "demographics"):
-            at += timedelta(seconds=SECONDS)
-            if step.place == "demographics" and campaign.demographics is not None:
-                step = rating.declare(platform, rater, draw_answers(campaign.demographics, rng), now=at)
-            elif step.assignment is not None:
-                answers = {
-                    name: Given(value=value) for name, value in draw_answers(campaign.questionnaire, rng).items()
-                }
-                given = Save(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=answers)
-                step = rating.submit(platform, rater, step.assignment.id, new_id(at), given, now=at)
-                rated += 1
+        rated += _go_the_way(platform, rater, np.random.default_rng([seed, place]), now)
+    return rated
+
+
+def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: datetime) -> int:
+    """Let one rater do whatever comes next, to the end, and return how many items they rated."""
+    rated = 0
+    step: steps.Step | None = steps.step(platform, rater, now=at)
+    while step is not None and step.place in ("screener", "demographics", "rate"):
+        at += timedelta(seconds=SECONDS)
+        if step.about is not None:
+            say = screening.screen if step.place == "screener" else rating.declare
+            step = say(platform, rater, draw_answers(step.about, rng), now=at)
+        elif step.assignment is not None:
+            answers = draw_answers(step.campaign.questionnaire, rng).items()
+            given = {name: Given(value=value) for name, value in answers}
+            save = Save(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=given)
+            step = rating.submit(platform, rater, step.assignment.id, new_id(at), save, now=at)
+            rated += 1
     return rated

@@ -1,18 +1,19 @@
 """How raters come in: warned, asked, and only then kept."""
 
 from typing import Annotated, Final
+from urllib.parse import urlencode
 
 from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
-from dissensus.errors import NotAllowed
-from dissensus.web.contexts import Agreement, Declined, Warned
+from dissensus.errors import Conflict, NotAllowed
+from dissensus.web.contexts import Agreement, Declined, NotOpen, Warned
 from dissensus.web.pages import Context
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.site import Site, site_of
 from dissensus.web.tokens import ENTRY_S, Entry
-from dissensus.workflows import rating
-from dissensus.workflows.rating import SESSION
+from dissensus.workflows import entering
+from dissensus.workflows.entering import SESSION
 
 router = APIRouter()
 
@@ -32,12 +33,14 @@ def warn(
     wanted: Language = "",
 ) -> Response:
     """Warn of what is to be seen; who came by this personal link before goes on at once."""
-    found = rating.resume(site.platform, key, now=site.clock())
+    found = entering.resume(site.platform, key, now=site.clock())
     if found is not None:
         return _signed_in(site, found[1])
-    campaign = rating.entrance(site.platform, name, key)
-    language = chosen(wanted or request.headers.get("accept-language", ""), campaign.languages)
-    return page(site, Warned(language=language, campaign=campaign, key=key))
+    here = entering.entrance(site.platform, name, key, now=site.clock())
+    language = chosen(wanted or request.headers.get("accept-language", ""), here.campaign.languages)
+    if here.state != "open":
+        return page(site, NotOpen(language=language, campaign=here.campaign, key=key, state=here.state))
+    return page(site, Warned(language=language, campaign=here.campaign, key=key))
 
 
 @router.post("/c/{name}")
@@ -45,11 +48,20 @@ def warned(
     site: SiteOf, name: str, key: Annotated[str, Form(max_length=200)], language: Annotated[str, Form()]
 ) -> Response:
     """Let who read the warning read on; nothing is kept of them."""
-    campaign = rating.entrance(site.platform, name, key)
-    entry = Entry(name, key, language if language in campaign.languages else campaign.languages[0])
+    here, now = entering.entrance(site.platform, name, key, now=site.clock()), site.clock()
+    languages = here.campaign.languages
+    entry = Entry(name, key, language if language in languages else languages[0], entering.entry_id(now))
+    if here.state != "open":
+        return _back(entry)
     answer = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
-    site.set_cookie(answer, ENTRY_COOKIE, site.tokens.entry(entry, now=site.clock()), ENTRY_S)
+    site.set_cookie(answer, ENTRY_COOKIE, site.tokens.entry(entry, now=now), ENTRY_S)
     return answer
+
+
+def _back(entry: Entry) -> Response:
+    """Lead to the entrance, which says why nobody is let in now."""
+    asked = urlencode({"key": entry.key, "lang": entry.language})
+    return RedirectResponse(f"/c/{entry.campaign}?{asked}", SEE_OTHER)
 
 
 @router.get("/declined")
@@ -65,21 +77,38 @@ def decline(site: SiteOf, request: Request, wanted: Language = "") -> Response:
 def ask(site: SiteOf, name: str, token: EntryToken = "") -> Response:
     """Ask for consent."""
     entry = _entry(site, token, name)
-    campaign = rating.entrance(site.platform, name, entry.key)
-    return page(site, Agreement(language=entry.language, campaign=campaign, action=f"/c/{name}/consent"))
+    here = entering.entrance(site.platform, name, entry.key, now=site.clock())
+    if here.state != "open":
+        return _back(entry)
+    return page(site, Agreement(language=entry.language, campaign=here.campaign, action=f"/c/{name}/consent"))
 
 
 @router.post("/c/{name}/consent")
-def agree(site: SiteOf, name: str, purpose: Annotated[list[str], Form()] = [], token: EntryToken = "") -> Response:  # noqa: B006 - FastAPI copies it
-    """Let in who agrees."""
+def agree(
+    site: SiteOf,
+    name: str,
+    purpose: Annotated[list[str], Form()] = [],  # noqa: B006 - FastAPI copies it
+    read: Annotated[str | None, Form(max_length=64)] = None,
+    token: EntryToken = "",
+) -> Response:
+    """Let in who agrees; who sends the form again is let in as the one that they are."""
     entry = _entry(site, token, name)
-    purposes = dict.fromkeys(purpose, True)
-    _, session = rating.agree(
-        site.platform, name, key=entry.key, purposes=purposes, language=entry.language, now=site.clock()
-    )
-    answer = _signed_in(site, session)
-    answer.delete_cookie(ENTRY_COOKIE)
-    return answer
+    try:
+        _, session = entering.agree(
+            site.platform,
+            name,
+            key=entry.key,
+            purposes=dict.fromkeys(purpose, True),
+            language=entry.language,
+            rater_id=entry.rater_id,
+            read=read,
+            now=site.clock(),
+        )
+    except Conflict:
+        if entering.entrance(site.platform, name, entry.key, now=site.clock()).state == "open":
+            raise
+        return _back(entry)
+    return _signed_in(site, session)
 
 
 def _entry(site: Site, token: str, name: str) -> Entry:

@@ -1,6 +1,9 @@
 """Whether the site lives, whether it can work, and how it does."""
 
-from fastapi import APIRouter, Request
+from secrets import compare_digest
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
@@ -24,6 +27,16 @@ def works(request: Request) -> PlainTextResponse:
 
 
 @router.get("/metrics")
-def measures(request: Request) -> Response:
-    """Return numbers of all workers for Prometheus; a proxy keeps them from the public."""
-    return Response(metrics_of(request).text(site_of(request).platform), media_type=CONTENT_TYPE_LATEST)
+def measures(request: Request, authorization: Annotated[str, Header()] = "") -> Response:
+    """Return numbers of all workers for Prometheus, to who has the token if the settings name one."""
+    site = site_of(request)
+    if not _known(authorization, site.settings.metrics_token or ""):
+        text = "Numbers are for who has the token: send it as Authorization: Bearer TOKEN (setting metrics_token).\n"
+        return PlainTextResponse(text, 401, {"www-authenticate": "Bearer"})
+    return Response(metrics_of(request).text(site.platform), media_type=CONTENT_TYPE_LATEST)
+
+
+def _known(authorization: str, token: str) -> bool:
+    kind, _, given = authorization.partition(" ")
+    right = compare_digest(given.strip().encode(), token.encode())
+    return not token or (kind.lower() == "bearer" and right)

@@ -10,6 +10,7 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed
 from dissensus.schema.campaign import STATES, Campaign
+from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.shipped_campaigns import campaigns as shipped
 from dissensus.schema.shipped_campaigns import renamed, text_of
@@ -27,7 +28,7 @@ from dissensus.web.owner_contexts import (
 from dissensus.web.proposal import Proposal, read_definition, read_proposal
 from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, SiteOf, page
 from dissensus.web.site import Site
-from dissensus.workflows import campaigns, exporting, overview, rating, staff
+from dissensus.workflows import campaigns, entering, exporting, overview, staff
 
 if TYPE_CHECKING:
     from dissensus.store.staff import Owner
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 router = APIRouter()
 
 COOKIE: Final = "dissensus_owner"
+MOST_REHEARSING: Final = 20
+"""Raters of a dry run that is started on a page."""
 
 Key = Annotated[str, Path(max_length=100)]
 Name = Annotated[str, Path(max_length=100)]
@@ -73,12 +76,13 @@ async def _form(request: Request, _visit: By) -> AsyncIterator[FormData]:
         yield sent
 
 
-def _checked(site: SiteOf, visit: By, sent: Annotated[FormData, Depends(_form)]) -> FormData:
+def checked(site: SiteOf, visit: By, sent: Annotated[FormData, Depends(_form)]) -> FormData:
+    """Return a form, and refuse one that is not of the session."""
     site.tokens.check_form(visit.session, str(sent.get("form_token", "")))
     return sent
 
 
-Sent = Annotated[FormData, Depends(_checked)]
+Sent = Annotated[FormData, Depends(checked)]
 
 
 @router.get("/sign-in/{key}")
@@ -142,7 +146,7 @@ def proposed(site: SiteOf, visit: By, sent: Sent) -> Response:
         campaigns.create(site.platform, found.campaign, found.items, **options)  # type: ignore[arg-type]
     except DissensusError as error:
         return _proposing(site, visit, found, str(error))
-    return _back(found.campaign.name)
+    return back(found.campaign.name)
 
 
 def _proposing(site: Site, visit: Visit, proposal: Proposal, *faults: str) -> Response:
@@ -160,12 +164,14 @@ def see(site: SiteOf, visit: By, request: Request, name: Name) -> Response:
         owner=visit.owner.name,
         form_token=visit.form_token,
         found=found,
-        open_link=None if found.kept.key is None else _link(site, request, name, found.kept.key),
+        open_link=None if found.kept.key is None else link(site, request, name, found.kept.key),
+        most_rehearsing=MOST_REHEARSING,
     )
     return page(site, context)
 
 
-def _link(site: Site, request: Request, name: str, key: str) -> str:
+def link(site: Site, request: Request, name: str, key: str) -> str:
+    """Return the address by which a key lets somebody in."""
     # Without a set address it is the one by which the owner came.
     address = site.settings.base_url or str(request.base_url).rstrip("/")
     return f"{address}/c/{name}?key={key}"
@@ -188,14 +194,15 @@ def move(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     if to is None:
         raise InvalidInput(f"A campaign cannot become {shown(asked)}. States are {listed(STATES)}.")
     campaigns.move(site.platform, name, to, staff_id=visit.owner.id, now=site.clock())
-    return _back(name)
+    return back(name)
 
 
 @router.get("/campaigns/{name}/revise")
 def ask_to_revise(site: SiteOf, visit: By, name: Name) -> Response:
     """Show the form for another definition."""
-    campaigns.definition(site.platform, name, staff_id=visit.owner.id)
-    return page(site, Revising(owner=visit.owner.name, form_token=visit.form_token, name=name))
+    found = campaigns.definition(site.platform, name, staff_id=visit.owner.id)
+    context = Revising(owner=visit.owner.name, form_token=visit.form_token, name=name, definition=write_campaign(found))
+    return page(site, context)
 
 
 @router.post("/campaigns/{name}/revise")
@@ -210,7 +217,7 @@ def revise(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
         except (InvalidInput, Conflict) as error:
             fault = str(error)
     if fault is None:
-        return _back(name)
+        return back(name)
     context = Revising(
         owner=visit.owner.name,
         form_token=visit.form_token,
@@ -232,7 +239,7 @@ def clone(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     new_name = str(sent.get("new_name", "")).strip()
     renamed(campaigns.definition(site.platform, name, staff_id=visit.owner.id), new_name)
     campaigns.clone(site.platform, name, new_name, staff_id=visit.owner.id, now=site.clock())
-    return _back(new_name)
+    return back(new_name)
 
 
 @router.post("/campaigns/{name}/invite")
@@ -241,8 +248,9 @@ def invite(site: SiteOf, visit: By, request: Request, name: Name, sent: Sent) ->
     text = str(sent.get("n", "")).strip()
     if not text.isdecimal() or len(text) > 9:
         raise InvalidInput(f"{shown(text)} is no number of invitations. Write a whole number.")
-    keys = campaigns.invite(site.platform, name, int(text), staff_id=visit.owner.id, now=site.clock())
-    links = tuple(_link(site, request, name, key) for key in keys)
+    cell = str(sent.get("cell", "")) or None
+    keys = campaigns.invite(site.platform, name, int(text), cell=cell, staff_id=visit.owner.id, now=site.clock())
+    links = tuple(link(site, request, name, key) for key in keys)
     return page(site, Invited(owner=visit.owner.name, form_token=visit.form_token, name=name, links=links))
 
 
@@ -251,7 +259,7 @@ def rehearse(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Let an owner see what raters see; what they answer is marked, and never exported."""
     campaign = campaigns.definition(site.platform, name, staff_id=visit.owner.id)
     asked = str(sent.get("language", ""))
-    _, session = rating.agree(
+    _, session = entering.agree(
         site.platform,
         name,
         key="",
@@ -269,8 +277,9 @@ def rehearse(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 def settle(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Keep that what a rater reported was dealt with."""
     overview.settle(site.platform, name, str(sent.get("notice", "")), staff_id=visit.owner.id, now=site.clock())
-    return _back(name)
+    return back(name)
 
 
-def _back(name: str) -> Response:
+def back(name: str) -> Response:
+    """Return to the page of a campaign."""
     return RedirectResponse(f"/campaigns/{name}", SEE_OTHER)

@@ -13,14 +13,14 @@ from starlette.datastructures import FormData
 from dissensus.errors import NotAllowed
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.web import fragments
-from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Rating, Rest, Withdrawal
+from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Rating, Rest, TurnedAway, Withdrawal
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
-from dissensus.web.routes import entering
 from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, Language, SiteOf, page
+from dissensus.web.routes.entering import router as entrance
 from dissensus.web.site import Site
-from dissensus.workflows import rating
-from dissensus.workflows.rating import Step
+from dissensus.workflows import entering, rating, screening, steps, withdrawing
+from dissensus.workflows.steps import Step
 
 if TYPE_CHECKING:
     from dissensus.schema.question import Answer
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from dissensus.store.raters import Rater
 
 router = APIRouter(dependencies=[Depends(check_storable)])
-router.include_router(entering.router)
+router.include_router(entrance)
 
 SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 UNPROCESSABLE: Final = 422
@@ -36,7 +36,7 @@ LONGEST_NOTICE: Final = 2_000
 
 
 def _rater(site: Site, session: str) -> "Rater":
-    rater = rating.signed_in(site.platform, session, now=site.clock()) if session else None
+    rater = entering.signed_in(site.platform, session, now=site.clock()) if session else None
     if rater is None:
         raise NotAllowed(
             "You are not signed in (any more). Open your personal link, or the link of the campaign, again."
@@ -47,7 +47,7 @@ def _rater(site: Site, session: str) -> "Rater":
 @router.get("/rate")
 def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
     """Show where a rater is, to programs as data."""
-    step = rating.step(site.platform, _rater(site, session), now=site.clock())
+    step = steps.step(site.platform, _rater(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(fragments.as_data(step, site.tokens.form(session)))
     return _where(site, step, session, noted=bool(noted))
@@ -55,10 +55,17 @@ def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = 
 
 @router.get("/agreed")
 def agreed(site: SiteOf, session: SessionKey = "") -> Response:
-    """Show what a rater agreed to."""
-    step = rating.step(site.platform, _rater(site, session), now=site.clock())
-    token, withdrawal = site.tokens.form(session), _withdrawal(site, step)
-    return page(site, Agreed(language=step.rater.language, step=step, form_token=token, withdrawal=withdrawal))
+    """Show what a rater agreed to, and what not."""
+    rater = _rater(site, session)
+    step = steps.step(site.platform, rater, now=site.clock())
+    context = Agreed(
+        language=rater.language,
+        step=step,
+        said=entering.said(site.platform, rater),
+        form_token=site.tokens.form(session),
+        withdrawal=_withdrawal(site, step),
+    )
+    return page(site, context)
 
 
 async def _body(request: Request) -> bytes:
@@ -90,7 +97,7 @@ def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session
 def submit(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
     """Keep all answers to an item, from a page without scripts; where some are missing, ask for them."""
     rater = _rater_of_form(site, request, session, sent)
-    step = rating.step(site.platform, rater, now=site.clock())
+    step = steps.step(site.platform, rater, now=site.clock())
     asked = _asked(step.campaign.questionnaire, answers_of(sent, step.campaign.questionnaire))
     if asked.faults and step.assignment is not None and step.assignment.id == assignment_id:
         return page(site, _rating(site, step, session, asked), UNPROCESSABLE)
@@ -135,16 +142,22 @@ def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "")
 
 @router.post("/about-you")
 def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
-    """Keep what a rater says of themselves."""
+    """Keep what a rater says of themselves; where that decides about a seat and there is none, nothing."""
     rater = _rater_of_form(site, request, session, sent)
-    step = rating.step(site.platform, rater, now=site.clock())
-    if step.campaign.demographics is not None:
-        asked = _asked(step.campaign.demographics, answers_of(sent, step.campaign.demographics))
-        if asked.faults:
-            token = site.tokens.form(session)
-            about = AboutYou(language=step.rater.language, step=step, form_token=token, asked=asked)
-            return page(site, about, UNPROCESSABLE)
+    step = steps.step(site.platform, rater, now=site.clock())
+    if step.about is None:
+        return RedirectResponse("/rate", SEE_OTHER)
+    asked = _asked(step.about, answers_of(sent, step.about))
+    if asked.faults:
+        token = site.tokens.form(session)
+        about = AboutYou(language=rater.language, step=step, form_token=token, asked=asked)
+        return page(site, about, UNPROCESSABLE)
+    if step.place != "screener":
         rating.declare(site.platform, rater, asked.answers, now=site.clock())
+    elif screening.screen(site.platform, rater, asked.answers, now=site.clock()) is None:
+        answer = page(site, TurnedAway(language=rater.language, campaign=step.campaign))
+        answer.delete_cookie(SESSION_COOKIE)
+        return answer
     return RedirectResponse("/rate", SEE_OTHER)
 
 
@@ -153,7 +166,8 @@ def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey 
     """Keep what a rater says to a consent text that changed."""
     rater = _rater_of_form(site, request, session, sent)
     purposes = dict.fromkeys(map(str, sent.getlist("purpose")), True)
-    rating.agree_again(site.platform, rater, purposes, now=site.clock())
+    read = None if sent.get("read") is None else str(sent["read"])
+    entering.agree_again(site.platform, rater, purposes, read=read, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
@@ -174,7 +188,7 @@ def go_on(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") 
 @router.get("/withdraw/{token}")
 def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Say what will be deleted."""
-    n = rating.n_rated(site.platform, site.tokens.read_withdrawal(token))
+    n = withdrawing.n_rated(site.platform, site.tokens.read_withdrawal(token))
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
     return page(site, Withdrawal(language=language, token=token, n_rated=n))
 
@@ -182,7 +196,7 @@ def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language
 @router.post("/withdraw/{token}")
 def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Delete it."""
-    n = rating.withdraw(site.platform, site.tokens.read_withdrawal(token), now=site.clock())
+    n = withdrawing.withdraw(site.platform, site.tokens.read_withdrawal(token), now=site.clock())
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
     answer = page(site, Withdrawal(language=language, token=token, n_rated=n, done=True))
     answer.delete_cookie(SESSION_COOKIE)
@@ -203,8 +217,8 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
         case "consent":
             asking = Agreement(language=language, campaign=campaign, action="/consent", form_token=token)
             return page(site, replace(asking, withdrawal=withdrawal))
-        case "demographics" if campaign.demographics is not None:
-            asked = Asked(questionnaire=campaign.demographics)
+        case "screener" | "demographics" if step.about is not None:
+            asked = Asked(questionnaire=step.about)
             return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "rate" if step.assignment is not None:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}

@@ -1,0 +1,196 @@
+"""`dissensus curate`: which conversations are rated."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, cast
+
+import typer
+
+from dissensus.cli import writing
+from dissensus.cli.writing import Format
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.curate import Allocation, Selection
+    from dissensus.schema.item import Item
+    from dissensus.text.personal_data import Kind
+
+SCREENS, READING, EVERY_KIND = "Screens", "Reading", "personal-data"
+
+
+def curate(
+    items: Annotated[
+        Path, typer.Argument(metavar="ITEMS", help="Conversations: csv, jsonl, json, parquet, or pasted text as txt.")
+    ],
+    n: Annotated[
+        int | None,
+        typer.Option("-n", metavar="N", min=1, help="Items wanted in all. Not needed with STRATUM=N."),
+    ] = None,
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COLUMN", help="Attribute that divides items into strata; repeatable to cross several."),
+    ] = None,
+    allocation: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="RULE|STRATUM=N",
+            help="proportional, which is the default, equal, or a number for each stratum; repeatable.",
+        ),
+    ] = None,
+    fill: Annotated[bool, typer.Option("--fill", help="Take what a stratum lacks from the others.")] = False,
+    drop_duplicates: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SIMILARITY",
+            help="Leave out what repeats an earlier one, or nearly, from this Jaccard similarity: .8.",
+            rich_help_panel=SCREENS,
+        ),
+    ] = None,
+    screen: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Leave out what looks like personal-data, or one kind of it, as email_address; repeatable.",
+            rich_help_panel=SCREENS,
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the draw.")] = 0,
+    item: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="Column with the item ids, if not item_id.", rich_help_panel=READING),
+    ] = None,
+    pairs: Annotated[
+        Literal["both", "chosen", "rejected"],
+        typer.Option(help="What of each preference pair is an item.", rich_help_panel=READING),
+    ] = "both",
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Table of items or ratings with columns of --by that ITEMS lacks.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the sample, as .jsonl.")
+    ] = None,
+    plan: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write what was asked for, and what became of every item, as JSON."),
+    ] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        Format, typer.Option("--format", help="How to print: table, strata; json, all; csv, a row for each item.")
+    ] = Format.TABLE,
+) -> None:
+    """Draw a stratified sample of conversations, screened and by a plan that can be repeated.
+
+    Without -o it shows the strata and writes no sample. The sample is what campaign new takes.
+
+    Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
+    """
+    from dissensus.files.whole import check_apart
+    from dissensus.pipeline import curate as stage
+
+    check_apart([path for path in (items, labels) if path], [path for path in (output, plan) if path])
+    if output is not None and output.suffix.lower() != ".jsonl":
+        raise InvalidInput(f"{output} cannot be written: the sample is JSON Lines, so name a file that ends in .jsonl.")
+    asked = stage.SamplePlan(
+        n=_number(n, allocation),
+        by=by or (),
+        allocation=_allocation(allocation or ["proportional"]),
+        fill=fill,
+        duplicates=drop_duplicates,
+        personal_data=_kinds(screen or ()),
+        seed=seed,
+    )
+    pool = _items(items, item, pairs, labels, asked.by)
+    with writing.progress("Screening") as progress:
+        selection = stage.curate(pool, asked, progress=progress)
+    _print(selection, format)
+    if output is None:
+        typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
+    else:
+        writing.write(_lines(selection.sample), output)
+    if plan is not None:
+        writing.write(selection.to_json(), plan)
+
+
+def _number(n: int | None, allocation: Sequence[str] | None) -> int:
+    if n is None and not any("=" in word for word in allocation or ()):
+        raise InvalidInput("It is not said how many items are wanted. Add -n N, or --allocation STRATUM=N.")
+    return n or 0
+
+
+def _allocation(words: Sequence[str]) -> "Allocation":
+    """Return a rule, or the number of each stratum that is named."""
+    if len(words) == 1 and "=" not in words[0]:
+        return cast("Allocation", words[0])
+    numbers: dict[str, int] = {}
+    for word in words:
+        name, equals, number = word.rpartition("=")
+        if not equals or not (number.isascii() and number.isdigit()):
+            raise InvalidInput(f"--allocation {word!r} is no STRATUM=N; write one such for each stratum, or one rule.")
+        if name in numbers:
+            raise InvalidInput(f"--allocation names {name!r} twice. Name it once.")
+        numbers[name] = int(number)
+    return numbers
+
+
+def _kinds(words: Sequence[str]) -> "Sequence[Kind]":
+    """Return the kinds of personal data that are screened for, all of them under one name."""
+    from dissensus.text.personal_data import KINDS
+
+    if EVERY_KIND not in words:
+        return cast("Sequence[Kind]", words)
+    if len(words) > 1:
+        raise InvalidInput(f"--screen {EVERY_KIND} means all kinds. Leave out the others, or leave it out.")
+    return KINDS
+
+
+def _items(
+    source: Path, item: str | None, pairs: Literal["both", "chosen", "rejected"], labels: Path | None, by: Sequence[str]
+) -> "tuple[Item, ...]":
+    from dissensus.files.items import read_items
+    from dissensus.files.tables import named, read_frame
+    from dissensus.pipeline.curate import labelled
+
+    items, notes = read_items(source, item=item, pairs=pairs)
+    for note in notes:
+        typer.echo(f"Note: {note}", err=True)
+    if labels is None:
+        return items
+    with named(labels):
+        return labelled(items, read_frame(labels), by, item=item or "item_id")
+
+
+def _print(selection: "Selection", kind: Format) -> None:
+    import polars as pl
+
+    from dissensus.pipeline.curate.display import page
+
+    if kind is Format.TABLE:
+        writing.write_pages([page(selection)], None)
+        return
+    for note in selection.notes:
+        typer.echo(f"Note: {note}", err=True)
+    if kind is Format.JSON:
+        writing.write(selection.to_json(), None)
+    else:
+        writing.write(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)
+
+
+def _lines(sample: "Sequence[Item]") -> str:
+    """Return the sample as JSON Lines, with all attributes in all lines."""
+    names = sorted({name for item in sample for name in item.attributes})
+    clash = next((name for name in names if name in ("item_id", "turns")), None)
+    if clash is not None:
+        raise InvalidInput(
+            f"The items have an attribute {clash!r}, which means another thing in the sample. Rename it."
+        )
+    rows = (
+        {"item_id": item.item_id, "turns": item.conversation.to_dicts()}
+        | {name: item.attributes.get(name) for name in names}
+        for item in sample
+    )
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)

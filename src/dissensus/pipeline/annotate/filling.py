@@ -1,0 +1,62 @@
+"""How the cells of a quota fill: who is there, who is still needed, and when it may be full."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filling:
+    """How far a cell is.
+
+    Parameters
+    ----------
+    cell
+        Its name.
+    target, places
+        Raters that are wanted in the end, and that are let in.
+    taken, held
+        Seats of raters who have finished, and of those under way.
+    screened
+        How many were turned away because there was none.
+    n_lately, hours
+        How many were let in during the last so many hours.
+    mismatched
+        Whom the recruiter sent for this cell, and who said of themselves that they are of another one.
+
+    Examples
+    --------
+    >>> cell = Filling(cell="old", target=10, places=12, taken=4, held=2, screened=0, n_lately=3, hours=12.0)
+    >>> cell.needed, cell.free, cell.hours_left
+    (4, 6, 24.0)
+    """
+
+    cell: str
+    target: int
+    places: int
+    taken: int
+    held: int
+    screened: int
+    n_lately: int
+    hours: float
+    mismatched: int = 0
+
+    @property
+    def needed(self) -> int:
+        """How many are still to be found, if all who are under way finish."""
+        return max(0, self.target - self.taken - self.held)
+
+    @property
+    def free(self) -> int:
+        """How many more are let in."""
+        return max(0, self.places - self.taken - self.held)
+
+    @property
+    def share(self) -> float:
+        """Share of the target that has finished, at most 1."""
+        return min(1.0, self.taken / self.target) if self.target else 1.0
+
+    @property
+    def hours_left(self) -> float | None:
+        """Hours until all places are taken at the present pace; None where nobody came lately."""
+        if not self.free:
+            return 0.0
+        return self.free * self.hours / self.n_lately if self.n_lately else None

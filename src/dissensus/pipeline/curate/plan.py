@@ -1,0 +1,127 @@
+"""What a sample was asked to be, kept with it so that it can be repeated."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Literal, Self, TypeAlias, get_args
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.numbers import check_number, check_whole
+from dissensus.text.near_duplicates import LEAST
+from dissensus.text.personal_data import KINDS, Kind
+
+Rule = Literal["equal", "proportional"]
+Allocation: TypeAlias = Rule | Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SamplePlan:
+    """All that determines a sample besides the items; see `curate`.
+
+    Parameters
+    ----------
+    n
+        Items wanted in all; to be left out where the allocation has a number for each stratum.
+    by
+        Attributes of items whose values divide them into strata; none for a simple random sample.
+    allocation
+        How many of each stratum: ``proportional`` to what is left of it after screening, ``equal``, or a number for
+        each stratum by its name. Names of several values are joined in the order of `by`, as ``Yes × No``. Strata that
+        are not named are not drawn from.
+    fill
+        Whether the other strata give what a stratum has too few of.
+    duplicates
+        Jaccard similarity from which an item repeats an earlier one and is left out; None for all to stay.
+    personal_data
+        Kinds of personal data whose look leaves an item out; see `find_personal_data`.
+    seed
+        Of the draw.
+
+    Raises
+    ------
+    InvalidInput
+        One of them cannot be.
+
+    Examples
+    --------
+    >>> plan = SamplePlan(n=990, by="item_adversariality", seed=7)
+    >>> SamplePlan.from_dict(plan.to_dict()) == plan
+    True
+    >>> SamplePlan(by=["safety_gold"], allocation={"Yes": 175, "No": 175}).n
+    350
+    """
+
+    n: int = 0
+    by: Sequence[str] = ()
+    allocation: Allocation = "proportional"
+    fill: bool = False
+    duplicates: float | None = None
+    personal_data: Sequence[Kind] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("by", "personal_data"):
+            object.__setattr__(self, name, _names(name, getattr(self, name)))
+        if isinstance(self.allocation, Mapping):
+            object.__setattr__(self, "allocation", dict(self.allocation))
+            object.__setattr__(self, "n", _total(dict(self.allocation), self.by, self.n))
+        elif self.allocation not in get_args(Rule):
+            raise InvalidInput(
+                f"allocation is {shown(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a number "
+                "for each stratum."
+            )
+        if not isinstance(self.fill, bool):
+            raise InvalidInput(f"fill is {shown(self.fill)}; give True or False.")
+        check_whole("n", self.n, 1)
+        check_whole("seed", self.seed)
+        if self.duplicates is not None:
+            check_number("duplicates", self.duplicates, LEAST, 1)
+        unknown = next((kind for kind in self.personal_data if kind not in KINDS), None)
+        if unknown is not None:
+            hint = did_you_mean(unknown, KINDS)
+            raise InvalidInput(f"There is no kind {shown(unknown)} of personal data.{hint} Known are {listed(KINDS)}.")
+
+    @classmethod
+    def from_dict(cls, values: object) -> Self:
+        """Return the plan that `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidInput
+            It is something else, has other keys, or a value cannot be.
+        """
+        if not isinstance(values, Mapping):
+            raise InvalidInput(f"A plan is an object with names and values, not {shown(values)}.")
+        known = [field.name for field in fields(cls)]
+        unknown = [name for name in values if name not in known]
+        if unknown:
+            raise InvalidInput(f"A plan has no {listed(unknown)}; it has {listed(known)}.")
+        return cls(**values)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values for JSON."""
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        return values | {"by": list(self.by), "personal_data": list(self.personal_data)}
+
+
+def _names(what: str, given: object) -> tuple[str, ...]:
+    """Return names of which there are several, one or none."""
+    names = [given] if isinstance(given, str) else given
+    if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise InvalidInput(f"{what} is {shown(given)}; give names as texts in a list.")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(f"{what} names {shown(twice)} twice. Name it once.")
+    return tuple(names)
+
+
+def _total(allocation: dict[str, int], by: Sequence[str], n: int) -> int:
+    """Return how many items an allocation by name asks for."""
+    if not by:
+        raise InvalidInput("The allocation names strata, and nothing says what divides the items. Give by as well.")
+    for stratum, number in allocation.items():
+        check_whole(f"The number of {shown(stratum)}", number, 1)
+    total = sum(allocation.values())
+    if n not in (0, total):
+        raise InvalidInput(f"n is {n}, and the numbers of the strata sum to {total:,}. Leave n out, or correct one.")
+    return total

@@ -1,0 +1,58 @@
+"""What owners see of the quota of a campaign."""
+
+from datetime import datetime, timedelta
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.annotate.filling import Filling
+from dissensus.schema.quota import Quota
+from dissensus.store import seats
+from dissensus.store.seats import Taken
+from dissensus.workflows.entering import cell_keys
+from dissensus.workflows.overview import own_campaign
+from dissensus.workflows.platform import Platform
+
+LATELY = timedelta(hours=24)
+
+
+def links(platform: Platform, name: str, *, staff_id: str) -> dict[str, str]:
+    """Return the key of the link of each cell, where a recruiter sends raters by cells and there is an open link."""
+    with platform.database.reading() as tx:
+        kept = own_campaign(tx, name, staff_id)
+        return cell_keys(kept, platform.definitions.of(tx, kept))
+
+
+def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
+    """Return the quota of a campaign of an owner, and how far each cell is, in the order of the quota.
+
+    Raises
+    ------
+    NotFound
+        The campaign is somebody else's, or has no quota.
+    """
+    with platform.database.reading() as tx:
+        kept = own_campaign(tx, name, staff_id)
+        quota = platform.definitions.of(tx, kept).quota
+        if quota is None:
+            raise NotFound(f"{name} has no quota. It takes whoever comes.")
+        taken = seats.taken_of(tx, kept.id)
+        since = max(now - LATELY, kept.created_at)
+        lately = seats.entered_of(tx, kept.id, since=since)
+        declared = [(cell, quota.cell_of(said)) for cell, said in seats.declared_of(tx, kept.id)]
+    hours = max((now - since) / timedelta(hours=1), 1.0)
+    cells = []
+    for cell, target in quota.targets.items():
+        found = taken.get(cell, Taken())
+        cells.append(
+            Filling(
+                cell=cell,
+                target=target,
+                places=quota.places[cell],
+                taken=found.taken,
+                held=found.held,
+                screened=found.screened,
+                n_lately=lately.get(cell, 0),
+                hours=hours,
+                mismatched=sum(sent == cell != said for sent, said in declared),
+            )
+        )
+    return quota, tuple(cells)

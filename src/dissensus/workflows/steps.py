@@ -1,0 +1,245 @@
+"""Where a rater is in a campaign, and what they rate next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Literal, TypeAlias
+
+from sqlalchemy import Connection
+
+from dissensus.errors import NotAllowed, NotFound
+from dissensus.pipeline.annotate.assignment import plan
+from dissensus.pipeline.annotate.saves import Given, current
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.questions import Questionnaire
+from dissensus.store import assignments, campaigns, raters, saves, seats
+from dissensus.store.assignments import Assignment, Progress
+from dissensus.store.campaigns import Kept
+from dissensus.store.raters import Rater
+from dissensus.workflows.platform import Platform
+
+DAY = timedelta(days=1)
+# Where items have a replication, so many are planned at once: what one rater holds, others cannot have meanwhile.
+BATCH = 20
+
+Place: TypeAlias = Literal[
+    "consent", "screener", "full", "demographics", "rate", "enough", "paused", "closed", "done", "withdrawn"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Present:
+    """A rater and their campaign as they are now.
+
+    Parameters
+    ----------
+    rater, kept, campaign
+        Who, and in which campaign.
+    """
+
+    rater: Rater
+    kept: Kept
+    campaign: Campaign
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """Where a rater is.
+
+    Parameters
+    ----------
+    place
+        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, rate,
+        rest until tomorrow (``enough``), wait until the campaign goes on (``paused``), or nothing (``full``, where
+        others have all seats of their cell, ``closed``, ``done``, ``withdrawn``).
+    rater, kept, campaign
+        Who, and in which campaign.
+    about
+        What they are asked about themselves.
+    assignment, following
+        What is rated, and what comes after it.
+    answers, revision
+        What was saved of it so far.
+    progress
+        How far the rater is.
+    """
+
+    place: Place
+    rater: Rater
+    kept: Kept
+    campaign: Campaign
+    about: Questionnaire | None = None
+    assignment: Assignment | None = None
+    following: Assignment | None = None
+    answers: Mapping[str, Given]
+    revision: int = 0
+    progress: Progress
+
+
+def present(tx: Connection, platform: Platform, rater: Rater, *, plans: bool = False, now: datetime) -> Present:
+    """Return who asks as they are now, who may have withdrawn since, and keep that they gave a sign.
+
+    Until the transaction ends nobody else changes or erases the rater, and where it `plans`, nobody else plans in the
+    campaign. The campaign is locked first, everywhere: transactions that lock in two orders wait for each other.
+    """
+    kept = campaigns.campaign_of(tx, rater.campaign_id, lock=plans)
+    fresh = raters.seen(tx, rater.id, now=now)
+    if fresh is None:
+        raise NotFound("There is no such rater.")
+    return Present(fresh, kept, platform.definitions.of(tx, kept))
+
+
+def check_here(rater: Rater) -> None:
+    """Refuse whatever would be kept of somebody who has withdrawn."""
+    if rater.state == "withdrawn":
+        raise NotAllowed("You have withdrawn; nothing more is kept of you.")
+
+
+def step(platform: Platform, rater: Rater, *, now: datetime) -> Step:
+    """Return where a rater is, and plan and offer what they are to rate."""
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, plans=True, now=now)
+        return step_planned(tx, here, now=now) or _step_of_new_plan(tx, here, now)
+
+
+def step_planned(tx: Connection, here: Present, *, now: datetime) -> Step | None:
+    """Return where a rater is, as far as was planned; None where more must be planned to know it.
+
+    Only `step` plans: it keeps all others of the campaign waiting, and what most raters ask does not need that.
+    """
+    progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    place = _place(tx, here, progress)
+    if place == "full":
+        return None
+    if place != "rate":
+        return _resting(tx, here, place, progress)
+    upcoming = assignments.open_of(tx, here.rater.id, most=2)
+    return _rating(tx, here, upcoming, progress, now) if len(upcoming) == 2 else None
+
+
+def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
+    progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    if _lacks_seat(tx, here) and not claim_seat(tx, here, now=now):
+        return _resting(tx, here, "full", progress)
+    _plan(tx, here, progress, now)
+    progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    upcoming = assignments.open_of(tx, here.rater.id, most=2)
+    if upcoming:
+        return _rating(tx, here, upcoming, progress, now)
+    raters.set_standing(tx, here.rater.id, "finished", now=now)
+    seats.commit(tx, here.rater.id, now=now)
+    return _resting(tx, here, _last_place(tx, here), progress)
+
+
+def claim_seat(tx: Connection, here: Present, *, now: datetime) -> bool:
+    """Give a rater a seat of their cell, and tell whether there was one; the campaign must be held."""
+    quota, rater = here.campaign.quota, here.rater
+    if quota is None or rater.cell is None:
+        return False
+    gone = now - timedelta(minutes=quota.hold_minutes)
+    return seats.claim(tx, rater.campaign_id, rater.cell, rater.id, unseen_since=gone, now=now)
+
+
+def in_cell(tx: Connection, here: Present, cell: str) -> Present:
+    """Keep of which cell a rater is."""
+    raters.set_cell(tx, here.rater.id, cell)
+    return replace(here, rater=replace(here.rater, cell=cell))
+
+
+def _lacks_seat(tx: Connection, here: Present) -> bool:
+    """Tell whether a rater may not go on before they have a seat: a preview needs none."""
+    return here.campaign.quota is not None and not here.rater.rehearsal and not seats.has_seat(tx, here.rater.id)
+
+
+def _resting(tx: Connection, here: Present, place: Place, progress: Progress) -> Step:
+    about = {"screener": lambda: here.campaign.screener, "demographics": lambda: _about(tx, here)}
+    return Step(
+        place=place,
+        rater=here.rater,
+        kept=here.kept,
+        campaign=here.campaign,
+        about=about[place]() if place in about else None,
+        answers={},
+        progress=progress,
+    )
+
+
+def _about(tx: Connection, here: Present) -> Questionnaire | None:
+    return here.campaign.about(raters.declared(tx, here.rater.id) or {})
+
+
+def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], progress: Progress, now: datetime) -> Step:
+    first = upcoming[0]
+    if first.offered_at is None:
+        assignments.offered(tx, first.id, now=now)
+    # What was never shown has no answers yet.
+    known = () if first.offered_at is None else saves.saves_of(tx, [first.id])[first.id]
+    return Step(
+        place="rate",
+        rater=here.rater,
+        kept=here.kept,
+        campaign=here.campaign,
+        assignment=replace(first, offered_at=first.offered_at or now),
+        following=upcoming[1] if len(upcoming) > 1 else None,
+        answers=current(known),
+        revision=max((one.revision for one in known), default=0),
+        progress=progress,
+    )
+
+
+def _place(tx: Connection, here: Present, progress: Progress) -> Place:
+    rater, kept, campaign = here.rater, here.kept, here.campaign
+    if rater.state == "withdrawn":
+        return "withdrawn"
+    if not rater.rehearsal and kept.state in ("paused", "closed"):
+        return "paused" if kept.state == "paused" else "closed"
+    if not raters.has_consented_last(tx, rater):
+        return "consent"
+    if campaign.screener is not None and rater.cell is None:
+        return "screener"
+    if campaign.demographics_placed == "before" and _must_declare(tx, here):
+        return "demographics"
+    if rater.state != "rating":
+        return _last_place(tx, here)
+    if _lacks_seat(tx, here):
+        return "full"
+    if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day:
+        return "enough"
+    return "rate"
+
+
+def _last_place(tx: Connection, here: Present) -> Place:
+    return "demographics" if _must_declare(tx, here) else "done"
+
+
+def _must_declare(tx: Connection, here: Present) -> bool:
+    """Tell whether a rater has not said all of themselves that is asked."""
+    if here.campaign.demographics is None:
+        return False
+    return bool(here.campaign.demographics.faults(raters.declared(tx, here.rater.id) or {}, complete=True))
+
+
+def _plan(tx: Connection, here: Present, progress: Progress, now: datetime) -> None:
+    """Plan more items for a rater, if there are any."""
+    rater, kept, campaign = here.rater, here.kept, here.campaign
+    limit = None if campaign.most_items is None else campaign.most_items - progress.n_done - progress.n_open
+    if limit is not None and limit < 1:
+        return
+    if campaign.replication is not None:
+        gone = now - timedelta(hours=campaign.reclaim_after_h)
+        assignments.reclaim(tx, kept.id, unseen_since=gone, now=now)
+        limit = BATCH if limit is None else min(limit, BATCH)
+    replication, balanced = campaign.replication, campaign.quota is not None and campaign.quota.balanced
+    if campaign.quota is not None and balanced and replication is not None and rater.cell is not None:
+        replication = campaign.quota.shares(replication)[rater.cell]
+    found = assignments.loads_of(tx, kept.id, rater.id, cell=rater.cell if balanced else None)
+    chosen = plan(
+        # A rehearsal shows a full campaign as one that has just begun.
+        found.loads * (not rater.rehearsal),
+        found.mine,
+        replication=replication,
+        most=limit,
+        seed=campaign.seed,
+        rater=rater.number,
+    )
+    assignments.add_assignments(tx, rater, [found.ids[place] for place in chosen], now=now)
