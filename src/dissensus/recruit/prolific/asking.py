@@ -1,0 +1,136 @@
+"""One question to Prolific: asked again where that helps and harms nothing, refusals told, the token never shown."""
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.utils import parsedate_to_datetime
+from typing import Any, Final, Literal, TypeAlias
+
+import httpx
+
+from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
+
+Repeat: TypeAlias = Literal["always", "if refused"]
+"""When something may be asked again: always, or only if Prolific did not take the request."""
+
+LONGEST_WAIT: Final = 60.0
+LONGEST_DETAIL: Final = 500
+ERRORS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
+REMEDIES: Final[Mapping[int, str]] = {
+    401: " Is the token right? Make another one at https://app.prolific.com/researcher/tokens.",
+    403: " The token may not do this: is it of the right workspace?",
+    404: " Is the id right, and the token of its workspace?",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What went wrong with one try."""
+
+    reason: str
+    wait: float = 0.0
+    taken: bool = True
+    """Whether Prolific may have done what was asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A connection to Prolific, and how patient it is."""
+
+    http: httpx.Client
+    token: str = field(repr=False)
+    tries: int
+    sleep: Callable[[float], None]
+
+    def ask(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: object = None,
+        query: Mapping[str, int] | None = None,
+        repeat: Repeat = "always",
+    ) -> httpx.Response:
+        """Return the answer, which is JSON or empty."""
+        number = 0
+        while True:
+            number += 1
+            answer = self._try(self.http.build_request(method, path, json=body, params=query))
+            if isinstance(answer, httpx.Response):
+                return answer
+            if number == self.tries or answer.wait > LONGEST_WAIT or (answer.taken and repeat == "if refused"):
+                raise self._unavailable(answer, number, repeat)
+            self.sleep(max(2.0 ** (number - 1), answer.wait))
+
+    def _try(self, request: httpx.Request) -> httpx.Response | Problem:
+        try:
+            response = self.http.send(request)
+        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
+            return Problem(self._plain(str(error)) or "no connection", taken=False)
+        except httpx.TimeoutException:
+            return Problem(f"nothing came for {self.http.timeout.read:g} seconds")
+        except (httpx.TransportError, httpx.DecodingError) as error:
+            return Problem(self._plain(str(error)) or type(error).__name__)
+        status = response.status_code
+        if status == 429 or status >= 500:
+            return Problem(f"it answers HTTP {status}", _retry_after(response.headers), taken=status != 429)
+        if not response.is_success:
+            raise self._refusal(response)
+        return self._checked(response)
+
+    def _checked(self, response: httpx.Response) -> httpx.Response:
+        with suppress(ValueError, RecursionError):
+            if not response.content or response.json() is not None:
+                return response
+        raise Unavailable(f"{response.url.host} answers with something else than JSON. Is it the API of Prolific?")
+
+    def _refusal(self, response: httpx.Response) -> DissensusError:
+        status = response.status_code
+        error = ERRORS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
+        says = self._plain(_detail(response))
+        return error(
+            f"Prolific refuses this with HTTP {status}{f': {says}' if says else ''}.{REMEDIES.get(status, '')}"
+        )
+
+    def _unavailable(self, problem: Problem, number: int, repeat: Repeat) -> Unavailable:
+        wait = f" and asks to wait {problem.wait:,.0f} seconds" if problem.wait else ""
+        unclear = problem.taken and repeat == "if refused"
+        look = " It may be done nevertheless: look on https://app.prolific.com before you try again." if unclear else ""
+        return Unavailable(
+            f"Prolific does not answer: {problem.reason}{wait} (try {number} of {self.tries}).{look or ' Try later.'}"
+        )
+
+    def _plain(self, text: str) -> str:
+        """Return what a server said without the token, which it may repeat."""
+        return text.replace(self.token, "…")[:LONGEST_DETAIL].rstrip(" .")
+
+
+def connected(base: str, token: str, timeout: float) -> httpx.Client:
+    """Return a client that follows no redirect, so that the token goes nowhere else."""
+    headers = {"Authorization": f"Token {token}", "User-Agent": "dissensus"}
+    try:
+        return httpx.Client(base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, follow_redirects=False)
+    except (ImportError, OSError, ValueError) as error:
+        # Proxies and certificates come from the environment, where anything may stand.
+        raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
+
+
+def _retry_after(headers: httpx.Headers) -> float:
+    """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
+    value = headers.get("retry-after", "")
+    with suppress(KeyError, TypeError, ValueError):
+        if value.isdecimal():
+            return float(value)
+        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(headers["date"])).total_seconds())
+    return 0.0
+
+
+def _detail(response: httpx.Response) -> str:
+    """Return why Prolific refuses something, in its words, whichever of its two forms they have."""
+    read: Any = None
+    with suppress(ValueError, RecursionError):
+        read = response.json()
+    nested = read.get("error") if isinstance(read, dict) else None
+    said = nested if isinstance(nested, dict) else read if isinstance(read, dict) else {}
+    detail = said.get("detail") or said.get("message") or said.get("title") or ""
+    return " ".join(str(detail).split())

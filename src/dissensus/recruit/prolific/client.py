@@ -1,0 +1,277 @@
+"""Asking Prolific: studies, submissions and webhooks over its API."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from time import sleep as wait_seconds
+from types import TracebackType
+from typing import Any, Final, Self
+
+import httpx
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.recruit.prolific.asking import Asking, Repeat, connected
+from dissensus.recruit.prolific.entry import ID, check_secure
+from dissensus.recruit.prolific.study import Study, study_body
+from dissensus.recruit.prolific.submissions import Rejection, Submission, rejection_body, submission_from
+from dissensus.recruit.prolific.webhooks import Kind
+from dissensus.schema.hints import shown
+from dissensus.schema.numbers import check_number, check_whole
+
+BASE: Final = "https://api.prolific.com"
+PAGE: Final = 100
+MOST_PAGES: Final = 10_000
+
+
+class Client:
+    """Asks Prolific on behalf of whoever a token belongs to; used in a ``with`` block.
+
+    Parameters
+    ----------
+    token
+        Of the API, from https://app.prolific.com/researcher/tokens. It is in no representation, log or message.
+    base
+        Where the API is.
+    timeout
+        Seconds after which an answer is given up on.
+    tries
+        How often something is asked while Prolific is busy (429) or broken (5xx). What must not happen twice is asked
+        again only where Prolific did not take the request.
+    sleep
+        Called with the seconds to wait between tries: 1, 2, 4 …, or what Prolific asks for, up to 60.
+
+    Raises
+    ------
+    InvalidInput
+        The token cannot be one, the base is not secure, or a number makes no sense.
+
+    Notes
+    -----
+    All methods raise `NotAllowed` where the token is not accepted, `NotFound` for what is not there, `Conflict` where
+    something changed meanwhile, `InvalidInput` for what Prolific refuses, with its words, and `Unavailable` where it
+    does not answer, or not as its documentation says.
+
+    Examples
+    --------
+    >>> Client("a-token")
+    Client(base='https://api.prolific.com')
+    """
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        base: str = BASE,
+        timeout: float = 30.0,
+        tries: int = 4,
+        sleep: Callable[[float], None] = wait_seconds,
+    ) -> None:
+        check_secure(base)
+        check_number("timeout", timeout, 0.001)
+        check_whole("tries", tries, 1)
+        if not re.fullmatch(r"[!-~]+", token):
+            raise InvalidInput(
+                "The token of Prolific is empty or has blanks or other signs in it. Copy it again from "
+                "https://app.prolific.com/researcher/tokens."
+            )
+        self._base = base.rstrip("/")
+        self._asking = Asking(connected(self._base, token, timeout), token, tries, sleep)
+
+    def __repr__(self) -> str:
+        return f"Client(base={self._base!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._asking.http.close()
+
+    def create(self, study: Study) -> str:
+        """Make a draft of a study, which nobody sees yet.
+
+        Parameters
+        ----------
+        study
+            Checked before it is sent.
+
+        Returns
+        -------
+        str
+            Its id.
+        """
+        return _made(_read(self._post("studies/", study_body(study), repeat="if refused")), "a study")
+
+    def publish(self, study: str) -> None:
+        """Show a draft to people. From then on it costs money, and places can only be added.
+
+        Parameters
+        ----------
+        study
+            Its id.
+        """
+        self._post(f"studies/{_id(study, 'study')}/transition/", {"action": "PUBLISH"}, repeat="if refused")
+
+    def submissions(self, study: str) -> Iterator[Submission]:
+        """Yield all submissions of a study, page by page, each once even if others come meanwhile.
+
+        Parameters
+        ----------
+        study
+            Its id.
+        """
+        path, seen, offset = f"studies/{_id(study, 'study')}/submissions/", set[str](), 0
+        for _ in range(MOST_PAGES):
+            answer = _read(self._asking.ask("GET", path, query={"limit": PAGE, "offset": offset}))
+            page = [submission_from(one) for one in _results(answer)]
+            new = [one for one in page if one.id not in seen]
+            yield from new
+            seen |= {one.id for one in new}
+            offset += len(page)
+            # A server that ignores the offset gives the same page for ever.
+            if not new or offset >= _total(answer, offset + 1):
+                return
+        raise Unavailable(f"Prolific lists more than {MOST_PAGES:,} pages of submissions. Ask again later.")
+
+    def approve(self, submission: str) -> None:
+        """Pay a submission.
+
+        Parameters
+        ----------
+        submission
+            Its id. The same one twice is paid once.
+        """
+        self._decide(submission, {"action": "APPROVE"})
+
+    def reject(self, submission: str, category: Rejection, reason: str) -> None:
+        """Refuse to pay a submission. Who is rejected often loses the account: ask for a return first.
+
+        Parameters
+        ----------
+        submission
+            Its id.
+        category
+            One of `REJECTIONS`.
+        reason
+            100 characters or more, which the person reads.
+
+        Raises
+        ------
+        InvalidInput
+            The category is none, or the reason is too short. Then nothing was sent.
+        """
+        self._decide(submission, rejection_body(category, reason))
+
+    def ask_return(self, submission: str, reasons: Sequence[str]) -> None:
+        """Ask somebody to give a submission back, which costs them nothing but the reward.
+
+        Parameters
+        ----------
+        submission
+            Its id.
+        reasons
+            Which the person reads.
+
+        Raises
+        ------
+        InvalidInput
+            There is none, or a blank one. Then nothing was sent.
+        """
+        if isinstance(reasons, str) or not reasons or not all(reason.strip() for reason in reasons):
+            raise InvalidInput("There is no reason, or a blank one. Give a list of reasons, which the person reads.")
+        path = f"submissions/{_id(submission, 'submission')}/request-return/"
+        self._post(path, {"request_return_reasons": list(reasons)}, repeat="if refused")
+
+    def new_secret(self, workspace: str) -> str:
+        """Make the secret with which Prolific signs from now on; the one before is void.
+
+        Parameters
+        ----------
+        workspace
+            Its id.
+
+        Returns
+        -------
+        str
+            The secret, for `event_from`. Whoever has it can tell you anything in the name of Prolific.
+        """
+        answer = _read(self._post("hooks/secrets/", {"workspace_id": _id(workspace, "workspace")}))
+        value = answer.get("value") if isinstance(answer, dict) else None
+        if not isinstance(value, str) or not value:
+            raise Unavailable("Prolific made a secret and did not tell it. Make another one.")
+        return value
+
+    def subscribe(self, kind: Kind, address: str, workspace: str) -> str:
+        """Let Prolific send events to an address, and confirm it.
+
+        Parameters
+        ----------
+        kind
+            Of the events.
+        address
+            An https address that everybody can reach.
+        workspace
+            Its id. It needs a secret first.
+
+        Returns
+        -------
+        str
+            Id of the subscription.
+        """
+        check_secure(address)
+        wanted = {"event_type": kind.value, "target_url": address}
+        body = {**wanted, "workspace_id": _id(workspace, "workspace")}
+        response = self._post("hooks/subscriptions/", body, repeat="if refused")
+        found, secret = _subscribed(_read(response), wanted), response.headers.get("x-hook-secret")
+        if secret is None:
+            raise Unavailable(
+                "Prolific made a subscription and did not tell how to confirm it. Remove it, and try again."
+            )
+        self._post(f"hooks/subscriptions/{found}/", {"secret": secret})
+        return found
+
+    def _decide(self, submission: str, decision: dict[str, str]) -> None:
+        # Prolific says of this address alone that the same request twice is one.
+        self._post(f"submissions/{_id(submission, 'submission')}/transition/", decision)
+
+    def _post(self, path: str, body: object, *, repeat: Repeat = "always") -> httpx.Response:
+        return self._asking.ask("POST", path, body=body, repeat=repeat)
+
+
+def _id(given: str, what: str) -> str:
+    if not ID.fullmatch(given):
+        raise InvalidInput(f"{shown(given)} is no id of a {what}. It has 24 hexadecimal digits.")
+    return given.lower()
+
+
+def _read(response: httpx.Response) -> Any:
+    return response.json() if response.content else None
+
+
+def _made(answer: Any, what: str) -> str:
+    """Return the id of what was made."""
+    found = answer.get("id") if isinstance(answer, dict) else None
+    if not isinstance(found, str) or not ID.fullmatch(found):
+        raise Unavailable(f"Prolific made {what} and did not tell its id. Look for it on https://app.prolific.com.")
+    return found.lower()
+
+
+def _subscribed(answer: Any, wanted: dict[str, str]) -> str:
+    """Return the id of a subscription: the reference shows a list of all of them, and the guide the new one alone."""
+    every = _results(answer) if isinstance(answer, dict) and "results" in answer else [answer]
+    made = [one for one in every if isinstance(one, dict) and wanted.items() <= one.items()]
+    return _made(made[-1] if made else None, "a subscription")
+
+
+def _results(answer: Any) -> list[Any]:
+    found = answer.get("results") if isinstance(answer, dict) else None
+    if not isinstance(found, list):
+        raise Unavailable("Prolific answers without a list of results. Has its API changed?")
+    return found
+
+
+def _total(answer: Any, unknown: int) -> int:
+    """Return how many there are in all, if Prolific says so."""
+    meta = answer.get("meta")
+    found = meta.get("count") if isinstance(meta, dict) else None
+    return found if isinstance(found, int) else unknown

@@ -1,0 +1,104 @@
+"""How somebody comes from Prolific: by an address with three ids."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+from urllib.parse import urlsplit
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import shown
+
+ID: Final = re.compile(r"[0-9a-fA-F]{24}")
+"""An id of Prolific, whatever it names."""
+
+PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+LOOPBACK: Final = ("127.0.0.1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """Somebody who came from Prolific.
+
+    Parameters
+    ----------
+    pid
+        Who it is on Prolific. It points to a person, so that it is in no representation, log or export.
+    study
+        The study that they come from.
+    submission
+        Their submission: what Prolific calls the session in the address and the submission everywhere else.
+    """
+
+    pid: str = field(repr=False)
+    study: str
+    submission: str
+
+
+def entry_from(query: Mapping[str, str]) -> Entry:
+    """Return who comes, by the query of the address that they came to.
+
+    Parameters
+    ----------
+    query
+        Its parameters, decoded. Others than the three are ignored.
+
+    Returns
+    -------
+    Entry
+        Ids in small letters, so that nobody is two people.
+
+    Raises
+    ------
+    InvalidInput
+        An id is missing or is none. The message is for the person who came.
+
+    Examples
+    --------
+    >>> entry_from({"PROLIFIC_PID": "A" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24})
+    Entry(study='bbbbbbbbbbbbbbbbbbbbbbbb', submission='cccccccccccccccccccccccc')
+    """
+    faults = [
+        f"{name} {'is not right' if query.get(name) else 'is missing'}"
+        for name in PARAMETERS
+        if not ID.fullmatch(query.get(name) or "")
+    ]
+    if faults:
+        raise InvalidInput(
+            f"The link that you came by is not complete: {', '.join(faults)}. Nothing about you was kept. Open the "
+            "study again on Prolific, from https://app.prolific.com; if this page comes again, tell the researcher "
+            "by a message there."
+        )
+    pid, study, submission = (query[name].lower() for name in PARAMETERS)
+    return Entry(pid=pid, study=study, submission=submission)
+
+
+def entry_address(address: str) -> str:
+    """Return the address of a study with the places in which Prolific writes its ids.
+
+    Raises
+    ------
+    InvalidInput
+        It is not an https address, or has a fragment, or the ids already.
+
+    Examples
+    --------
+    >>> entry_address("https://rate.example/c/pilot")
+    'https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}'
+    """
+    check_secure(address)
+    if "#" in address or any(name in address for name in PARAMETERS):
+        raise InvalidInput(f"The address {shown(address)} has a # or ids of Prolific already. Give it without them.")
+    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
+    return f"{address}{'&' if '?' in address else '?'}{ids}"
+
+
+def check_secure(address: str) -> None:
+    """Refuse an address by which others could read what is sent."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
+        raise InvalidInput(f"{shown(address)} is no https address. Give one such as https://rate.example/c/pilot.")

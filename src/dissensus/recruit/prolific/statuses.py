@@ -1,0 +1,84 @@
+"""The statuses of submissions and studies, and which of them may follow which."""
+
+import re
+from collections.abc import Mapping
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final, TypeVar
+
+
+class Status(StrEnum):
+    """Status of a submission."""
+
+    RESERVED = "RESERVED"
+    ACTIVE = "ACTIVE"
+    TIMED_OUT = "TIMED-OUT"
+    AWAITING_REVIEW = "AWAITING REVIEW"
+    APPROVED = "APPROVED"
+    PARTIALLY_APPROVED = "PARTIALLY APPROVED"
+    REJECTED = "REJECTED"
+    RETURNED = "RETURNED"
+    SCREENED_OUT = "SCREENED OUT"
+
+    @property
+    def frees_seat(self) -> bool:
+        """Whether Prolific gives the place to somebody else, so that the seat of a quota is free too."""
+        return self in (Status.TIMED_OUT, Status.REJECTED, Status.RETURNED, Status.SCREENED_OUT)
+
+
+class StudyStatus(StrEnum):
+    """Status of a study."""
+
+    UNPUBLISHED = "UNPUBLISHED"
+    SCHEDULED = "SCHEDULED"
+    PUBLISHING = "PUBLISHING"
+    ACTIVE = "ACTIVE"
+    PAUSED = "PAUSED"
+    AWAITING_REVIEW = "AWAITING REVIEW"
+    COMPLETED = "COMPLETED"
+
+
+_ENDS: Final = (Status.APPROVED, Status.PARTIALLY_APPROVED, Status.RETURNED, Status.SCREENED_OUT)
+# Who ran out of time may still hand in, and a rejection may be taken back: each leads on, and nothing leads back.
+_NEXT: Final[Mapping[Status, tuple[Status, ...]]] = MappingProxyType(
+    {
+        Status.RESERVED: (Status.ACTIVE,),
+        Status.ACTIVE: (Status.TIMED_OUT,),
+        Status.TIMED_OUT: (Status.AWAITING_REVIEW,),
+        Status.AWAITING_REVIEW: (Status.REJECTED, Status.SCREENED_OUT),
+        Status.REJECTED: (Status.APPROVED, Status.PARTIALLY_APPROVED, Status.RETURNED),
+        **dict.fromkeys(_ENDS, ()),
+    }
+)
+"""What comes next; steps may be left out, as when somebody hands in without running out of time."""
+
+Kind = TypeVar("Kind", bound=StrEnum)
+
+
+def follows(old: Status | None, new: Status) -> bool:
+    """Tell whether a status of a submission can come after another one, with or without steps between.
+
+    What does not follow came late, or again, or out of order, and changes nothing: whatever the order in which the
+    events of one submission come, the same status is left in the end.
+
+    Parameters
+    ----------
+    old
+        What is known so far; None for nothing.
+    new
+        What is told.
+
+    Examples
+    --------
+    >>> follows(Status.RESERVED, Status.AWAITING_REVIEW), follows(Status.APPROVED, Status.ACTIVE)
+    (True, False)
+    >>> follows(Status.ACTIVE, Status.ACTIVE)
+    False
+    """
+    return old is None or any(one is new or follows(one, new) for one in _NEXT[old])
+
+
+def status_among(kind: type[Kind], text: object) -> Kind | None:
+    """Return the status that a text names, with a blank, - or _ between its words; None where it is not known."""
+    plain = re.sub(r"[ _-]", "", text.upper()) if isinstance(text, str) else ""
+    return next((one for one in kind if re.sub(r"[ _-]", "", one.value) == plain), None)

@@ -1,0 +1,77 @@
+"""What Prolific says of submissions, and how one is rejected if it must be."""
+
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.recruit.prolific.statuses import Status, status_among
+from dissensus.schema.hints import did_you_mean, listed, shown
+
+Rejection: TypeAlias = Literal[
+    "BAD_CODE",
+    "FAILED_CHECK",
+    "FAILED_INSTRUCTIONS",
+    "INCOMP_LONGITUDINAL",
+    "LOW_EFFORT",
+    "MALINGERING",
+    "NO_CODE",
+    "NO_DATA",
+    "OTHER",
+    "UNSUPP_DEVICE",
+]
+REJECTIONS: Final[tuple[Rejection, ...]] = get_args(Rejection)
+"""Categories of Prolific but for those of speed, which alone is no ground to reject anybody."""
+
+SHORTEST_REASON: Final = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """What Prolific says of one submission; who it is from is not kept.
+
+    Parameters
+    ----------
+    id
+        Of the submission.
+    status
+        None where it is none that we know, such as the one between a decision and its end.
+    code
+        The completion code that was given; None for none.
+    return_asked
+        Whether its return was asked for.
+    """
+
+    id: str
+    status: Status | None
+    code: str | None
+    return_asked: bool
+
+
+def submission_from(given: Any) -> Submission:
+    """Read one entry of a list of submissions."""
+    found = given.get("id") if isinstance(given, dict) else None
+    if not isinstance(found, str):
+        raise Unavailable("Prolific lists a submission without its id. Has its API changed?")
+    code = given.get("study_code")
+    return Submission(
+        id=found.lower(),
+        status=status_among(Status, given.get("status")),
+        code=code if isinstance(code, str) else None,
+        return_asked=given.get("return_requested") is not None,
+    )
+
+
+def rejection_body(category: Rejection, reason: str) -> dict[str, str]:
+    """Return what is sent to reject a submission, or say what would be unfair or refused."""
+    reason = reason.strip()
+    if category not in REJECTIONS:
+        raise InvalidInput(
+            f"{shown(category)} is no ground to reject anybody here.{did_you_mean(category, REJECTIONS)} Grounds are "
+            f"{listed(REJECTIONS)}; speed alone is none."
+        )
+    if len(reason) < SHORTEST_REASON:
+        raise InvalidInput(
+            f"The reason has {len(reason)} characters, and Prolific asks for {SHORTEST_REASON} or more. Write what "
+            "was asked, what was done, and how the person can answer you."
+        )
+    return {"action": "REJECT", "rejection_category": category, "message": reason}

@@ -1,0 +1,170 @@
+"""What Prolific tells by itself: signed requests, checked before they are read.
+
+Prolific signs the time and the body of a request, not its id. So an id tells a repetition of an event, and never more
+than that; what an event may change is decided by `follows`, for which a request that is sent again changes nothing.
+"""
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput, NotAllowed
+from dissensus.recruit.prolific.entry import ID
+from dissensus.recruit.prolific.statuses import Status, StudyStatus, status_among
+from dissensus.schema.hints import shown
+from dissensus.schema.question_faults import form
+
+SIGNATURE: Final = "x-prolific-request-signature"
+TIMESTAMP: Final = "x-prolific-request-timestamp"
+EVENT_ID: Final = "x-event-id"
+
+LARGEST: Final = 2**16
+"""Bytes of a body."""
+OLDEST: Final = timedelta(hours=25)
+"""Prolific tries for 24 hours to deliver an event, and does not say whether it signs each try anew."""
+AHEAD: Final = timedelta(minutes=5)
+"""How far the clock of Prolific may be ahead of ours."""
+
+
+class Kind(StrEnum):
+    """What an event is about, by the name that Prolific subscribes it by."""
+
+    SUBMISSION = "submission.status.change"
+    STUDY = "study.status.change"
+    PROGRESS = "study.progress.change"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened on Prolific.
+
+    Parameters
+    ----------
+    id
+        The same for each delivery of one event.
+    kind
+        What it is about; None for what we do not know, which is genuine and can be passed over.
+    submission, study
+        Whichever of them it is about. An event of a submission does not name the study.
+    status
+        The new one; None where there is none, or none that we know.
+    at
+        When the request was signed.
+    """
+
+    id: str
+    kind: Kind | None
+    submission: str | None = None
+    study: str | None = None
+    status: Status | StudyStatus | None = None
+    at: datetime
+
+
+def event_from(
+    headers: Mapping[str, str],
+    body: bytes,
+    *,
+    secret: str,
+    now: datetime,
+    oldest: timedelta = OLDEST,
+    ahead: timedelta = AHEAD,
+) -> Event:
+    """Return the event that a request tells of, if Prolific signed it.
+
+    Parameters
+    ----------
+    headers
+        Of the request; capitals make no difference.
+    body
+        Byte by byte as it came.
+    secret
+        Of the workspace, as Prolific gave it.
+    now
+        The time, with its zone.
+    oldest, ahead
+        How long ago, and how far in the future, it may have been signed.
+
+    Raises
+    ------
+    NotAllowed
+        It is not signed by this secret, or not at a time near now.
+    InvalidInput
+        It is too large, or is signed and cannot be read.
+
+    Examples
+    --------
+    >>> event_from({}, b"{}", secret="s", now=datetime(2030, 1, 2, tzinfo=UTC))
+    Traceback (most recent call last):
+        ...
+    dissensus.errors.NotAllowed: The request is not signed with the secret of this workspace, and nothing was done.
+    """
+    if len(body) > LARGEST:
+        raise InvalidInput(f"The body has {len(body):,} bytes, and {LARGEST:,} are allowed. Nothing was done.")
+    small = {name.lower(): value for name, value in headers.items()}
+    timestamp = small.get(TIMESTAMP, "")
+    if not hmac.compare_digest(signature(secret, timestamp, body), _bytes(small.get(SIGNATURE, ""))):
+        raise NotAllowed("The request is not signed with the secret of this workspace, and nothing was done.")
+    at = _signed_at(timestamp)
+    if not now - oldest <= at <= now + ahead:
+        raise NotAllowed(
+            f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
+            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Nothing was done. Is the clock of this machine right?"
+        )
+    return _event(small.get(EVENT_ID, ""), _payload(body), at)
+
+
+def signature(secret: str, timestamp: str, body: bytes) -> bytes:
+    """Return how Prolific signs a request: HMAC-SHA256 over time and body, in Base64.
+
+    Examples
+    --------
+    >>> signature("secret", "1893542400", b"{}")
+    b'cAXeou2jpn3aWFAjWkGt0LqcHsl9bCsFCAM9GasUeLQ='
+    """
+    if not secret:
+        raise InvalidInput("The secret of the workspace is empty, and anybody could sign with that. Give it.")
+    return base64.b64encode(hmac.new(_bytes(secret), _bytes(timestamp) + body, hashlib.sha256).digest())
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _signed_at(timestamp: str) -> datetime:
+    if not re.fullmatch(r"[0-9]{1,11}(\.[0-9]{1,9})?", timestamp):
+        raise NotAllowed(f"The request was signed at {shown(timestamp)}, which is no Unix time; nothing was done.")
+    return datetime.fromtimestamp(float(timestamp), UTC)
+
+
+def _payload(body: bytes) -> Mapping[str, Any]:
+    try:
+        read = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInput("The request is signed, and its body is no JSON. Nothing was done.") from None
+    if not isinstance(read, dict):
+        raise InvalidInput(f"The request is signed, and its body is {form(read)}, no table. Nothing was done.")
+    return read
+
+
+def _event(event_id: str, payload: Mapping[str, Any], at: datetime) -> Event:
+    if not re.fullmatch(r"[!-~]{1,200}", event_id):
+        raise InvalidInput(f"The request is signed, and X-Event-Id is {shown(event_id)}, no id. Nothing was done.")
+    told, status = payload.get("event_type"), payload.get("status")
+    kind = next((one for one in Kind if one.value == told), None)
+    if kind is None:
+        return Event(id=event_id, kind=None, at=at)
+    resource = payload.get("resource_id")
+    if not isinstance(resource, str) or not ID.fullmatch(resource):
+        what = shown(resource) if isinstance(resource, str) else form(resource)
+        raise InvalidInput(f"The request is signed, and resource_id is {what}, no id of Prolific. Nothing was done.")
+    if kind is Kind.SUBMISSION:
+        found = status_among(Status, status)
+        return Event(id=event_id, kind=kind, submission=resource.lower(), status=found, at=at)
+    return Event(id=event_id, kind=kind, study=resource.lower(), status=status_among(StudyStatus, status), at=at)

@@ -1,0 +1,122 @@
+"""Who comes from Prolific, and where they are sent."""
+
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.recruit.studies import CODES
+from tests.strategies import quick
+
+from dissensus.errors import InvalidInput
+from dissensus.recruit.prolific import OUTCOMES, codes_from, completion_address, entry_address, entry_from
+
+PID, STUDY, SESSION = "5f0" * 8, "ab1" * 8, "0c9" * 8
+QUERY = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
+IDS = st.text("0123456789abcdefABCDEF", min_size=24, max_size=24)
+
+
+def refused(query: dict[str, Any]) -> str:
+    with pytest.raises(InvalidInput) as error:
+        entry_from(query)
+    return str(error.value)
+
+
+@quick
+@given(IDS, IDS, IDS)
+def test_capitals_make_nobody_two_people(pid: str, study: str, session: str) -> None:
+    query = {"PROLIFIC_PID": pid, "STUDY_ID": study, "SESSION_ID": session}
+    found = entry_from(query)
+    assert found == entry_from({name: value.lower() for name, value in query.items()})
+    assert (found.pid, found.study, found.submission) == (pid.lower(), study.lower(), session.lower())
+
+
+def test_who_it_is_stays_out_of_representations() -> None:
+    assert PID not in repr(entry_from(QUERY))
+
+
+@pytest.mark.parametrize("name", QUERY)
+@pytest.mark.parametrize("value", [None, "", "5f0", PID + "0", PID[:-1] + "g", PID[:-1] + "٣", f" {PID}", f"{PID}\n"])
+def test_a_wrong_id_is_told_to_who_came(name: str, value: str | None) -> None:
+    words = refused({**QUERY, name: value})
+    assert f"{name} is {'not right' if value else 'missing'}" in words
+    assert "Open the study again on Prolific" in words
+    assert "Nothing about you was kept" in words
+    assert not any(one in words for one in QUERY.values())
+
+
+def test_an_address_whose_places_were_not_filled_is_refused() -> None:
+    query = dict(parse_qsl(urlsplit(entry_address("https://rate.example/c/pilot")).query))
+    assert set(query) == set(QUERY)
+    assert "PROLIFIC_PID is not right, STUDY_ID is not right, SESSION_ID is not right" in refused(query)
+
+
+@pytest.mark.parametrize("address", ["https://rate.example/c/pilot", "https://rate.example/c/pilot?key=k%26x"])
+def test_prolific_fills_the_places(address: str) -> None:
+    filled = entry_address(address)
+    for name, value in QUERY.items():
+        filled = filled.replace(f"{{{{%{name}%}}}}", value)
+    assert filled.startswith(address)
+    query = dict(parse_qsl(urlsplit(filled).query))
+    assert entry_from(query) == entry_from(QUERY)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "http://rate.example/c/pilot",
+        "rate.example/c/pilot",
+        "https://",
+        "https://[",
+        "https://me:secret@rate.example/",
+        "https://rate.example/c/pilot\n",
+        "https://rate.example/ c",
+        "javascript:alert(1)",
+        "",
+    ],
+)
+def test_an_address_that_others_could_read_is_refused(address: str) -> None:
+    with pytest.raises(InvalidInput, match="is no https address"):
+        entry_address(address)
+
+
+@pytest.mark.parametrize("address", ["https://rate.example/#top", "https://rate.example/?STUDY_ID=1"])
+def test_an_address_with_ids_or_a_fragment_is_refused(address: str) -> None:
+    with pytest.raises(InvalidInput, match="Give it without them"):
+        entry_address(address)
+
+
+def test_each_outcome_leads_to_its_code() -> None:
+    found = codes_from(CODES)
+    addresses = [completion_address(found, outcome) for outcome in OUTCOMES]
+    assert addresses == [f"https://app.prolific.com/submissions/complete?cc={CODES[outcome]}" for outcome in OUTCOMES]
+    assert len(set(addresses)) == len(OUTCOMES) == 5
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"completed": None}, "completed: It is missing"),
+        ({"completed": 123456}, "completed: It is a number"),
+        ({"completed": "SHORT"}, "completed: It is 'SHORT'. Write 6 to 32"),
+        ({"completed": "C1A2B3C4&x=1"}, "completed: It is 'C1A2B3C4&x=1'"),
+        ({"completed": "c1a2b3c4"}, "completed: It is 'c1a2b3c4'"),
+        ({"no_consent": CODES["completed"]}, "no_consent: PILOT0 stands for another outcome too"),
+        ({"complete": "PILOT9"}, "'complete' is no outcome. Did you mean 'completed'?"),
+    ],
+)
+def test_codes_that_prolific_or_we_could_mistake_are_refused(changes: dict[str, Any], words: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        codes_from({**CODES, **changes})
+    assert words in str(error.value)
+
+
+def test_all_that_is_wrong_with_codes_is_told_at_once() -> None:
+    with pytest.raises(InvalidInput, match="has 5 faults"):
+        codes_from({})
+
+
+def test_there_is_no_address_without_a_code() -> None:
+    with pytest.raises(InvalidInput, match="There is no code for 'no_consent'"):
+        completion_address({"completed": "PILOT0"}, "no_consent")
