@@ -123,9 +123,15 @@ def test_a_campaign_that_is_not_open_lets_nobody_in_but_keeps_what_was_given(pla
 
 def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
     kept = opened(platform)
-    campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
+    draft = campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
+
+    def come(**options: bool) -> Rater:
+        key = str(draft.key)
+        return entering.agree(platform, "second", key=key, purposes=AGREED, language="en", now=NOW, **options)[0]
+
     with pytest.raises(Conflict, match="second takes no raters now: it is draft"):
-        entering.agree(platform, "second", key="x", purposes=AGREED, language="en", now=NOW)
+        come()
+    assert len(rate_all(platform, come(rehearsal=True))) == 3
 
 
 def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform) -> None:
@@ -186,6 +192,17 @@ def test_drafts_are_there_on_the_next_device(platform: Platform) -> None:
     # From a page that was opened before and found its network again.
     assert rating.save(platform, rater, at.assignment.id, "b", given("No", revision=2), now=NOW) == 4
     assert steps.step(platform, rater, now=NOW).answers["Q_safe"].value == "Unsure"
+
+
+def test_what_a_page_had_at_hand_is_taken_before_it_was_offered(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, 3).key)
+    at = steps.step(platform, rater, now=NOW)
+    assert at.following is not None
+    rating.save(platform, rater, at.following.id, "early", given("Unsure", revision=3), now=NOW)
+    after = submit(platform, rater, at, "one")
+    assert after.assignment is not None
+    assert (after.assignment.id, after.revision) == (at.following.id, 3)
+    assert after.answers["Q_safe"].value == "Unsure"
 
 
 def test_answers_that_cannot_be_are_refused_whole(platform: Platform) -> None:

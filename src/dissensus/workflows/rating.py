@@ -25,7 +25,7 @@ def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: 
     """
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id)
+        assignment = _mine(tx, here.rater, assignment_id, now)
         _check(here.campaign, given, complete=False)
         saves.add_save(tx, assignment.id, key, given, final=False, now=now)
         return saves.revision_of(tx, assignment.id)
@@ -41,7 +41,7 @@ def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given
     """
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id)
+        assignment = _mine(tx, here.rater, assignment_id, now)
         _check(here.campaign, given, complete=True)
         if saves.add_save(tx, assignment.id, key, given, final=True, now=now) and assignment.state != "done":
             assignments.close(tx, assignment, "done", now=now)
@@ -53,7 +53,7 @@ def skip(platform: Platform, rater: Rater, assignment_id: str, *, now: datetime)
     """Leave out an item, without a reason and without a penalty; another rater gets it."""
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id)
+        assignment = _mine(tx, here.rater, assignment_id, now)
         if assignment.state == "open":
             assignments.close(tx, assignment, "skipped", now=now)
         found = step_planned(tx, here, now=now)
@@ -106,16 +106,19 @@ def notify(
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         if assignment_id is not None:
-            _mine(tx, here.rater, assignment_id)
+            _mine(tx, here.rater, assignment_id, now)
         raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
 
 
-def _mine(tx: Connection, rater: Rater, assignment_id: str) -> Assignment:
-    """Return an assignment of this rater, and nobody else's."""
+def _mine(tx: Connection, rater: Rater, assignment_id: str, now: datetime) -> Assignment:
+    """Return an assignment of this rater, and nobody else's, which they have seen, be it before we offered it."""
     check_here(rater)
     assignment = assignments.assignment_of(tx, rater.id, assignment_id, lock=True)
     if assignment is None:
         raise NotFound("There is no such item among yours.")
+    if assignment.offered_at is None:
+        # A page without a network goes on with the item that it has at hand.
+        assignments.offered(tx, assignment.id, now=now)
     return assignment
 
 

@@ -152,20 +152,22 @@ def _lacks_seat(tx: Connection, here: Present) -> bool:
 
 
 def _resting(tx: Connection, here: Present, place: Place, progress: Progress) -> Step:
-    about = {"screener": lambda: here.campaign.screener, "demographics": lambda: _about(tx, here)}
     return Step(
         place=place,
         rater=here.rater,
         kept=here.kept,
         campaign=here.campaign,
-        about=about[place]() if place in about else None,
+        about=_about(tx, here, place),
         answers={},
         progress=progress,
     )
 
 
-def _about(tx: Connection, here: Present) -> Questionnaire | None:
-    return here.campaign.about(raters.declared(tx, here.rater.id) or {})
+def _about(tx: Connection, here: Present, place: Place) -> Questionnaire | None:
+    """Return what a rater is asked about themselves at a place."""
+    if place == "screener":
+        return here.campaign.screener
+    return here.campaign.about(raters.declared(tx, here.rater.id) or {}) if place == "demographics" else None
 
 
 def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], progress: Progress, now: datetime) -> Step:
