@@ -42,6 +42,14 @@ class Settings(BaseModel):
         Addresses of proxies whose word on the address of a visitor counts; an asterisk for all.
     metrics_token
         What asks for ``/metrics`` must carry, as ``Authorization: Bearer TOKEN``; without one anybody may.
+    password_passes, password_memory_mib
+        What it costs to try a password, as Argon2id counts it; each request that signs in takes so much memory.
+    oidc_issuer, oidc_client_id
+        The OpenID provider that staff may sign in by, and what it calls this site; both or none.
+    oidc_client_secret, oidc_client_secret_file
+        What this site shows the provider, or the file that holds it.
+    oidc_button
+        What stands on the button that leads to the provider.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -55,6 +63,13 @@ class Settings(BaseModel):
     secret_key: Annotated[str, Field(min_length=SHORTEST_KEY)] | None = None
     trusted_proxies: str = "127.0.0.1"
     metrics_token: str | None = None
+    password_passes: Annotated[int, Field(ge=1, le=100)] = 3
+    password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
+    oidc_issuer: str | None = None
+    oidc_client_id: str | None = None
+    oidc_client_secret: str | None = None
+    oidc_client_secret_file: Path | None = None
+    oidc_button: str = "Sign in with your organisation"
 
     @property
     def address(self) -> str:
@@ -77,6 +92,13 @@ class Settings(BaseModel):
         if value is not None and not value.startswith(("http://", "https://")):
             raise ValueError("give a whole address, such as https://rate.example.org")
         return value if value is None else value.rstrip("/")
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _safe_issuer(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+            raise ValueError("give the issuer as the provider names itself, with https://")
+        return value
 
 
 def load(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
@@ -145,6 +167,26 @@ def secret_of(settings: Settings) -> str:
     if len(key) < SHORTEST_KEY:
         raise InvalidInput(f"The key {path} is too short. Delete the file, and another one is made; links end then.")
     return key
+
+
+def oidc_secret_of(settings: Settings) -> str:
+    """Return what this site shows its OpenID provider.
+
+    Raises
+    ------
+    InvalidInput
+        There is none, or the file that is named cannot be read.
+    """
+    path = settings.oidc_client_secret_file
+    try:
+        found = settings.oidc_client_secret if path is None else path.read_text("utf-8").strip()
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"The secret for the provider, {path}, cannot be read: {error}.") from None
+    if not found or not settings.oidc_client_id:
+        raise InvalidInput(
+            "With oidc_issuer, oidc_client_id must be set too, and oidc_client_secret or oidc_client_secret_file."
+        )
+    return found
 
 
 def _keep_key(path: Path) -> None:

@@ -117,7 +117,8 @@ def more_items(page: Page, scheme: str) -> None:
 def some_work(live: Live) -> None:
     """Let a few raters in, one of whom needs help."""
     (line,) = overview.all_campaigns(live.platform)
-    definition = campaigns.definition(live.platform, line.kept.name, staff_id=line.owner.id)
+    owner_id = overview.staff_id_of(live.platform, line.kept.name)
+    definition = campaigns.definition(live.platform, line.kept.name, staff_id=owner_id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
         rater, _ = entering.agree(

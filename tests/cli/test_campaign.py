@@ -126,18 +126,18 @@ def test_a_link_to_sign_in(told: Told) -> None:
     first, second = (told("sign-in", "ada") for _ in range(2))
     assert re.fullmatch(r"https://rate\.example\.org/sign-in/\S{32}\n", first.stdout)
     assert first.stdout != second.stdout
-    assert (first.stderr, second.stderr) == ("ada is an owner now.\n", "")
+    assert (first.stderr, second.stderr) == ("ada is known now.\n", "")
     assert told("sign-in", "ada", "--sign-out").stdout == "ada is signed out; sessions ended: 0.\n"
-    assert "There is no owner 'eve'; there are 'ada'." in told("sign-in", "eve", "--sign-out").stderr
-    assert "cannot be the name of an owner" in told("sign-in", " ").stderr
+    assert "There is nobody called 'eve'; there are 'ada'." in told("sign-in", "eve", "--sign-out").stderr
+    assert "cannot be the name of somebody" in told("sign-in", " ").stderr
 
 
 def test_with_several_owners_one_is_named(told: Told) -> None:
     told("sign-in", "ada")
     told("sign-in", "bob")
     new = ("campaign", "new", "dices-350", "--items", "items.txt")
-    assert "There are several owners: 'ada', 'bob'. Name one." in told(*new).stderr
-    assert "There is no owner 'eve'" in told(*new, "--owner", "eve").stderr
+    assert "There are several people: 'ada', 'bob'. Name one." in told(*new).stderr
+    assert "There is nobody called 'eve'" in told(*new, "--owner", "eve").stderr
     assert "a draft of bob" in told(*new, "--owner", "bob").stdout
     assert "There is a campaign called dices-350" in told(*new, "--owner", "ada").stderr
 

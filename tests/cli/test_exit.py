@@ -11,6 +11,7 @@ COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
     *("serve", "sign-in", "db upgrade", "db check"),
     *("export", "backup", "restore"),
+    *(f"staff {word}" for word in ("list", "add", "invite", "role", "remove", "password", "email")),
     *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "remove-items", "rehearse")),
     *(f"campaign {word}" for word in ("open", "pause", "close", "list", "clone", "invite")),
 )

@@ -102,7 +102,23 @@ QUOTAS: Rows = {
     "seat": {"id": "p", "campaign_id": "c", "cell": "old × tall", "state": "held", "rater_id": "r", "changed_at": NOW},
     "screened": {"campaign_id": "c", "cell": "rest", "n": 3},
 }
-ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS}
+STAFF: Rows = {
+    **QUOTAS,
+    "staff": {**FIRST["staff"], "password_hash": "$argon2id$v=19$…", "email": "a@example.org", "subject": "7"},
+    "membership": {"campaign_id": "c", "staff_id": "s", "role": "analyst", "created_at": NOW},
+    "staff_invitation": {"key_hash": "k5", "campaign_id": "c", "role": "owner", "expires_at": NOW, "used_at": None},
+    "token": {
+        "key_hash": "k6",
+        "staff_id": "s",
+        "name": "nightly",
+        "scopes": "export",
+        "created_at": NOW,
+        "expires_at": NOW,
+        "used_at": None,
+    },
+    "failure": {"trace": "f", "n": 3, "last_at": NOW},
+}
+ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF}
 """A row of every table as each revision has them; a new revision adds what it has."""
 
 
@@ -174,6 +190,17 @@ def test_what_an_earlier_version_kept_is_kept(blank: Database, revision: str) ->
             assert {name: row[name] for name in known if name in row} == {
                 name: value for name, value in known.items() if name in row
             }
+
+
+@pytest.mark.parametrize("revision", ["0001", "0002"])
+def test_who_made_a_campaign_is_its_owner(blank: Database, revision: str) -> None:
+    made_at(blank, revision)
+    fill(blank, ROWS[revision])
+    schema.upgrade(blank)
+    with blank.reading() as tx:
+        rows = tx.execute(select(tables(tx).tables["membership"])).mappings().all()
+        expected = {"campaign_id": "c", "staff_id": "s", "role": "owner", "created_at": NOW}
+        assert [dict(row) for row in rows] == [_zoned(expected, tx)]
 
 
 def test_an_upgrade_that_fails_changes_nothing(blank: Database) -> None:

@@ -22,6 +22,7 @@ from dissensus.web.site import Site
 from dissensus.workflows.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
+CHEAP = {"password_passes": 1, "password_memory_mib": 1}
 
 
 @dataclass
@@ -65,7 +66,7 @@ class Live:
 def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     """Run the site over a database until the block ends."""
     clock = Hands()
-    app = create_app(Settings(database_url=database_url, **settings), SECRET)
+    app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SECRET)
     app.state.site = replace(app.state.site, clock=clock)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         # As the site itself listens: else the second part of each answer comes 40 ms late.

@@ -65,6 +65,6 @@ def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
 def make(house: House, name: str = "pilot", owner: str = "ada", *, by_link: bool = True) -> str:
     """Make a draft, and return the id of its owner."""
     platform = house.platform
-    owner_id = staff.link(platform, owner, now=NOW).owner.id
+    owner_id = staff.link(platform, owner, now=NOW).staff.id
     campaigns.create(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
     return owner_id

@@ -15,7 +15,7 @@ one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def n_items(house: House) -> int:
-    owner_id = staff.link(house.platform, "ada", now=NOW).owner.id
+    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
     return overview.overview(house.platform, "pilot", staff_id=owner_id).numbers.n_items
 
 

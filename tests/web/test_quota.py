@@ -40,7 +40,7 @@ class Person(NamedTuple):
 
 def opened(house: House, ages: Group, races: Group, *, seats: int) -> str:
     """Open a campaign of crossed cells, and return the key of its link."""
-    owner_id = staff.link(house.platform, "ada", now=NOW).owner.id
+    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
     axes = {"rater_age": {age: [age] for age in ages}, "rater_race": {race: [race] for race in races}}
     quota = {"axes": axes, "seats": seats, "rest": 1, "hold_minutes": 60}
     made = definition(demographics=about(ages, races), quota=quota)

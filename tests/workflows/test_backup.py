@@ -21,7 +21,7 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.database import Database, connect
 from dissensus.store.ids import hashed
 from dissensus.store.raters import Rater
-from dissensus.workflows import backup, campaigns, entering, rating, screening, steps
+from dissensus.workflows import backup, campaigns, entering, membership, rating, screening, steps
 from dissensus.workflows.platform import Platform
 
 if TYPE_CHECKING:
@@ -63,8 +63,12 @@ def kept(platform: Platform) -> Kept:
     rating.save(platform, rater, at.id, "draft", save("No"), now=NOW)
     rating.submit(platform, rater, at.id, "final", save("Yes"), now=NOW)
     rating.notify(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
+    membership.invite(platform, "pilot", "analyst", staff_id=made.staff_id, now=NOW)
     with platform.database.writing() as tx:
         tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id=made.staff_id, expires_at=NOW))
+        times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
+        tx.execute(insert(t.Token).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times))
+        tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
     return made
 
 
@@ -170,7 +174,7 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
 
 def test_a_database_with_rows_is_left_alone(written: Path, platform: Platform, database_url: str) -> None:
     before = rows(platform.database)
-    with pytest.raises(Conflict, match=r"The database is not empty: there are rows in 'staff', "):
+    with pytest.raises(Conflict, match=r"The database is not empty: there are rows in 'failure', 'staff', "):
         backup.restore(database_url, written)
     assert rows(platform.database) == before
 
@@ -221,7 +225,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: change(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
         (lambda path: change(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
-        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'staff', "),
+        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'failure', 'staff', "),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),
         (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is no backup of Dissensus, or cut short"),

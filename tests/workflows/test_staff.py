@@ -18,11 +18,11 @@ LATER = NOW + timedelta(minutes=16)
 
 def test_a_link_signs_in_once(platform: Platform) -> None:
     link = staff.link(platform, " ada ", now=NOW)
-    assert (link.owner.name, link.new) == ("ada", True)
+    assert (link.staff.name, link.new) == ("ada", True)
     staff.check_link(platform, link.key, now=NOW)
     staff.check_link(platform, link.key, now=NOW)
     session = staff.sign_in(platform, link.key, now=NOW)
-    assert staff.signed_in(platform, session, now=NOW) == link.owner
+    assert staff.signed_in(platform, session, now=NOW) == link.staff
     for use in (staff.check_link, staff.sign_in):
         with pytest.raises(NotAllowed, match="This link was used, is older than 15 minutes, or is not whole"):
             use(platform, link.key, now=NOW)
@@ -57,7 +57,7 @@ def test_links_and_sessions_end_by_themselves(platform: Platform) -> None:
     with pytest.raises(NotAllowed):
         staff.sign_in(platform, link.key, now=LATER)
     again = staff.link(platform, "ada", now=NOW)
-    assert (again.owner, again.new) == (link.owner, False)
+    assert (again.staff, again.new) == (link.staff, False)
     session = staff.sign_in(platform, again.key, now=NOW)
     assert staff.signed_in(platform, session, now=NOW + timedelta(hours=11)) is not None
     assert staff.signed_in(platform, session, now=NOW + timedelta(hours=13)) is None
@@ -74,7 +74,7 @@ def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -
     with pytest.raises(NotAllowed):
         staff.sign_in(platform, keys[3], now=NOW)
     assert staff.signed_in(platform, other, now=NOW) is not None
-    with pytest.raises(NotFound, match="There is no owner 'eve'; there are 'ada', 'bob'"):
+    with pytest.raises(NotFound, match="There is nobody called 'eve'; there are 'ada', 'bob'"):
         staff.sign_out_everywhere(platform, "eve")
 
 
@@ -109,7 +109,7 @@ def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101, "a\x1b[2J"])
 def test_names_that_cannot_be(platform: Platform, name: str) -> None:
-    with pytest.raises(InvalidInput, match=r"cannot be the name of an owner\. Give 1 to 100 characters"):
+    with pytest.raises(InvalidInput, match=r"cannot be the name of somebody\. Give 1 to 100 characters"):
         staff.link(platform, name, now=NOW)
 
 
@@ -117,10 +117,10 @@ def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
     made = staff.owner_for(platform, None, now=NOW)
     assert made.name == "owner"
     assert staff.owner_for(platform, None, now=NOW) == staff.owner_for(platform, "owner", now=NOW) == made
-    with pytest.raises(InvalidInput, match=r"There is no owner 'ada'; there are 'owner'. Make one: dissensus sign-in"):
+    with pytest.raises(InvalidInput, match=r"nobody called 'ada'; there are 'owner'. Make one: dissensus sign-in"):
         staff.owner_for(platform, "ada", now=NOW)
     staff.link(platform, "ada", now=NOW)
-    with pytest.raises(InvalidInput, match=r"There are several owners: 'ada', 'owner'. Name one"):
+    with pytest.raises(InvalidInput, match=r"There are several people: 'ada', 'owner'. Name one"):
         staff.owner_for(platform, None, now=NOW)
     assert staff.owner_for(platform, "ada", now=NOW).name == "ada"
 
@@ -152,14 +152,14 @@ def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
     assert found.moves == ("paused", "closed")
     assert found.sample == items(3)
     (line,) = overview.all_campaigns(platform)
-    assert (line.kept.name, line.owner.name, line.numbers) == ("pilot", "owner", numbers)
+    assert (line.kept.name, line.owners, line.numbers) == ("pilot", ("owner",), numbers)
     tally = overview.tally(platform)
     assert (tally.n_saves, tally.raters["rating"]) == (4, 2)
 
 
 def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
     kept = opened(platform, 3)
-    other = staff.link(platform, "other", now=NOW).owner
+    other = staff.link(platform, "other", now=NOW).staff
     campaigns.create(platform, definition("another"), items(1), staff_id=other.id, now=NOW)
     rate(platform, str(kept.key), 1)
     (notice,) = overview.overview(platform, "pilot", staff_id=kept.staff_id).notices
@@ -173,7 +173,7 @@ def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
 
 def test_what_is_somebody_elses_is_as_if_it_were_not_there(platform: Platform) -> None:
     opened(platform)
-    other = staff.link(platform, "other", now=NOW).owner
+    other = staff.link(platform, "other", now=NOW).staff
     told = []
     for name in ("pilot", "nothing"):
         with pytest.raises(NotFound) as caught:

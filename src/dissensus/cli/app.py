@@ -21,6 +21,7 @@ from dissensus.cli import (
     serve,
     sign_in,
     simulate,
+    staff,
     validate,
     vet,
 )
@@ -51,6 +52,7 @@ app.command("export")(export.export)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(staff.app, name="staff")
 app.add_typer(db.app, name="db")
 
 

@@ -1,15 +1,13 @@
 """`dissensus campaign`: campaigns from the draft to the close."""
 
-import json
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from dissensus.cli import drafting, writing
 from dissensus.cli.opening import NameArgument, SettingsOption, load_settings, now, opened
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli.writing import Format, FormatOption, OutputOption, Row
 
 if TYPE_CHECKING:
     from dissensus.schema.campaign import Campaign, State
@@ -165,10 +163,12 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
         rows = [_row(line, chosen.address) for line in overview.all_campaigns(platform)]
-    writing.write(_printed(rows, writing.chosen(format, output)), output)
+    kind = writing.chosen(format, output)
+    none = "There are no campaigns. Make one: dissensus campaign new FILE.toml --items FILE"
+    columns = COLUMNS[:-1] if kind is Format.TABLE else COLUMNS
+    writing.write(writing.rows_as(kind, rows, columns, name="campaigns", none=none), output)
 
 
-Row: TypeAlias = Mapping[str, str | int | None]
 COLUMNS = ("name", "state", "owner", "items", "raters", "rated", "open_link")
 
 
@@ -176,37 +176,8 @@ def _row(line: "Line", address: str) -> Row:
     kept, numbers = line.kept, line.numbers
     link = None if kept.key is None else _link(address, kept.name, kept.key)
     raters, rated = sum(numbers.raters.values()), numbers.assignments["done"]
-    values = (kept.name, kept.state, line.owner.name, numbers.n_items, raters, rated, link)
+    values = (kept.name, kept.state, ", ".join(line.owners), numbers.n_items, raters, rated, link)
     return dict(zip(COLUMNS, values, strict=True))
-
-
-def _printed(rows: Sequence[Row], kind: Format) -> str:
-    """Return rows as they were asked for; a table has no room for links."""
-    if kind is Format.JSON:
-        return json.dumps({"schema_version": 1, "campaigns": rows}, ensure_ascii=False, indent=2)
-    if kind is Format.CSV:
-        return _csv(rows)
-    if not rows:
-        return "There are no campaigns. Make one: dissensus campaign new FILE.toml --items FILE"
-    shown = COLUMNS[:-1]
-    lines = [shown, *([_cell(row[name]) for name in shown] for row in rows)]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines)
-
-
-def _cell(value: str | int | None) -> str:
-    return f"{value:,}" if isinstance(value, int) else str(value)
-
-
-def _csv(rows: Sequence[Row]) -> str:
-    import csv
-    import io
-
-    out = io.StringIO()
-    writer = csv.DictWriter(out, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
-    return out.getvalue()
 
 
 @app.command("clone")

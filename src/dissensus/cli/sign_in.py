@@ -1,4 +1,4 @@
-"""`dissensus sign-in`: a way in for owners of campaigns."""
+"""`dissensus sign-in`: a way in for staff."""
 
 from typing import Annotated
 
@@ -8,13 +8,13 @@ from dissensus.cli.opening import SettingsOption, load_settings, now, opened
 
 
 def sign_in(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom the link signs in; made an owner when new.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Whom the link signs in, be they new or known.")],
     sign_out: Annotated[
         bool, typer.Option("--sign-out", help="End all their sessions and take back their links instead.")
     ] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Print a link that signs an owner of campaigns in, once and within 15 minutes.
+    """Print a link that signs somebody of the staff in, once and within 15 minutes.
 
     Example: dissensus sign-in ada
     """
@@ -28,5 +28,5 @@ def sign_in(
             return
         link = staff.link(platform, name, now=now())
     if link.new:
-        typer.echo(f"{link.owner.name} is an owner now.", err=True)
+        typer.echo(f"{link.staff.name} is known now.", err=True)
     typer.echo(f"{chosen.address}/sign-in/{link.key}")

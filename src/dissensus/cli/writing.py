@@ -1,11 +1,14 @@
 """Where results go: a terminal, a pipe or a file."""
 
+import csv
+import io
+import json
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
 
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
 
     from dissensus.pipeline.page import Page
     from dissensus.report.figure import Figure
+
+
+Row: TypeAlias = Mapping[str, str | int | None]
 
 
 class Format(StrEnum):
@@ -56,6 +62,29 @@ def write(text: str, output: Path | None) -> None:
 
     write_whole((text.rstrip("\n") + "\n").encode(), output)
     typer.echo(f"Wrote {output}.", err=True)
+
+
+def rows_as(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, none: str) -> str:
+    """Return rows as they were asked for: JSON under a name, CSV, or a table, which says so where there is none."""
+    if kind is Format.JSON:
+        return json.dumps({"schema_version": 1, name: rows}, ensure_ascii=False, indent=2)
+    if kind is Format.CSV:
+        return _csv(rows, columns)
+    lines = [columns, *([_cell(row[column]) for column in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) if rows else none
+
+
+def _cell(value: str | int | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else str("" if value is None else value)
+
+
+def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
 
 
 def make_folder(option: str, folder: Path) -> None:

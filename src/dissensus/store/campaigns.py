@@ -30,7 +30,7 @@ class Kept:
     Parameters
     ----------
     id, name, staff_id
-        Which one, and whose.
+        Which one, and who made it.
     state
         Where it is in its life.
     digest
@@ -58,7 +58,7 @@ _OF = select(*_COLUMNS).where(t.Campaign.id == bindparam("one"))
 
 
 def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str | None, now: datetime) -> str:
-    """Keep a new draft, and return its id.
+    """Keep a new draft, which who made it owns, and return its id.
 
     Raises
     ------
@@ -71,6 +71,8 @@ def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str 
         tx.execute(insert(t.Campaign).values(**row, **_defined(campaign, now)))
     except IntegrityError:
         raise Conflict(f"There is a campaign called {campaign.name}. Choose another name.") from None
+    owns = {"campaign_id": campaign_id, "staff_id": staff_id, "role": "owner", "created_at": now}
+    tx.execute(insert(t.Membership).values(**owns))
     return campaign_id
 
 
@@ -109,9 +111,15 @@ def campaign_of(tx: Connection, campaign_id: str, *, lock: bool = False) -> Kept
 
 
 def campaigns_of(tx: Connection, staff_id: str) -> tuple[Kept, ...]:
-    """Return the campaigns of somebody, the latest first."""
-    query = select(*_COLUMNS).where(t.Campaign.staff_id == staff_id).order_by(t.Campaign.id.desc())
+    """Return the campaigns that somebody belongs to, the latest first."""
+    theirs = select(t.Membership.campaign_id).where(t.Membership.staff_id == staff_id)
+    query = select(*_COLUMNS).where(t.Campaign.id.in_(theirs)).order_by(t.Campaign.id.desc())
     return tuple(Kept(**row._mapping) for row in tx.execute(query))
+
+
+def all_campaigns(tx: Connection) -> tuple[Kept, ...]:
+    """Return all campaigns, the latest first."""
+    return tuple(Kept(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(t.Campaign.id.desc())))
 
 
 def _locked(query: Select[Any], lock: bool) -> Select[Any]:

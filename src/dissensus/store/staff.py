@@ -1,17 +1,20 @@
-"""Owners of campaigns, with the links that sign them in and their sessions."""
+"""Staff, with the links that sign them in and their sessions."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from dissensus.errors import Conflict
+from dissensus.schema.hints import shown
 from dissensus.store import tables as t
 from dissensus.store.ids import hashed, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Owner:
-    """Somebody who owns campaigns.
+class Staff:
+    """Somebody who works on campaigns.
 
     Parameters
     ----------
@@ -26,25 +29,50 @@ class Owner:
     created_at: datetime
 
 
-_COLUMNS = [getattr(t.Staff, name) for name in Owner.__dataclass_fields__]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """A browser in which somebody is signed in.
+
+    Parameters
+    ----------
+    id
+        Which one: the hash of its key.
+    expires_at
+        When it ends by itself.
+    """
+
+    id: str
+    expires_at: datetime
 
 
-def add_owner(tx: Connection, name: str, *, now: datetime) -> Owner:
-    """Keep a new owner, whose name must be free."""
-    owner = Owner(id=new_id(now), name=name, created_at=now)
-    tx.execute(insert(t.Staff).values(id=owner.id, name=name, created_at=now))
-    return owner
+_COLUMNS = [getattr(t.Staff, name) for name in Staff.__dataclass_fields__]
 
 
-def owners(tx: Connection) -> tuple[Owner, ...]:
-    """Return all owners, by name."""
-    return tuple(Owner(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(t.Staff.name)))
+def add_staff(tx: Connection, name: str, *, now: datetime) -> Staff:
+    """Keep somebody new.
+
+    Raises
+    ------
+    Conflict
+        Somebody has the name, perhaps for a moment only.
+    """
+    staff = Staff(id=new_id(now), name=name, created_at=now)
+    try:
+        tx.execute(insert(t.Staff).values(id=staff.id, name=name, created_at=now))
+    except IntegrityError:
+        raise Conflict(f"Somebody is called {shown(name)} already. Choose another name.") from None
+    return staff
 
 
-def owner_named(tx: Connection, name: str) -> Owner | None:
-    """Return an owner by their name."""
+def all_staff(tx: Connection) -> tuple[Staff, ...]:
+    """Return all staff, by name."""
+    return tuple(Staff(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(t.Staff.name)))
+
+
+def staff_named(tx: Connection, name: str) -> Staff | None:
+    """Return somebody by their name."""
     row = tx.execute(select(*_COLUMNS).where(t.Staff.name == name)).one_or_none()
-    return None if row is None else Owner(**row._mapping)
+    return None if row is None else Staff(**row._mapping)
 
 
 def add_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
@@ -53,9 +81,11 @@ def add_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -
 
 
 def forget_ended(tx: Connection, *, now: datetime) -> None:
-    """Delete links and sessions, of owners and of raters, that ended by themselves."""
+    """Delete links, sessions and tokens, of staff and of raters, that ended by themselves."""
     tx.execute(delete(t.SignIn).where(t.SignIn.expires_at <= now))
     tx.execute(delete(t.Session).where(t.Session.expires_at <= now))
+    tx.execute(delete(t.StaffInvitation).where(t.StaffInvitation.expires_at <= now))
+    tx.execute(delete(t.Token).where(t.Token.expires_at <= now))
 
 
 def is_link(tx: Connection, key: str, *, now: datetime) -> bool:
@@ -77,19 +107,19 @@ def _good(key: str, now: datetime) -> ColumnElement[bool]:
 
 
 def sign_in(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
-    """Keep a session of an owner, by the hash of its key."""
+    """Keep a session of somebody, by the hash of its key."""
     tx.execute(insert(t.Session).values(key_hash=hashed(key), staff_id=staff_id, expires_at=expires_at))
 
 
-def owner_signed_in(tx: Connection, key: str, *, now: datetime) -> Owner | None:
-    """Return the owner of a session, None where there is no such session or it has ended."""
+def staff_signed_in(tx: Connection, key: str, *, now: datetime) -> Staff | None:
+    """Return whose a session is, None where there is no such session or it has ended."""
     query = (
         select(*_COLUMNS)
         .join(t.Session, t.Session.staff_id == t.Staff.id)
         .where(t.Session.key_hash == hashed(key), t.Session.expires_at > now)
     )
     row = tx.execute(query).one_or_none()
-    return None if row is None else Owner(**row._mapping)
+    return None if row is None else Staff(**row._mapping)
 
 
 def sign_out(tx: Connection, key: str) -> None:
@@ -98,6 +128,64 @@ def sign_out(tx: Connection, key: str) -> None:
 
 
 def sign_out_everywhere(tx: Connection, staff_id: str) -> int:
-    """End all sessions of an owner and take back their links, and return how many sessions there were."""
+    """End all sessions of somebody and take back their links, and return how many sessions there were."""
     tx.execute(delete(t.SignIn).where(t.SignIn.staff_id == staff_id))
     return tx.execute(delete(t.Session).where(t.Session.staff_id == staff_id)).rowcount
+
+
+def sign_out_elsewhere(tx: Connection, staff_id: str, key: str) -> None:
+    """End all sessions of somebody but one, and take back their links."""
+    tx.execute(delete(t.SignIn).where(t.SignIn.staff_id == staff_id))
+    tx.execute(delete(t.Session).where(t.Session.staff_id == staff_id, t.Session.key_hash != hashed(key)))
+
+
+def sessions_of(tx: Connection, staff_id: str, *, now: datetime) -> tuple[Session, ...]:
+    """Return the sessions of somebody, the latest first."""
+    query = (
+        select(t.Session.key_hash.label("id"), t.Session.expires_at)
+        .where(t.Session.staff_id == staff_id, t.Session.expires_at > now)
+        .order_by(t.Session.expires_at.desc(), t.Session.key_hash)
+    )
+    return tuple(Session(**row._mapping) for row in tx.execute(query))
+
+
+def end_session(tx: Connection, staff_id: str, session_id: str) -> None:
+    """End a session of somebody; one of another person stays as it is."""
+    tx.execute(delete(t.Session).where(t.Session.key_hash == session_id, t.Session.staff_id == staff_id))
+
+
+def password_of(tx: Connection, staff_id: str) -> str | None:
+    """Return what is kept of somebody's password."""
+    return tx.scalar(select(t.Staff.password_hash).where(t.Staff.id == staff_id))
+
+
+def staff_with(tx: Connection, *, subject: str) -> Staff | None:
+    """Return who a provider means by a subject, None where nobody came by it yet."""
+    row = tx.execute(select(*_COLUMNS).where(t.Staff.subject == subject)).one_or_none()
+    return None if row is None else Staff(**row._mapping)
+
+
+def claim(tx: Connection, email: str, subject: str) -> Staff | None:
+    """Let a subject be who has this address and no other subject; None where nobody has."""
+    mine = (t.Staff.email == email) & t.Staff.subject.is_(None)
+    row = tx.execute(update(t.Staff).where(mine).values(subject=subject).returning(*_COLUMNS)).one_or_none()
+    return None if row is None else Staff(**row._mapping)
+
+
+def set_email(tx: Connection, staff_id: str, email: str | None) -> None:
+    """Keep another address of somebody; who they are at the provider is found anew.
+
+    Raises
+    ------
+    Conflict
+        Somebody else has it.
+    """
+    try:
+        tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(email=email, subject=None))
+    except IntegrityError:
+        raise Conflict(f"Somebody else has the address {shown(email)}. Take it from them first.") from None
+
+
+def set_password(tx: Connection, staff_id: str, password_hash: str) -> None:
+    """Keep another password of somebody, by its hash."""
+    tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(password_hash=password_hash))

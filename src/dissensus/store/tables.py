@@ -2,8 +2,10 @@
 
 ::
 
-    staff ── sign_in
-    campaign ─┬─ item ──────────────┐
+    staff ─┬─ sign_in   token   failure (to sign in)
+           └─ membership ─┐
+    campaign ─┬───────────┴─ staff_invitation
+              ├─ item ──────────────┐
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
               ├─ screened                  ├─ declaration
@@ -14,69 +16,37 @@
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
 later save, and `revision` tells which one is the latest (see `dissensus.pipeline.annotate.saves`). Counters beside them
 (`item.load`) are what the next item is chosen by; they can be counted again from the assignments.
+
+What somebody of the staff may do in a campaign is told by their membership alone; `campaign.staff_id` says who made it,
+and grants nothing.
 """
 
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, MetaData, String, UniqueConstraint, text
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.columns import Document, Moment, Number
-
-NAMES = {
-    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
-    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
-    "ck": "ck_%(table_name)s_%(constraint_name)s",
-    "fk": "fk_%(table_name)s_%(column_0_N_name)s",
-    "pk": "pk_%(table_name)s",
-}
-# Ids are UUIDs of version 7 as text; keys that give access are kept as SHA-256, in hexadecimal.
-ID, HASH = String(36), String(64)
-
-
-class Base(DeclarativeBase):
-    """All tables, with names for their constraints that migrations can rely on."""
-
-    metadata = MetaData(naming_convention=NAMES)
-    type_annotation_map = {datetime: Moment, dict[str, Any]: Document}  # noqa: RUF012 - SQLAlchemy's own name
-
-
-def _among(column: str, *values: str) -> CheckConstraint:
-    listed = ", ".join(f"'{value}'" for value in values)
-    return CheckConstraint(f"{column} IN ({listed})", name=column)
-
-
-class Staff(Base):
-    """Somebody who owns campaigns."""
-
-    __tablename__ = "staff"
-
-    id: Mapped[str] = mapped_column(ID, primary_key=True)
-    name: Mapped[str] = mapped_column(unique=True)
-    created_at: Mapped[datetime]
-
-
-class SignIn(Base):
-    """A link that signs somebody in, once."""
-
-    __tablename__ = "sign_in"
-
-    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
-    expires_at: Mapped[datetime]
-    used_at: Mapped[datetime | None]
+from dissensus.store.columns import Number
+from dissensus.store.declaring import HASH, ID, among
+from dissensus.store.declaring import Base as Base
+from dissensus.store.staff_tables import Failure as Failure
+from dissensus.store.staff_tables import Membership as Membership
+from dissensus.store.staff_tables import SignIn as SignIn
+from dissensus.store.staff_tables import Staff as Staff
+from dissensus.store.staff_tables import StaffInvitation as StaffInvitation
+from dissensus.store.staff_tables import Token as Token
 
 
 class Campaign(Base):
     """A campaign; its definition is whole in one document, which opening freezes."""
 
     __tablename__ = "campaign"
-    __table_args__ = (_among("state", "draft", "open", "paused", "closed"),)
+    __table_args__ = (among("state", "draft", "open", "paused", "closed"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     name: Mapped[str] = mapped_column(unique=True)
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True, doc="Who made it.")
     state: Mapped[str]
     definition: Mapped[dict[str, Any]]
     digest: Mapped[str] = mapped_column(HASH)
@@ -132,7 +102,7 @@ class Rater(Base):
     __tablename__ = "rater"
     __table_args__ = (
         UniqueConstraint("campaign_id", "number"),
-        _among("state", "rating", "finished", "stopped", "withdrawn"),
+        among("state", "rating", "finished", "stopped", "withdrawn"),
     )
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
@@ -153,7 +123,7 @@ class Seat(Base):
 
     __tablename__ = "seat"
     __table_args__ = (
-        _among("state", "free", "held", "taken"),
+        among("state", "free", "held", "taken"),
         CheckConstraint("(state = 'free') = (rater_id IS NULL)", name="of_somebody"),
         Index("ix_seat_campaign_id_cell_state", "campaign_id", "cell", "state"),
     )
@@ -205,7 +175,7 @@ class Assignment(Base):
 
     __tablename__ = "assignment"
     __table_args__ = (
-        _among("state", "open", "done", "skipped", "reclaimed"),
+        among("state", "open", "done", "skipped", "reclaimed"),
         Index("ix_assignment_rater_id_position", "rater_id", "position"),
         Index(
             "ix_assignment_open",
@@ -278,7 +248,7 @@ class Notice(Base):
     """A rater who needs help, or reports what must not be shown."""
 
     __tablename__ = "notice"
-    __table_args__ = (_among("kind", "help", "illegal"),)
+    __table_args__ = (among("kind", "help", "illegal"),)
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)

@@ -6,18 +6,19 @@ from importlib.resources import files
 from pathlib import Path
 
 import anyio.to_thread
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI
 from fastapi.responses import FileResponse, Response
 
 from dissensus.errors import NotFound
 from dissensus.settings import Settings
-from dissensus.web import errors
+from dissensus.web import errors, oidc
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
-from dissensus.web.routes import drafting, health, owner, quota, rating
+from dissensus.web.routes import account, drafting, health, members, owner, provider, quota, rating, signing_in
 from dissensus.web.site import Site
 from dissensus.web.tokens import Tokens
+from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
 from dissensus.workflows.platform import open_platform
 
@@ -32,6 +33,7 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
     secret
         Signs tokens; the same in all workers.
     """
+    oidc.check(settings)
     platform = open_platform(settings.database_url, threads=settings.threads)
 
     @asynccontextmanager
@@ -44,11 +46,12 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
     app.include_router(rating.router)
-    app.include_router(owner.router)
+    for room in (signing_in, provider, account, owner, members):
+        app.include_router(room.router)
     app.include_router(drafting.router)
     app.include_router(quota.router)
     app.include_router(health.router)
-    app.add_api_route("/static/{digest}/{name}", _static, include_in_schema=False)
+    app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)
     app.add_middleware(Guard)
     app.state.metrics = make_metrics()

@@ -1,4 +1,4 @@
-"""What each page of owners shows; these pages are in English."""
+"""What each page about campaigns shows; these pages are in English."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,40 +7,22 @@ from typing import ClassVar
 from dissensus.pipeline.annotate.filling import Filling
 from dissensus.schema.columns import CROSSED
 from dissensus.schema.quota import REST, Quota
+from dissensus.web.limited import Listed
+from dissensus.web.permissions import Who
 from dissensus.web.phrases import FIRST
 from dissensus.web.proposal import Proposal
-from dissensus.workflows.overview import Line, Overview
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignIn:
-    """A link is good; a button uses it up."""
-
-    template: ClassVar[str] = "owner/sign-in.html"
-
-    key: str
-    form_token: str
-    language: str = FIRST
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SignedOut:
-    """Nobody is signed in (any more)."""
-
-    template: ClassVar[str] = "owner/signed-out.html"
-
-    language: str = FIRST
+from dissensus.workflows.overview import Overview
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaigns:
-    """The campaigns of an owner."""
+    """The campaigns that somebody belongs to."""
 
     template: ClassVar[str] = "owner/campaigns.html"
 
     owner: str
     form_token: str
-    lines: tuple[Line, ...]
+    lines: tuple[Listed, ...]
     language: str = FIRST
 
 
@@ -93,6 +75,9 @@ class CampaignPage:
     owner: str
     form_token: str
     found: Overview
+    n_raters: int | None
+    role: Who
+    may: frozenset[str]
     open_link: str | None
     most_rehearsing: int
     language: str = FIRST
@@ -174,6 +159,20 @@ class QuotaPage:
     def rest(self) -> Filling | None:
         """The cell of who is in no group."""
         return next((cell for cell in self.cells if cell.cell == REST), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaResults:
+    """How many have finished in each cell, None where they are few."""
+
+    template: ClassVar[str] = "owner/quota-results.html"
+
+    owner: str
+    form_token: str
+    name: str
+    quota: Quota
+    finished: Mapping[str, int | None]
+    language: str = FIRST
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

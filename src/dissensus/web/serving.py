@@ -15,6 +15,7 @@ from uvicorn.supervisors.multiprocess import Multiprocess
 
 from dissensus.errors import Unavailable
 from dissensus.settings import Settings
+from dissensus.web import oidc
 from dissensus.web.app import create_app
 from dissensus.web.metrics import SHARED
 
@@ -57,6 +58,7 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
     Unavailable
         The address cannot be listened on.
     """
+    oidc.check(settings)
     with _listening(settings) as listener, tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder:
         ready(listener.getsockname()[1])
         if settings.workers > 1:

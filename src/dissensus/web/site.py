@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from ipaddress import ip_address, ip_network
 
+from argon2 import PasswordHasher
 from fastapi import Request, Response
 
 from dissensus.settings import Settings
 from dissensus.web.pages import Pages
 from dissensus.web.tokens import Tokens
+from dissensus.workflows.passwords import make_hasher
 from dissensus.workflows.platform import Platform
 
 
@@ -45,6 +48,29 @@ class Site:
         """Let a browser carry a key that no script reads and no other site sends."""
         secure = (self.settings.base_url or "").startswith("https://")
         answer.set_cookie(name, value, max_age=seconds, path="/", secure=secure, httponly=True, samesite="lax")
+
+    @property
+    def provider_button(self) -> str | None:
+        """What stands on the button that leads to a provider, None where there is none."""
+        return self.settings.oidc_button if self.settings.oidc_issuer else None
+
+    def hasher(self) -> PasswordHasher:
+        """Return what hashes passwords, at the cost that the settings name."""
+        return make_hasher(passes=self.settings.password_passes, memory_mib=self.settings.password_memory_mib)
+
+    def address_for(self, request: Request) -> str:
+        """Return the address of the site for links: the one that is set, else that by which a visitor came."""
+        return self.settings.base_url or str(request.base_url).rstrip("/")
+
+
+def network_of(request: Request) -> str:
+    """Return where a visitor comes from, as far as one household or company has it: an IPv4 address, or a /64."""
+    host = "" if request.client is None else request.client.host
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host
+    return str(ip_network((address, 64), strict=False)) if address.version == 6 else str(address)
 
 
 def site_of(request: Request) -> Site:

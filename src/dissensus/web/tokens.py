@@ -12,6 +12,8 @@ from dissensus.errors import NotAllowed
 
 ENTRY_S: Final = 3600
 """How long somebody may read before they agree or not."""
+DETOUR_S: Final = 600
+"""How long somebody may be with a provider."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +34,21 @@ class Entry:
     key: str
     language: str
     rater_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detour:
+    """Somebody who is on their way to a provider and back.
+
+    Parameters
+    ----------
+    state, nonce, verifier
+        What they come back with, what the provider vouches with, and what proves that we sent them.
+    """
+
+    state: str
+    nonce: str
+    verifier: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,23 @@ class Tokens:
             raise NotAllowed("This page was open for too long. Open your link again; nothing was kept.")
         return Entry(*entry)
 
+    def detour(self, detour: Detour, *, now: datetime) -> str:
+        """Return a token for somebody who is sent to a provider."""
+        return self._signer("detour").dumps([int(now.timestamp()), *astuple(detour)])
+
+    def read_detour(self, token: str, *, now: datetime) -> Detour:
+        """Return what such a token says.
+
+        Raises
+        ------
+        NotAllowed
+            It is not ours, or older than ten minutes.
+        """
+        made_at, *detour = self._read("detour", token)
+        if now.timestamp() - made_at > DETOUR_S:
+            raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
+        return Detour(*detour)
+
     def withdrawal(self, rater_id: str) -> str:
         """Return a token by which a rater can withdraw, at any time."""
         return self._signer("withdrawal").dumps(rater_id)
@@ -74,6 +108,10 @@ class Tokens:
     def form(self, session: str) -> str:
         """Return what forms of a session carry, so that no other site can send them."""
         return hmac.new(self.secret.encode(), f"form:{session}".encode(), hashlib.sha256).hexdigest()
+
+    def trace(self, kind: str, value: str) -> str:
+        """Return what is kept of who tried to sign in: the same each time, and nobody can tell of whom."""
+        return hmac.new(self.secret.encode(), f"trace:{kind}:{value}".encode("utf-8", "replace"), "sha256").hexdigest()
 
     def check_form(self, session: str, given: str | None) -> None:
         """Refuse a form that did not come from a page of this session."""

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.hints import did_you_mean, listed, shown
@@ -15,6 +15,7 @@ from dissensus.store import campaigns as store
 from dissensus.store import seats
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_key
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 MOST_INVITED = 10_000
@@ -59,7 +60,7 @@ def create(
 def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:
     """Add items to a draft, and return how many it has."""
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
         store.add_items(tx, kept.id, items, now=now)
         return store.n_items(tx, kept.id)
@@ -68,7 +69,7 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
 def remove_items(platform: Platform, name: str, *, staff_id: str) -> int:
     """Take all items out of a draft, with what previews and dry runs made of them, and return how many there were."""
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
         return store.remove_items(tx, kept.id)
 
@@ -84,7 +85,7 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
         The campaign is open or closed, or what would change is frozen; the message names it.
     """
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft", "paused"), "cannot be changed")
         if kept.state == "paused":
             _check_frozen(platform.definitions.of(tx, kept), campaign)
@@ -124,7 +125,7 @@ def move(platform: Platform, name: str, to: State, *, staff_id: str, now: dateti
         It cannot become that from what it is, or it has no items to rate.
     """
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name, lock=True), staff_id)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         moved(kept.state, to)
         if to == "open":
             if not store.n_items(tx, kept.id):
@@ -139,7 +140,7 @@ def move(platform: Platform, name: str, to: State, *, staff_id: str, now: dateti
 def clone(platform: Platform, name: str, new_name: str, *, staff_id: str, now: datetime) -> Kept:
     """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name), staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         campaign = renamed(platform.definitions.of(tx, kept), new_name)
         key = None if kept.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
@@ -161,7 +162,7 @@ def invite(
         raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MOST_INVITED:,} can be made at once.")
     keys = tuple(new_key() for _ in range(n))
     with platform.database.writing() as tx:
-        kept = _own(store.campaign_named(tx, name), staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         _check_cell(platform.definitions.of(tx, kept), cell)
         store.invite(tx, kept.id, keys, cell=cell, now=now)
     return keys
@@ -181,7 +182,7 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
 def definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
     """Return the definition of a campaign."""
     with platform.database.reading() as tx:
-        return platform.definitions.of(tx, _own(store.campaign_named(tx, name), staff_id))
+        return platform.definitions.of(tx, seen_by(tx, name, staff_id)[0])
 
 
 def draft(platform: Platform, name: str, *, staff_id: str) -> Campaign:
@@ -193,16 +194,9 @@ def draft(platform: Platform, name: str, *, staff_id: str) -> Campaign:
         It is no draft any more.
     """
     with platform.database.reading() as tx:
-        kept = _own(store.campaign_named(tx, name), staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         _must_be(kept, ("draft",), ITEMS_STAY)
         return platform.definitions.of(tx, kept)
-
-
-def _own(kept: Kept, staff_id: str) -> Kept:
-    """Refuse what is somebody else's in the words of what is not there, so that names cannot be guessed."""
-    if kept.staff_id != staff_id:
-        raise NotFound(f"There is no campaign {shown(kept.name)}.")
-    return kept
 
 
 def _must_be(kept: Kept, states: tuple[State, ...], what: str) -> None:

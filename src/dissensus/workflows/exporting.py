@@ -19,10 +19,11 @@ from dissensus.files.whole import write_whole
 from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import did_you_mean, listed
-from dissensus.store import campaigns, exporting
+from dissensus.store import exporting
 from dissensus.store.campaigns import Kept
 from dissensus.store.exporting import Counts
 from dissensus.workflows import overview
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 README: Final = ".README.txt"
@@ -186,9 +187,7 @@ class _Opened:
 @contextmanager
 def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[_Opened]:
     with platform.database.reading() as tx:
-        kept = campaigns.campaign_named(tx, name)
-        if kept.staff_id != staff_id:
-            raise NotFound(f"There is no campaign {name!r}.")
+        kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
         purposes = _purposes(campaign, asked.purposes)
         counts = exporting.counts_of(tx, kept.id, purposes)

@@ -1,23 +1,22 @@
-"""What owners see of their campaigns, and whoever runs the platform of all."""
+"""What staff see of their campaigns, and whoever runs the platform of all."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import chain
 
 from sqlalchemy import Connection
 
-from dissensus.errors import NotFound
 from dissensus.pipeline.annotate.lifecycle import MOVES
 from dissensus.schema.campaign import Campaign, State
-from dissensus.schema.hints import shown
 from dissensus.schema.item import Item
-from dissensus.store import campaigns, staff
+from dissensus.schema.roles import Role
+from dissensus.store import campaigns, membership
 from dissensus.store import overview as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.overview import Notice, Numbers
 from dissensus.store.raters import Standing
-from dissensus.store.staff import Owner
+from dissensus.store.staff import Staff
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 SAMPLE = 3
@@ -29,14 +28,19 @@ class Line:
 
     Parameters
     ----------
-    kept, owner
-        Which one, and whose.
+    kept
+        Which one.
+    owners
+        Their names, those first who came first.
+    role
+        Who the reader is in it.
     numbers
         How far it is.
     """
 
     kept: Kept
-    owner: Owner
+    owners: tuple[str, ...]
+    role: Role
     numbers: Numbers
 
 
@@ -82,24 +86,29 @@ class Tally:
     n_saves: int
 
 
-def campaigns_of(platform: Platform, owner: Owner) -> tuple[Line, ...]:
-    """Return the campaigns of an owner, the latest first."""
+def campaigns_of(platform: Platform, staff: Staff) -> tuple[Line, ...]:
+    """Return the campaigns that somebody belongs to, the latest first."""
     with platform.database.reading() as tx:
-        found = campaigns.campaigns_of(tx, owner.id)
-        return tuple(Line(kept=kept, owner=owner, numbers=store.numbers_of(tx, kept.id)) for kept in found)
+        roles = membership.campaigns_of(tx, staff.id)
+        return tuple(_line(tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
 
 
 def all_campaigns(platform: Platform) -> tuple[Line, ...]:
-    """Return the campaigns of all owners, by owner."""
+    """Return all campaigns, by their owners."""
     with platform.database.reading() as tx:
-        owners = staff.owners(tx)
-    return tuple(chain.from_iterable(campaigns_of(platform, owner) for owner in owners))
+        found = [_line(tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
+    return tuple(sorted(found, key=lambda line: line.owners))
+
+
+def _line(tx: Connection, kept: Kept, role: Role) -> Line:
+    owners = tuple(one.name for one in membership.members_of(tx, kept.id) if one.role == "owner")
+    return Line(kept=kept, owners=owners, role=role, numbers=store.numbers_of(tx, kept.id))
 
 
 def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
-    """Return all about a campaign of an owner."""
+    """Return all about a campaign of somebody."""
     with platform.database.reading() as tx:
-        kept = own_campaign(tx, name, staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         return Overview(
             kept=kept,
             campaign=platform.definitions.of(tx, kept),
@@ -111,25 +120,17 @@ def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
 
 
 def settle(platform: Platform, name: str, notice_id: str, *, staff_id: str, now: datetime) -> None:
-    """Keep that an owner dealt with what a rater reported."""
+    """Keep that somebody dealt with what a rater reported."""
     with platform.database.writing() as tx:
-        kept = own_campaign(tx, name, staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         store.settle(tx, kept.id, notice_id, now=now)
 
 
-def own_campaign(tx: Connection, name: str, staff_id: str) -> Kept:
-    """Return a campaign of an owner."""
-    kept = campaigns.campaign_named(tx, name)
-    if kept.staff_id != staff_id:
-        # The words of what is not there, so that names cannot be guessed.
-        raise NotFound(f"There is no campaign {shown(name)}.")
-    return kept
-
-
 def staff_id_of(platform: Platform, name: str) -> str:
-    """Return whose a campaign is, for whoever runs the platform and may act for all owners."""
+    """Return an owner of a campaign, for whoever runs the platform and may act for all owners."""
     with platform.database.reading() as tx:
-        return campaigns.campaign_named(tx, name).staff_id
+        kept = campaigns.campaign_named(tx, name)
+        return next(one.staff_id for one in membership.members_of(tx, kept.id) if one.role == "owner")
 
 
 def tally(platform: Platform) -> Tally:

@@ -1,4 +1,4 @@
-"""What owners see of the quota of a campaign."""
+"""What staff see of the quota of a campaign."""
 
 from datetime import datetime, timedelta
 
@@ -8,7 +8,7 @@ from dissensus.schema.quota import Quota
 from dissensus.store import seats
 from dissensus.store.seats import Taken
 from dissensus.workflows.entering import cell_keys
-from dissensus.workflows.overview import own_campaign
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 LATELY = timedelta(hours=24)
@@ -17,20 +17,20 @@ LATELY = timedelta(hours=24)
 def links(platform: Platform, name: str, *, staff_id: str) -> dict[str, str]:
     """Return the key of the link of each cell, where a recruiter sends raters by cells and there is an open link."""
     with platform.database.reading() as tx:
-        kept = own_campaign(tx, name, staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         return cell_keys(kept, platform.definitions.of(tx, kept))
 
 
 def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
-    """Return the quota of a campaign of an owner, and how far each cell is, in the order of the quota.
+    """Return the quota of a campaign, and how far each cell is, in the order of the quota.
 
     Raises
     ------
     NotFound
-        The campaign is somebody else's, or has no quota.
+        There is no such campaign for them, or it has no quota.
     """
     with platform.database.reading() as tx:
-        kept = own_campaign(tx, name, staff_id)
+        kept, _ = seen_by(tx, name, staff_id)
         quota = platform.definitions.of(tx, kept).quota
         if quota is None:
             raise NotFound(f"{name} has no quota. It takes whoever comes.")

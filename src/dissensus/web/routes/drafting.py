@@ -1,6 +1,6 @@
 """What owners do to a campaign before raters come: its items, and a dry run."""
 
-from typing import Final
+from typing import Annotated, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
@@ -9,9 +9,10 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import shown
 from dissensus.web.owner_contexts import Adding, AddingUnderstood, Removing
 from dissensus.web.proposal import Proposal, read_rated
-from dissensus.web.routes.entering import SiteOf, page
-from dissensus.web.routes.owner import MOST_REHEARSING, By, Name, Sent, Visit, back, checked
+from dissensus.web.routes.entering import page
+from dissensus.web.routes.owner import MOST_REHEARSING, back
 from dissensus.web.site import Site
+from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.workflows import campaigns, overview
 from dissensus.workflows.rehearsing import rehearse
 
@@ -23,16 +24,16 @@ MOST_REHEARSED: Final = 2_000
 
 
 @router.get("/campaigns/{name}/items")
-def ask(site: SiteOf, visit: By, name: Name) -> Response:
+def ask(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
     """Show the form for more items."""
-    campaigns.draft(site.platform, name, staff_id=visit.owner.id)
+    campaigns.draft(site.platform, name, staff_id=visit.staff.id)
     return _adding(site, visit, name, Proposal())
 
 
 @router.post("/campaigns/{name}/items")
-def add(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
+def add(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, sent: Sent) -> Response:
     """Show what was understood, or add the items, or go back to the form."""
-    campaign = campaigns.draft(site.platform, name, staff_id=visit.owner.id)
+    campaign = campaigns.draft(site.platform, name, staff_id=visit.staff.id)
     found, do = read_rated(sent), sent.get("do")
     if do == "change":
         return _adding(site, visit, name, found)
@@ -41,28 +42,28 @@ def add(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
         return _adding(site, visit, name, found, *(found.faults or (none,)))
     if do != "add":
         context = AddingUnderstood(
-            owner=visit.owner.name, form_token=visit.form_token, name=name, proposal=found, preview=campaign.preview
+            owner=visit.staff.name, form_token=visit.form_token, name=name, proposal=found, preview=campaign.preview
         )
         return page(site, context)
     try:
-        campaigns.add_items(site.platform, name, found.items, staff_id=visit.owner.id, now=site.clock())
+        campaigns.add_items(site.platform, name, found.items, staff_id=visit.staff.id, now=site.clock())
     except DissensusError as error:
         return _adding(site, visit, name, found, str(error))
     return back(name)
 
 
 def _adding(site: Site, visit: Visit, name: str, proposal: Proposal, *faults: str) -> Response:
-    context = Adding(owner=visit.owner.name, form_token=visit.form_token, name=name, proposal=proposal, faults=faults)
+    context = Adding(owner=visit.staff.name, form_token=visit.form_token, name=name, proposal=proposal, faults=faults)
     return page(site, context, 422 if faults else 200)
 
 
 @router.get("/campaigns/{name}/items/remove")
-def ask_to_remove(site: SiteOf, visit: By, name: Name) -> Response:
+def ask_to_remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
     """Ask before all items go."""
-    campaigns.draft(site.platform, name, staff_id=visit.owner.id)
-    numbers = overview.overview(site.platform, name, staff_id=visit.owner.id).numbers
+    campaigns.draft(site.platform, name, staff_id=visit.staff.id)
+    numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
     context = Removing(
-        owner=visit.owner.name,
+        owner=visit.staff.name,
         form_token=visit.form_token,
         name=name,
         n_items=numbers.n_items,
@@ -71,25 +72,25 @@ def ask_to_remove(site: SiteOf, visit: By, name: Name) -> Response:
     return page(site, context)
 
 
-@router.post("/campaigns/{name}/items/remove", dependencies=[Depends(checked)])
-def remove(site: SiteOf, visit: By, name: Name) -> Response:
+@router.post("/campaigns/{name}/items/remove")
+def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, _sent: Sent) -> Response:
     """Take all items out of a draft."""
-    campaigns.remove_items(site.platform, name, staff_id=visit.owner.id)
+    campaigns.remove_items(site.platform, name, staff_id=visit.staff.id)
     return back(name)
 
 
 @router.post("/campaigns/{name}/dry-run")
-def run(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
+def run(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent) -> Response:
     """Let simulated raters go the whole way."""
     n_raters = _number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
     seed = _number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)
-    n_items = overview.overview(site.platform, name, staff_id=visit.owner.id).numbers.n_items
+    n_items = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers.n_items
     if n_raters * n_items > MOST_REHEARSED:
         raise InvalidInput(
             f"{n_raters} raters of {n_items:,} items are more than the {MOST_REHEARSED:,} ratings that a page waits "
             f"for. Take fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
         )
-    rehearse(site.platform, name, n_raters, staff_id=visit.owner.id, seed=seed, now=site.clock())
+    rehearse(site.platform, name, n_raters, staff_id=visit.staff.id, seed=seed, now=site.clock())
     return back(name)
 
 

@@ -10,16 +10,16 @@ from dissensus.errors import Conflict, NotAllowed
 from dissensus.web.contexts import Agreement, Declined, NotOpen, Warned
 from dissensus.web.pages import Context
 from dissensus.web.phrases import chosen, languages
-from dissensus.web.site import Site, site_of
+from dissensus.web.site import Site
 from dissensus.web.tokens import ENTRY_S, Entry
+from dissensus.web.visiting import Open, SiteOf
 from dissensus.workflows import entering
 from dissensus.workflows.entering import SESSION
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(Open("enter"))])
 
 SESSION_COOKIE, ENTRY_COOKIE = "dissensus_rater", "dissensus_entry"
 SEE_OTHER: Final = 303
-SiteOf = Annotated[Site, Depends(site_of)]
 EntryToken = Annotated[str, Cookie(alias=ENTRY_COOKIE, max_length=2000)]
 Language = Annotated[str, Query(alias="lang", max_length=40)]
 

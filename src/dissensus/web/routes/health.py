@@ -3,14 +3,15 @@
 from secrets import compare_digest
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Request
+from fastapi import APIRouter, Depends, Header, Request
 from fastapi.responses import PlainTextResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST
 
 from dissensus.web.metrics import metrics_of
 from dissensus.web.site import site_of
+from dissensus.web.visiting import Open
 
-router = APIRouter()
+router = APIRouter(dependencies=[Depends(Open("look"))])
 
 
 @router.api_route("/healthz", methods=["GET", "HEAD"])

@@ -1,27 +1,30 @@
-"""What owners see of who is still needed."""
+"""What staff see of who is still needed."""
 
-from fastapi import APIRouter, Request
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
-from dissensus.web.owner_contexts import QuotaPage
-from dissensus.web.routes.entering import SiteOf, page
-from dissensus.web.routes.owner import By, Name, link
+from dissensus.web.limited import finished
+from dissensus.web.owner_contexts import QuotaPage, QuotaResults
+from dissensus.web.routes.entering import page
+from dissensus.web.routes.owner import link
+from dissensus.web.visiting import May, Name, SiteOf, Visit
+from dissensus.workflows import overview
 from dissensus.workflows.quota import filling, links
 
 router = APIRouter()
 
 
 @router.get("/campaigns/{name}/quota")
-def see(site: SiteOf, visit: By, request: Request, name: Name) -> Response:
-    """Show how the cells of a quota fill, and the links by which a recruiter fills them."""
-    quota, cells = filling(site.platform, name, staff_id=visit.owner.id, now=site.clock())
-    keys = links(site.platform, name, staff_id=visit.owner.id)
-    context = QuotaPage(
-        owner=visit.owner.name,
-        form_token=visit.form_token,
-        name=name,
-        quota=quota,
-        cells=cells,
-        links={cell: link(site, request, name, key) for cell, key in keys.items()},
-    )
-    return page(site, context)
+def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], request: Request, name: Name) -> Response:
+    """Show how the cells of a quota fill, and the links by which a recruiter fills them, to whom they are for."""
+    quota, cells = filling(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "quota": quota}
+    if "small-numbers" not in visit.may:
+        numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
+        taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
+        return page(site, QuotaResults(**who, finished=taken))  # type: ignore[arg-type]
+    keys = links(site.platform, name, staff_id=visit.staff.id) if "links" in visit.may else {}
+    given = {cell: link(site, request, name, key) for cell, key in keys.items()}
+    return page(site, QuotaPage(**who, cells=cells, links=given))  # type: ignore[arg-type]

@@ -16,9 +16,10 @@ from dissensus.web import fragments
 from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Rating, Rest, TurnedAway, Withdrawal
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
-from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, Language, SiteOf, page
+from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, Language, page
 from dissensus.web.routes.entering import router as entrance
 from dissensus.web.site import Site
+from dissensus.web.visiting import Open, SiteOf
 from dissensus.workflows import entering, rating, screening, steps, withdrawing
 from dissensus.workflows.steps import Step
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 router = APIRouter(dependencies=[Depends(check_storable)])
 router.include_router(entrance)
+inside = APIRouter(dependencies=[Depends(Open("rate"))])
+leaving = APIRouter(dependencies=[Depends(Open("withdraw"))])
 
 SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 UNPROCESSABLE: Final = 422
@@ -44,7 +47,7 @@ def _rater(site: Site, session: str) -> "Rater":
     return rater
 
 
-@router.get("/rate")
+@inside.get("/rate")
 def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
     """Show where a rater is, to programs as data."""
     step = steps.step(site.platform, _rater(site, session), now=site.clock())
@@ -53,7 +56,7 @@ def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = 
     return _where(site, step, session, noted=bool(noted))
 
 
-@router.get("/agreed")
+@inside.get("/agreed")
 def agreed(site: SiteOf, session: SessionKey = "") -> Response:
     """Show what a rater agreed to, and what not."""
     rater = _rater(site, session)
@@ -69,7 +72,8 @@ def agreed(site: SiteOf, session: SessionKey = "") -> Response:
 
 
 async def _body(request: Request) -> bytes:
-    return await request.body()
+    # A form was read where it was looked at for what cannot be kept, and is no save.
+    return b"" if "form" in request.headers.get("content-type", "") else await request.body()
 
 
 async def _form(request: Request) -> FormData:
@@ -80,7 +84,7 @@ Body = Annotated[bytes, Depends(_body)]
 Sent = Annotated[FormData, Depends(_form)]
 
 
-@router.post("/rate/{assignment_id}/save")
+@inside.post("/rate/{assignment_id}/save")
 def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
     """Keep answers as a page sends them; a final save ends the item and brings the next one."""
     rater = _rater(site, session)
@@ -93,7 +97,7 @@ def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session
     return JSONResponse(fragments.of_step(step, site.pages))
 
 
-@router.post("/rate/{assignment_id}")
+@inside.post("/rate/{assignment_id}")
 def submit(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
     """Keep all answers to an item, from a page without scripts; where some are missing, ask for them."""
     rater = _rater_of_form(site, request, session, sent)
@@ -118,7 +122,7 @@ def _stored(value: str | Sequence[str]) -> "Answer":
     return value if isinstance(value, str) else tuple(value)
 
 
-@router.post("/rate/{assignment_id}/skip")
+@inside.post("/rate/{assignment_id}/skip")
 def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
     """Leave out an item."""
     rater = _rater_of_form(site, request, session, sent)
@@ -128,7 +132,7 @@ def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/notice")
+@inside.post("/notice")
 def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep that a rater needs help, or met what must not be shown; the latter is left out at once."""
     rater = _rater_of_form(site, request, session, sent)
@@ -140,7 +144,7 @@ def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "")
     return RedirectResponse("/rate?noted=1", SEE_OTHER)
 
 
-@router.post("/about-you")
+@inside.post("/about-you")
 def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep what a rater says of themselves; where that decides about a seat and there is none, nothing."""
     rater = _rater_of_form(site, request, session, sent)
@@ -161,7 +165,7 @@ def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = ""
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/consent")
+@inside.post("/consent")
 def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep what a rater says to a consent text that changed."""
     rater = _rater_of_form(site, request, session, sent)
@@ -171,21 +175,21 @@ def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey 
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/stop")
+@inside.post("/stop")
 def stop(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Stop."""
     rating.stop(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.post("/go-on")
+@inside.post("/go-on")
 def go_on(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Go on after a stop."""
     rating.go_on(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@router.get("/withdraw/{token}")
+@leaving.get("/withdraw/{token}")
 def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Say what will be deleted."""
     n = withdrawing.n_rated(site.platform, site.tokens.read_withdrawal(token))
@@ -193,7 +197,7 @@ def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language
     return page(site, Withdrawal(language=language, token=token, n_rated=n))
 
 
-@router.post("/withdraw/{token}")
+@leaving.post("/withdraw/{token}")
 def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Delete it."""
     n = withdrawing.withdraw(site.platform, site.tokens.read_withdrawal(token), now=site.clock())
@@ -243,3 +247,7 @@ def _withdrawal(site: Site, step: Step) -> str:
     """Return the address by which a rater can withdraw, whole where the site knows its own."""
     token, language = site.tokens.withdrawal(step.rater.id), quote(step.rater.language)
     return f"{site.settings.base_url or ''}/withdraw/{token}?lang={language}"
+
+
+router.include_router(inside)
+router.include_router(leaving)

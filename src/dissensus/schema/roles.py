@@ -1,0 +1,36 @@
+"""Who people of the staff are in a campaign."""
+
+from collections.abc import Mapping
+from typing import Final, Literal, get_args
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import did_you_mean, listed, shown
+
+Role = Literal["owner", "analyst", "expert", "reviewer"]
+
+ROLES: Final[tuple[Role, ...]] = get_args(Role)
+DUTIES: Final[Mapping[Role, str]] = {
+    "owner": "runs the campaign, and says who else belongs to it",
+    "analyst": "works with its results, and learns nobody's identity",
+    "expert": "labels its items",
+    "reviewer": "reviews what came in",
+}
+
+
+def parse_role(text: object) -> Role:
+    """Return the role of this name.
+
+    Raises
+    ------
+    InvalidInput
+        There is none.
+
+    Examples
+    --------
+    >>> parse_role("analyst")
+    'analyst'
+    """
+    for role in ROLES:
+        if role == text:
+            return role
+    raise InvalidInput(f"{shown(text)} is no role.{did_you_mean(str(text), ROLES)} Roles are {listed(ROLES)}.")

@@ -1,0 +1,100 @@
+"""Who may do what: one table, which every route names an action of, and which tests hold the routes to."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+from dissensus.schema.hints import did_you_mean
+from dissensus.schema.roles import ROLES, Role
+
+Who = Literal["stranger", "rater", "staff"] | Role
+"""Strangers are signed in as nobody; staff are, in whatever role."""
+
+WHO: Final[tuple[Who, ...]] = ("stranger", "rater", "staff", *ROLES)
+EVERYBODY: Final = frozenset(WHO)
+ANY_STAFF: Final[frozenset[Who]] = frozenset({"staff", *ROLES})
+MEMBERS: Final[frozenset[Who]] = frozenset(get_args(Role))
+RESULTS: Final[frozenset[Who]] = frozenset({"owner", "analyst"})
+OWNER: Final[frozenset[Who]] = frozenset({"owner"})
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What somebody can want to do.
+
+    Parameters
+    ----------
+    says
+        In words, after "may".
+    who
+        Who may.
+    about
+        Whether it is about the site, or about one campaign, where the role in that campaign decides.
+    by_token
+        Whether a program may do it for somebody who may.
+    """
+
+    says: str
+    who: frozenset[Who]
+    about: Literal["site", "campaign"] = "campaign"
+    by_token: bool = False
+
+
+ACTIONS: Final[Mapping[str, Action]] = {
+    "look": Action("see whether the site works, and load its files", EVERYBODY, "site"),
+    "enter": Action("come in as a rater by a link", EVERYBODY, "site"),
+    "withdraw": Action("withdraw as a rater by a link", EVERYBODY, "site"),
+    "rate": Action("rate, and say so where something is wrong", frozenset({"rater"}), "site"),
+    "sign-in": Action("sign in, and come to belong to a campaign by a link", EVERYBODY, "site"),
+    "account": Action("see and change their own password, sessions and tokens", ANY_STAFF, "site"),
+    "list": Action("list the campaigns that they belong to", ANY_STAFF, "site"),
+    "create": Action("make a campaign, which they own", ANY_STAFF, "site"),
+    "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS),
+    "numbers": Action("see how far it is, and how its quota fills", RESULTS),
+    "small-numbers": Action("see numbers of fewer than five raters", OWNER),
+    "export": Action("take the finished ratings out", RESULTS, by_token=True),
+    "notices": Action("read what raters reported, and settle it", OWNER),
+    "links": Action("see the open link and make personal links", OWNER),
+    "move": Action("open, pause and close it", OWNER),
+    "revise": Action("change its definition", OWNER),
+    "items": Action("add and remove items", OWNER),
+    "rehearse": Action("preview it, and let simulated raters go through", OWNER),
+    "clone": Action("clone it", OWNER),
+    "staff": Action("see and say who belongs to it, and in which role", OWNER),
+}
+SCOPES: Final = frozenset(name for name, action in ACTIONS.items() if action.by_token)
+"""What tokens can be for."""
+
+
+def action_named(name: str) -> Action:
+    """Return an action of the table.
+
+    Examples
+    --------
+    >>> sorted(action_named("export").who)
+    ['analyst', 'owner']
+    """
+    if name not in ACTIONS:
+        raise LookupError(f"{name} is no action.{did_you_mean(name, list(ACTIONS))}")
+    return ACTIONS[name]
+
+
+def may(who: Who) -> frozenset[str]:
+    """Return all that somebody may do.
+
+    Examples
+    --------
+    >>> sorted(may("analyst"))
+    ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'see', 'sign-in', 'withdraw']
+    """
+    return frozenset(name for name, action in ACTIONS.items() if who in action.who)
+
+
+def as_table() -> str:
+    """Return the table as Markdown, a row an action."""
+    head = ["Action", "May", *WHO, "token"]
+    rows = [
+        [f"`{name}`", action.says, *("✓" if who in action.who else "" for who in WHO), "✓" if action.by_token else ""]
+        for name, action in ACTIONS.items()
+    ]
+    return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])

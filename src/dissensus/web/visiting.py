@@ -1,0 +1,142 @@
+"""Who comes, and whether they may: what every route of staff depends on."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Final
+
+from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
+from starlette.datastructures import FormData
+
+from dissensus.errors import NotAllowed
+from dissensus.web.guard import MOST_UPLOADED
+from dissensus.web.permissions import Action, Who, action_named, may
+from dissensus.web.site import Site, site_of
+from dissensus.workflows import api_tokens, membership, staff
+
+if TYPE_CHECKING:
+    from dissensus.store.staff import Staff
+
+COOKIE: Final = "dissensus_owner"
+UNAUTHORIZED: Final = 401
+
+SiteOf = Annotated[Site, Depends(site_of)]
+Name = Annotated[str, Path(max_length=100)]
+Key = Annotated[str, Path(max_length=100)]
+SessionKey = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """Somebody of the staff who does what they may.
+
+    Parameters
+    ----------
+    staff
+        Who.
+    session, form_token
+        The key of the session, and what its forms carry; both empty where a program came with a token.
+    role
+        Who they are in the campaign that it is about.
+    may
+        All that they may do there.
+    """
+
+    staff: "Staff"
+    session: str
+    form_token: str
+    role: Who = "staff"
+    may: frozenset[str] = may("staff")
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Names the action of a route that asks by itself who comes: those of strangers and raters.
+
+    Parameters
+    ----------
+    action
+        In the table of permissions.
+    """
+
+    action: str
+
+    def __call__(self) -> None:
+        """Let everybody on."""
+
+
+@dataclass(frozen=True, slots=True)
+class May:
+    """Names the action of a route of staff, and lets those on alone who may do it.
+
+    Parameters
+    ----------
+    action
+        In the table of permissions.
+    """
+
+    action: str
+
+    def __call__(
+        self,
+        request: Request,
+        site: SiteOf,
+        session: SessionKey = "",
+        authorization: Annotated[str, Header(max_length=300)] = "",
+    ) -> Visit:
+        """Return who comes, and refuse who may not."""
+        action = action_named(self.action)
+        # Another kind of authorization is of a proxy before the site, and says nothing here.
+        kind, _, key = authorization.partition(" ")
+        by_token = action.by_token and kind.lower() == "bearer"
+        visit = self._by_token(site, key.strip()) if by_token else _by_session(site, session)
+        if action.about == "campaign":
+            visit = _within(site, visit, request.path_params["name"], action)
+        request.state.visit = visit
+        return visit
+
+    def _by_token(self, site: Site, key: str) -> Visit:
+        found = api_tokens.bearer(site.platform, key, now=site.clock())
+        if found is None:
+            told = "This token is none of ours, has ended or was revoked. Make another one on the page of your account."
+            raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
+        if self.action not in found[1].scopes:
+            raise NotAllowed(f"This token is not for that. Make one that has the scope {self.action}.")
+        return Visit(found[0], "", "")
+
+
+def _by_session(site: Site, session: str) -> Visit:
+    found = staff.signed_in(site.platform, session, now=site.clock()) if session else None
+    if found is None:
+        raise NotAllowed("You are not signed in (any more). Sign in at /sign-in, or by a link: dissensus sign-in NAME")
+    return Visit(found, session, site.tokens.form(session))
+
+
+def _within(site: Site, visit: Visit, name: str, action: Action) -> Visit:
+    role = membership.role_in(site.platform, name, visit.staff.id)
+    if role not in action.who:
+        others = " and ".join(f"{who}s" for who in sorted(action.who))
+        raise NotAllowed(f"You belong to {name} as {role}, and only {others} may {action.says}. Ask an owner.")
+    return Visit(visit.staff, visit.session, visit.form_token, role, may(role))
+
+
+async def _form(request: Request) -> AsyncIterator[FormData]:
+    # Nothing is read from whoever may not: the visit is there once that is known.
+    _: Visit = request.state.visit
+    async with request.form(max_files=2, max_fields=20, max_part_size=MOST_UPLOADED) as sent:
+        yield sent
+
+
+def checked(site: SiteOf, request: Request, sent: Annotated[FormData, Depends(_form)]) -> FormData:
+    """Return a form, and refuse one that is not of the session; a route asks for it after the visit."""
+    site.tokens.check_form(request.state.visit.session, str(sent.get("form_token", "")))
+    return sent
+
+
+async def _small_form(request: Request) -> AsyncIterator[FormData]:
+    async with request.form(max_files=0, max_fields=10) as sent:
+        yield sent
+
+
+Sent = Annotated[FormData, Depends(checked)]
+SmallForm = Annotated[FormData, Depends(_small_form)]
+"""Of somebody who is not signed in yet; the route checks its token."""
