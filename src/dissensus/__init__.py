@@ -14,6 +14,7 @@ _HOMES = {
         "Conflict",
         "DissensusError",
         "InvalidInput",
+        "NoDatabase",
         "NotAllowed",
         "NotFound",
         "Unavailable",

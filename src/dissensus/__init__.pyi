@@ -2,6 +2,7 @@ from dissensus import report as report
 from dissensus.errors import Conflict as Conflict
 from dissensus.errors import DissensusError as DissensusError
 from dissensus.errors import InvalidInput as InvalidInput
+from dissensus.errors import NoDatabase as NoDatabase
 from dissensus.errors import NotAllowed as NotAllowed
 from dissensus.errors import NotFound as NotFound
 from dissensus.errors import Unavailable as Unavailable

@@ -10,6 +10,7 @@
         ├── NotAllowed            (PermissionError) the caller may not do this
         ├── Conflict              the thing changed, or exists already
         └── Unavailable           something outside is missing or does not answer
+            └── NoDatabase        that is the database, whose words are for who runs it
 
 A message says what was given, what is allowed and what to do.
 """
@@ -41,3 +42,7 @@ class Conflict(DissensusError):
 
 class Unavailable(DissensusError):
     """Something outside Dissensus is missing or does not answer."""
+
+
+class NoDatabase(Unavailable):
+    """The database does not answer, or not in time; what it says of itself is for whoever runs it."""

@@ -67,6 +67,13 @@ def test_a_server_that_fails_is_asked_again_and_a_refusal_is_told(live: Live, pa
     page.evaluate("dispatchEvent(new Event('online'))")
     expect(page.locator("#saved")).to_have_text("Saved")
     assert len(kept(live)) == 1
+    page.locator("[name=Q4_misinformation]").nth(2).check()
+    page.route("**/save", lambda route: route.fulfill(status=404, body="<h1>No such host</h1>"))
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#saved")).to_have_text("Not saved yet. We keep trying.")
+    page.unroute("**/save")
+    page.evaluate("dispatchEvent(new Event('online'))")
+    expect(page.locator("#saved")).to_have_text("Saved")
     page.route("**/save", lambda route: route.fulfill(status=422, json={"error": "That is no answer."}))
     page.locator("[name=Q4_misinformation]").nth(1).check()
     expect(page.locator("#trouble")).to_contain_text("That is no answer.")

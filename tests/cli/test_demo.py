@@ -37,7 +37,7 @@ def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Pat
 
 def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:
     (tmp_path / "dissensus-demo").mkdir()
-    (tmp_path / "dissensus-demo" / "dissensus.db").write_text("of an earlier demo")
+    (tmp_path / "dissensus-demo" / "dissensus-demo.db").write_text("of an earlier demo")
     words: list[str | Path] = [SCRIPT, "demo", "--port", port, *SMALL]
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
     with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, text=True, env=environment) as demo:
@@ -59,6 +59,16 @@ def test_a_folder_that_cannot_be(run: Run, tmp_path: Path) -> None:
     done = run("demo", "--once", "--dir", "file")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--dir file cannot be a folder" in done.stderr
+
+
+def test_nothing_is_replaced_that_no_demo_made(run: Run, tmp_path: Path) -> None:
+    for name in ("dissensus.db", "ratings.csv"):
+        (tmp_path / name).write_text("mine")
+    done = run("demo", "--once", "--dir", ".")
+    assert done.returncode == 1
+    assert "ratings.csv would be replaced, which no demo made" in done.stderr
+    for name in ("dissensus.db", "ratings.csv"):
+        assert (tmp_path / name).read_text() == "mine"
 
 
 def test_a_port_that_is_taken(run: Run) -> None:

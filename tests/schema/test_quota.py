@@ -150,6 +150,7 @@ def test_a_campaign_without_a_quota_has_the_digest_that_it_had() -> None:
         ({"sits": 3}, "There is no key 'sits'. Did you mean 'seats'?"),
         ({"source": "luck"}, "Allowed are"),
         ({"balanced": True}, "Set replication"),
+        ({"balanced": True, "replication": 2}, "would have none. Raise replication"),
         ({"cells": [{"groups": {"rater_age": "gen z"}, "seats": 3}]}, "Name one group on each axis"),
         ({"cells": [{"groups": {"rater_age": "gen z", "rater_race": "White"}}]}, "Write how many raters"),
         ({"cells": [{"groups": {"rater_age": "gen y", "rater_race": "White"}, "seats": 3}]}, "It is 'gen y'"),
@@ -178,6 +179,22 @@ def test_two_cells_with_one_name_are_refused() -> None:
 def test_items_that_need_more_raters_than_there_are_seats() -> None:
     with pytest.raises(InvalidInput, match="There are 140 in all, and each item needs 141 raters"):
         with_quota(replication=141)
+
+
+def test_who_is_told_to_come_back_tomorrow_has_a_seat_tomorrow() -> None:
+    asked = {**pilot(demographics="demographics-dices", most_a_day=10), "quota": deepcopy(DICES)}
+    with pytest.raises(InvalidInput, match=r"quota.hold_minutes: With most_a_day raters .* Write 2,880 or more"):
+        parse_campaign(asked)
+    asked["quota"]["hold_minutes"] = 2880
+    parse_campaign(asked)
+
+
+def test_an_axis_that_cannot_be_declined_is_refused() -> None:
+    about = load_questionnaire("demographics-dices").as_mapping()
+    age = about["questions"][2]
+    del age["labels"][age.pop("decline")]
+    with pytest.raises(InvalidInput, match="It cannot be declined"):
+        with_quota(about)  # type: ignore[arg-type]
 
 
 def test_without_questions_about_raters_there_is_no_quota() -> None:

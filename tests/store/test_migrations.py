@@ -97,6 +97,7 @@ FIRST: Rows = {
 }
 QUOTAS: Rows = {
     **FIRST,
+    "item": {**FIRST["item"], "withheld": True},
     "invitation": {**FIRST["invitation"], "cell": "old × tall"},
     "rater": {**FIRST["rater"], "cell": "old × tall"},
     "seat": {"id": "p", "campaign_id": "c", "cell": "old × tall", "state": "held", "rater_id": "r", "changed_at": NOW},

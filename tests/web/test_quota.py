@@ -150,6 +150,15 @@ def test_who_declines_or_is_in_no_group_has_a_seat_and_no_more_than_there_are(ho
         assert come(second, key, Person("50+", "Several", "all the way")) == "turned away"
 
 
+def test_who_was_turned_away_is_not_asked_again(house: House) -> None:
+    key = opened(house, AGES, RACES, seats=1)
+    with visitor(house) as first, visitor(house) as second:
+        come(first, key, Person("50+", "White", "all the way"))
+        assert come(second, key, Person("50+", "White", "all the way")) == "turned away"
+        assert second.send("/c/pilot/consent", purpose="rating").status_code == 403
+        assert "All places are taken" in second.get("/c/pilot", params={"key": key}).text
+
+
 def test_an_answer_that_is_missing_is_asked_for(house: House) -> None:
     key = opened(house, AGES, RACES, seats=1)
     with visitor(house) as one:

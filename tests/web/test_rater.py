@@ -9,8 +9,10 @@ import pytest
 from tests.web.live import Live, Visitor, assignment, hidden
 from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, opened
 
+from dissensus.pipeline.annotate.saves import current
 from dissensus.schema.campaign import State
 from dissensus.store import tables as t
+from dissensus.store.saves import saves_of
 from dissensus.workflows import campaigns
 
 BUDGET = 15_000  # bytes: of the first page compressed, and of the next item
@@ -105,6 +107,37 @@ def test_a_form_that_is_sent_twice_is_kept_once(live: Live, key: str) -> None:
     assert "1 of 3 rated" in shown(visitor.rate(page, Q_safe="No"))
     with live.platform.database.reading() as tx:
         assert len(tx.execute(t.Save.__table__.select()).all()) == 1
+
+
+def test_going_back_and_sending_other_answers_corrects_them(live: Live, key: str) -> None:
+    visitor = live.visitor()
+    page = visitor.enter(key)
+    visitor.rate(page, Q_safe="No")
+    assert "1 of 3 rated" in shown(visitor.rate(page, Q_safe="Yes"))
+    with live.platform.database.reading() as tx:
+        (theirs,) = saves_of(tx, [assignment(page)]).values()
+    assert current(theirs)["Q_safe"].value == "Yes"
+
+
+def test_who_comes_by_the_open_link_again_goes_on(live: Live, key: str) -> None:
+    visitor = live.visitor()
+    visitor.rate(visitor.enter(key), Q_safe="No")
+    assert "1 of 3 rated" in shown(visitor.get("/c/pilot", params={"key": key}))
+    with live.platform.database.reading() as tx:
+        assert len(tx.execute(t.Rater.__table__.select()).all()) == 1
+
+
+def test_one_can_sign_out_where_others_use_the_device_too(live: Live, key: str) -> None:
+    visitor = live.visitor()
+    page = visitor.rate(visitor.enter(key), Q_safe="No")
+    end = visitor.send("/stop", form_token=hidden(page)["form_token"])
+    cookie = visitor.http.cookies["dissensus_rater"]
+    left = visitor.send("/leave", form_token=hidden(end)["form_token"])
+    assert "<h1>You are signed out</h1>" in left.text
+    assert visitor.get("/rate").status_code == 403
+    visitor.http.cookies.set("dissensus_rater", cookie)
+    assert visitor.get("/rate").status_code == 403
+    assert "Nothing about you is kept" in visitor.get("/c/pilot", params={"key": key}).text
 
 
 def test_what_was_saved_is_there_when_one_comes_back(live: Live, key: str) -> None:

@@ -259,6 +259,23 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
 
 
+def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, opened(platform, 1), BOTH)
+    at = steps.step(platform, rater, now=NOW).assignment
+    assert at is not None
+
+    def save(revision: int, **answers: str | None) -> Save:
+        given = {name: Given(value=value) for name, value in answers.items()}
+        return Save(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=given)
+
+    rating.save(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
+    rating.submit(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
+    rating.save(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
+    exporting.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(with_text=True), now=NOW)
+    row = read_frame(tmp_path / "a.csv").row(0, named=True)
+    assert (row["Q_safe"], row["Why"]) == ("No", None)
+
+
 TALKS = [
     [("human", "Hi"), ("bot", "Hello!")],
     [("bot", "- no question")],

@@ -3,12 +3,14 @@
 from datetime import datetime, timedelta
 
 import pytest
+from sqlalchemy import func, select
 from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, opened
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store import assignments, raters, saves
 from dissensus.store import campaigns as stored
+from dissensus.store import tables as t
 from dissensus.store.raters import Rater
 from dissensus.workflows import campaigns, entering, rating, steps, withdrawing
 from dissensus.workflows.platform import Platform
@@ -125,9 +127,9 @@ def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
     kept = opened(platform)
     draft = campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
 
-    def come(**options: bool) -> Rater:
-        key = str(draft.key)
-        return entering.agree(platform, "second", key=key, purposes=AGREED, language="en", now=NOW, **options)[0]
+    def come(*, rehearsal: bool = False) -> Rater:
+        made = {"purposes": AGREED, "language": "en", "rehearsal": rehearsal, "now": NOW}
+        return entering.agree(platform, "second", key=str(draft.key), **made)[0]  # type: ignore[arg-type]
 
     with pytest.raises(Conflict, match="second takes no raters now: it is draft"):
         come()
@@ -137,11 +139,11 @@ def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
 def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform) -> None:
     kept = opened(platform)
     key, other = campaigns.invite(platform, "pilot", 2, staff_id=kept.staff_id, now=NOW)
-    assert entering.resume(platform, key, now=NOW) is None
+    assert entering.resume(platform, "pilot", key, now=NOW) is None
     rater = enter(platform, key)
     submit(platform, rater, steps.step(platform, rater, now=NOW), "one")
     assert enter(platform, key).id == rater.id
-    again = entering.resume(platform, key, now=NOW)
+    again = entering.resume(platform, "pilot", key, now=NOW)
     assert again is not None
     assert again[0].id == rater.id
     with platform.database.reading() as tx:
@@ -277,7 +279,40 @@ def test_what_was_begun_is_not_reclaimed(platform: Platform) -> None:
     rating.save(platform, slow, at.assignment.id, "a", given(), now=NOW)
     later = NOW + timedelta(hours=30)
     other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
-    assert steps.step(platform, other, now=later).place == "done"
+    assert steps.step(platform, other, now=later).place == "wait"
+
+
+def test_who_finds_nothing_left_waits_for_what_others_leave(platform: Platform) -> None:
+    kept = opened(platform, 2, replication=1, reclaim_after_h=2)
+    holding, waiting = enter(platform, kept.key), enter(platform, kept.key)
+    at = steps.step(platform, holding, now=NOW)
+    assert steps.step(platform, waiting, now=NOW).place == "wait"
+    submit(platform, holding, at, "one")
+    assert steps.step(platform, waiting, now=NOW).place == "wait"
+    later = NOW + timedelta(hours=3)
+    assert len(rate_all(platform, waiting, now=later)) == 1
+    assert steps.step(platform, waiting, now=later).place == "done"
+
+
+def test_what_must_not_be_shown_is_shown_to_nobody(platform: Platform) -> None:
+    kept = opened(platform, 3)
+    one, other, third = (enter(platform, kept.key) for _ in range(3))
+    at = steps.step(platform, one, now=NOW).assignment
+    assert at is not None
+    steps.step(platform, other, now=NOW)
+    for _ in range(2):
+        rating.notify(platform, one, "illegal", "Look at this.", assignment_id=at.id, now=NOW)
+    for rater in (one, other, third):
+        assert at.item.item_id not in rate_all(platform, rater)
+    with platform.database.reading() as tx:
+        assert tx.scalar(select(func.count()).select_from(t.Notice)) == 1
+        assert tx.scalar(select(t.Item.load).where(t.Item.withheld)) == 0
+
+
+def test_who_has_finished_does_not_begin_again(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, 1).key)
+    rate_all(platform, rater)
+    assert rating.go_on(platform, rater, now=NOW).rater.state == "finished"
 
 
 def test_a_day_has_an_end(platform: Platform) -> None:
@@ -319,6 +354,7 @@ def test_withdrawal_erases_and_gives_the_items_back(platform: Platform) -> None:
     rater = enter(platform, kept.key)
     rate_all(platform, rater)
     rating.declare(platform, rater, {"rater_age": "old"}, now=NOW)
+    rating.notify(platform, rater, "help", "I am Jane Doe.", assignment_id=None, now=NOW)
     assert withdrawing.withdraw(platform, rater.id, now=NOW) == 2
     assert withdrawing.withdraw(platform, rater.id, now=NOW) == 0
     assert loads(platform, kept.id) == [0, 0]
@@ -327,6 +363,11 @@ def test_withdrawal_erases_and_gives_the_items_back(platform: Platform) -> None:
         gone = raters.rater_of(tx, rater.id)
     assert gone is not None
     assert steps.step(platform, gone, now=NOW).place == "withdrawn"
+    with pytest.raises(NotAllowed, match="nothing more is kept of you"):
+        rating.notify(platform, rater, "help", "And another thing.", assignment_id=None, now=NOW)
+    with platform.database.reading() as tx:
+        for theirs in (t.Consent, t.Declaration, t.Notice, t.Session, t.Assignment):
+            assert not tx.scalar(select(func.count()).where(theirs.rater_id == rater.id)), theirs.__tablename__
     assert len(rate_all(platform, enter(platform, kept.key))) == 2
     with pytest.raises(NotFound):
         withdrawing.withdraw(platform, "nobody", now=NOW)

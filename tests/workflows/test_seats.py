@@ -201,6 +201,54 @@ def test_who_has_finished_keeps_the_seat(platform: Platform) -> None:
     assert screen(platform, enter(platform, kept.key, now=later), now=later) is not None
 
 
+def test_who_rated_nothing_takes_no_seat_for_good(platform: Platform) -> None:
+    kept = with_seats(platform)
+    skipping = enter(platform, kept.key)
+    step = screen(platform, skipping)
+    while step is not None and step.assignment is not None:
+        step = rating.skip(platform, skipping, step.assignment.id, now=NOW)
+    assert taken(platform, kept.id)["young × small"] == Taken(free=1)
+
+
+def test_whose_seat_is_given_away_loses_the_items_that_they_had_not_begun(platform: Platform) -> None:
+    kept = with_seats(platform, replication=1)
+    screen(platform, enter(platform, kept.key))
+    later = NOW + timedelta(hours=2)
+    other = enter(platform, kept.key, now=later)
+    screen(platform, other, now=later)
+    assert rate_all(platform, other, later).progress.n_done == 2
+
+
+def test_a_pause_costs_nobody_a_seat(platform: Platform) -> None:
+    kept = with_seats(platform)
+    rater = enter(platform, kept.key)
+    screen(platform, rater)
+    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    reopened = NOW + timedelta(days=3)
+    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=reopened)
+    soon, late = reopened + timedelta(minutes=30), reopened + timedelta(minutes=61)
+    assert screen(platform, enter(platform, kept.key, now=soon), now=soon) is None
+    assert screen(platform, enter(platform, kept.key, now=late), now=late) is not None
+
+
+def test_a_cell_with_too_many_seats_lets_nobody_in_until_there_is_room(platform: Platform) -> None:
+    kept = with_seats(platform, seats=3)
+    inside = [enter(platform, kept.key) for _ in range(3)]
+    for rater in inside:
+        screen(platform, rater)
+    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    about = {"axes": AXES, "seats": 1, "rest": 1, "hold_minutes": 60}
+    smaller = definition(demographics=ABOUT_YOU, quota=about)
+    campaigns.revise(platform, "pilot", smaller, staff_id=kept.staff_id, now=NOW)
+    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    for rater in inside[:2]:
+        withdrawing.withdraw(platform, rater.id, now=NOW)
+        assert screen(platform, enter(platform, kept.key)) is None
+    withdrawing.withdraw(platform, inside[2].id, now=NOW)
+    assert screen(platform, enter(platform, kept.key)) is not None
+    assert screen(platform, enter(platform, kept.key)) is None
+
+
 def test_a_rehearsal_is_screened_and_takes_no_seat(platform: Platform) -> None:
     kept = with_seats(platform)
     for _ in range(3):

@@ -119,7 +119,7 @@ class Raters(RuleBasedStateMachine):
             idle_ms=0,
             answers={"Q_safe": Given(value=first), "Why": Given(value=why)},
         )
-        key, before = next(self.keys), self._states()[assignment_id]
+        key, before = next(self.keys), self._states().get(assignment_id)
         if self._send(rater, assignment_id, key, save, draft=draft):
             known.saves[key] = save
             known.late |= not draft and before in ("skipped", "reclaimed")

@@ -76,6 +76,7 @@ def analyse(
     """
     from dissensus.pipeline.analyse import analyse as run
 
+    writing.check(output)
     if figures is not None:
         writing.make_folder("--figures", figures)
     with writing.progress("Resampling") as progress:

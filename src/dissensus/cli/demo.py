@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dissensus.cli import writing
+from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.demo.drawn import Drawn
     from dissensus.settings import Settings
 
 NAME, OWNER = "demo", "owner"
+# A name of its own: nobody's database is taken for one that an earlier demo left.
+DATABASE, RATINGS, PAGE = "dissensus-demo.db", "ratings.csv", "report.html"
 SEED = 1
 # Permutations and replicates of the report: quick, and enough to look at.
 DRAWS = 200
@@ -59,9 +62,13 @@ def _settings(folder: Path, port: int) -> "Settings":
     """Return the settings of a site on a database of its own, without what an earlier demo left."""
     from dissensus.settings import Settings
 
-    database = folder / "dissensus.db"
-    for left in folder.glob("dissensus.db*"):
-        left.unlink()
+    database = folder / DATABASE
+    mine = (folder / RATINGS, folder / PAGE)
+    if not database.exists() and any(path.exists() for path in mine):
+        names = " and ".join(str(path) for path in mine if path.exists())
+        raise InvalidInput(f"{names} would be replaced, which no demo made. Name another folder: --dir DIR")
+    for end in ("", "-wal", "-shm", ".key"):
+        database.with_name(DATABASE + end).unlink(missing_ok=True)
     return Settings(database_url=f"sqlite:///{database}", port=port)
 
 
@@ -136,7 +143,7 @@ def _report(settings: "Settings", folder: Path) -> None:
     from dissensus.report import build
     from dissensus.workflows import exporting
 
-    ratings, page = folder / "ratings.csv", folder / "report.html"
+    ratings, page = folder / RATINGS, folder / PAGE
     with opened(settings) as platform:
         exporting.export(platform, NAME, ratings, overwrite=True, now=now())
     known = read_ratings(ratings, questions="all")

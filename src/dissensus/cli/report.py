@@ -103,6 +103,7 @@ def report(
 
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"-o {output} is no page; name an .html file.")
+    writing.check(output)
     if figures is not None:
         writing.make_folder("--figures", figures)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))

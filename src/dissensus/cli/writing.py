@@ -87,6 +87,14 @@ def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
+def check(output: Path | None) -> None:
+    """Refuse a file that cannot be written before the work for it begins."""
+    if output is not None:
+        from dissensus.files.whole import check_place
+
+        check_place(output)
+
+
 def make_folder(option: str, folder: Path) -> None:
     """Make a folder that an option names, if it is not there yet."""
     try:

@@ -1,5 +1,6 @@
 """Files that are there whole or not at all."""
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -22,8 +23,23 @@ def write_whole(data: bytes, path: Path) -> None:
             return
         _replace(data, target)
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise Unavailable(f"{path} cannot be written: {reason}. Name a file in a folder that is there.") from None
+        raise _unavailable(path, getattr(error, "strerror", None) or error) from None
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file in a folder that is not there, before the work for it begins.
+
+    Raises
+    ------
+    Unavailable
+        There is no such folder.
+    """
+    if not path.parent.is_dir():
+        raise _unavailable(path, os.strerror(errno.ENOENT))
+
+
+def _unavailable(path: Path, reason: object) -> Unavailable:
+    return Unavailable(f"{path} cannot be written: {reason}. Name a file in a folder that is there.")
 
 
 def _replace(data: bytes, target: Path) -> None:

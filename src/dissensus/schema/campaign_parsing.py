@@ -13,6 +13,7 @@ from dissensus.schema.questionnaire import load_questionnaire
 from dissensus.schema.questionnaire_checks import NAME, check_languages
 from dissensus.schema.questionnaire_parsing import MOST_LANGUAGES, parse_questionnaire
 from dissensus.schema.questions import About, Questionnaire
+from dissensus.schema.quota import HOLD
 from dissensus.schema.quota_parsing import quota_from
 
 LARGEST_FILE: Final = 3_000_000
@@ -20,6 +21,7 @@ LARGEST_FILE: Final = 3_000_000
 MOST_PURPOSES: Final = 20
 MOST: Final = 1_000_000
 """Of items, raters or hours: no campaign needs more."""
+SHORTEST_HOLD: Final = 2 * 24 * 60
 TAKEN: Final = frozenset({"new"})
 """Names that addresses of the site have."""
 ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
@@ -92,7 +94,9 @@ def _campaign(table: Table) -> Campaign | None:
     questionnaire = _questionnaire(table, "questionnaire", "item")
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
     consent, replication = _consent(table), _perhaps(table, "replication")
-    quota = table.table("quota")
+    quota, most_a_day = table.table("quota"), _perhaps(table, "most_a_day")
+    if quota is not None and most_a_day is not None:
+        _check_hold(quota)
     if questionnaire is None or consent is None:
         return None
     return Campaign(
@@ -109,7 +113,7 @@ def _campaign(table: Table) -> Campaign | None:
         thanks=table.wording("thanks"),
         replication=replication,
         most_items=_perhaps(table, "most_items"),
-        most_a_day=_perhaps(table, "most_a_day"),
+        most_a_day=most_a_day,
         break_every=table.number("break_every", 20, MOST, least=0),
         preview=table.flag("preview", default=False),
         reclaim_after_h=table.number("reclaim_after_h", 48, MOST),
@@ -141,6 +145,16 @@ def _consent(table: Table) -> Consent | None:
     if len({purpose.name for purpose in purposes}) < len(purposes):
         every.note("purposes", "Two have one name. Give each its own.")
     return Consent(text=_needed(every, "text"), purposes=purposes)
+
+
+def _check_hold(quota: Table) -> None:
+    """Refuse seats that are given away from who was sent home for the day."""
+    if quota.number("hold_minutes", HOLD, MOST) < SHORTEST_HOLD:
+        quota.note(
+            "hold_minutes",
+            "With most_a_day raters are told to come back tomorrow, and their seats would be gone. Write "
+            f"{SHORTEST_HOLD:,} or more, which is two days.",
+        )
 
 
 def _purpose(table: Table) -> Purpose:

@@ -19,6 +19,10 @@ REST: Final = "rest"
 """The cell of whoever is in no group of some axis: who declined, described themselves, or gave several answers."""
 
 
+HOLD: Final = 120
+"""Minutes."""
+
+
 def no_groups() -> Mapping[str, Groups]:
     """Return the axes of a quota that has none."""
     return MappingProxyType({})
@@ -78,7 +82,7 @@ class Quota:
     rest: int = 0
     cells: tuple[Cell, ...] = ()
     margin_percent: int = 0
-    hold_minutes: int = 120
+    hold_minutes: int = HOLD
     source: Source = "screener"
     balanced: bool = False
 

@@ -11,7 +11,7 @@ from dissensus.schema.definition_table import Table
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.question import Question
 from dissensus.schema.questions import Questionnaire
-from dissensus.schema.quota import REST, SOURCES, Cell, Groups, Quota
+from dissensus.schema.quota import HOLD, REST, SOURCES, Cell, Groups, Quota
 
 MOST_AXES: Final = 4
 MOST_GROUPS: Final = 50
@@ -38,7 +38,7 @@ def quota_from(table: Table, demographics: Questionnaire | None, replication: in
         rest=table.number("rest", 0, MOST_SEATS, least=0),
         cells=_cells(table, axes),
         margin_percent=table.number("margin_percent", 0, 200, least=0),
-        hold_minutes=table.number("hold_minutes", 120, LONGEST_HOLD),
+        hold_minutes=table.number("hold_minutes", HOLD, LONGEST_HOLD),
         source=table.one_of("source", SOURCES, "screener"),
         balanced=table.flag("balanced", default=False),
     )
@@ -63,6 +63,8 @@ def _axes(table: Table, questions: Mapping[str, Question]) -> Mapping[str, Group
             )
         elif question.kind == "text" or question.when is not None or not question.required:
             every.note(name, "Not everybody chooses an answer to it. Take a question that all raters must answer.")
+        elif question.decline is None:
+            every.note(name, 'It cannot be declined. Give it an answer for that: decline = "Prefer not to answer".')
         elif (groups := every.table(name, MOST_GROUPS)) is not None:
             axes[name] = _groups(groups, question)
     names = [CROSSED.join(cell) for cell in product(*axes.values())] if len(axes) == len(every.data) else []
@@ -133,5 +135,13 @@ def _check_fillable(table: Table, quota: Quota, replication: int | None) -> None
         table.note("seats", "There is not one seat in all. Give some.")
     if quota.balanced and replication is None:
         table.note("balanced", "Everybody rates all, so that every item is balanced. Set replication, or leave it out.")
+    if quota.balanced and replication is not None and total:
+        none = [name for name, n in quota.shares(replication).items() if not n and quota.targets[name]]
+        if none:
+            table.note(
+                "balanced",
+                f"Of {replication:,} raters of each item {listed(none)} would have none. Raise replication, or give "
+                "the cells seats that are more alike.",
+            )
     if replication is not None and total < replication:
         table.note("seats", f"There are {total:,} in all, and each item needs {replication:,} raters. Give more.")

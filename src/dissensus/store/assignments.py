@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, Integer, bindparam, func, insert, select, update
+from sqlalchemy import Connection, Integer, bindparam, delete, func, insert, select, update
 
 from dissensus.schema.item import Item
 from dissensus.store import tables as t
@@ -17,7 +17,7 @@ from dissensus.store.raters import Rater
 
 Fate: TypeAlias = Literal["open", "done", "skipped", "reclaimed"]
 # What counts as load of an item.
-LOADING = ("open", "done")
+LOADING: Final[tuple[Fate, ...]] = ("open", "done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,30 +69,32 @@ class Loads:
     mine: npt.NDArray[np.bool_]
 
 
-def loads_of(tx: Connection, campaign_id: str, rater_id: str, *, cell: str | None = None) -> Loads:
+def loads_of(tx: Connection, campaign_id: str, rater_id: str, *, cell: str | None = None, rated: bool = False) -> Loads:
     """Return how often each item is rated or to be rated, by all or by one cell, and which ones the rater has had.
+
+    With `rated` only what was rated counts, and not what others may still leave.
 
     An item that was reclaimed from the rater before it was offered may come again.
     """
-    items = tx.execute(
-        select(t.Item.id, t.Item.load).where(t.Item.campaign_id == campaign_id).order_by(t.Item.position)
-    ).all()
+    here = (t.Item.campaign_id == campaign_id) & ~t.Item.withheld
+    items = tx.execute(select(t.Item.id, t.Item.load).where(here).order_by(t.Item.position)).all()
     shown = (t.Assignment.state != "reclaimed") | t.Assignment.offered_at.is_not(None)
     had = select(t.Assignment.item_id).where(t.Assignment.rater_id == rater_id, shown)
     mine = set(tx.scalars(had))
     ids = tuple(item_id for item_id, _ in items)
-    by_cell = None if cell is None else _loads_in(tx, campaign_id, cell)
-    loads = [load if by_cell is None else by_cell.get(item_id, 0) for item_id, load in items]
+    counted = _counted(tx, campaign_id, cell, LOADING[1:] if rated else LOADING) if rated or cell is not None else None
+    loads = [load if counted is None else counted.get(item_id, 0) for item_id, load in items]
     return Loads(ids, np.array(loads, dtype=np.int64), np.array([name in mine for name in ids], dtype=bool))
 
 
-def _loads_in(tx: Connection, campaign_id: str, cell: str) -> dict[str, int]:
-    """Return how many of a cell rated or are to rate each item, where any do."""
-    here = (t.Rater.campaign_id == campaign_id) & (t.Rater.cell == cell) & ~t.Rater.rehearsal
+def _counted(tx: Connection, campaign_id: str, cell: str | None, states: Sequence[Fate]) -> dict[str, int]:
+    """Return how many assignments of each item are in some states, of all raters or those of a cell, where any are."""
+    here = (t.Rater.campaign_id == campaign_id) & ~t.Rater.rehearsal
+    here = here if cell is None else here & (t.Rater.cell == cell)
     query = (
         select(t.Assignment.item_id, func.count())
         .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
-        .where(here, t.Assignment.state.in_(LOADING))
+        .where(here, t.Assignment.state.in_(states))
         .group_by(t.Assignment.item_id)
     )
     return dict(tx.execute(query).all())
@@ -219,13 +221,23 @@ def reclaim(tx: Connection, campaign_id: str, *, unseen_since: datetime, now: da
     return len(rows)
 
 
-def release(tx: Connection, rater: Rater, *, now: datetime) -> None:
-    """Take back all that a rater rated or was to rate."""
-    loading = (t.Assignment.rater_id == rater.id) & t.Assignment.state.in_(LOADING)
-    item_ids = list(tx.scalars(select(t.Assignment.item_id).where(loading)))
-    tx.execute(update(t.Assignment).where(loading).values(state="reclaimed", closed_at=now))
+def erase(tx: Connection, rater: Rater) -> None:
+    """Delete what a rater rated or was to rate, whose answers are gone, and take its load from the items."""
+    theirs = t.Assignment.rater_id == rater.id
+    item_ids = list(tx.scalars(select(t.Assignment.item_id).where(theirs, t.Assignment.state.in_(LOADING))))
+    tx.execute(delete(t.Assignment).where(theirs))
     if not rater.rehearsal:
         _load(tx, item_ids, -1)
+
+
+def withhold(tx: Connection, item_id: str, *, now: datetime) -> None:
+    """Show an item to nobody any more, and take it from those who are to rate it."""
+    tx.execute(update(t.Item).where(t.Item.id == item_id).values(withheld=True))
+    planned = (t.Assignment.item_id == item_id) & (t.Assignment.state == "open")
+    counted = select(func.count()).join(t.Rater, t.Rater.id == t.Assignment.rater_id).where(~t.Rater.rehearsal)
+    n = tx.scalar(counted.select_from(t.Assignment).where(planned)) or 0
+    tx.execute(update(t.Assignment).where(planned).values(state="reclaimed", closed_at=now))
+    tx.execute(update(t.Item).where(t.Item.id == item_id).values(load=t.Item.load - n))
 
 
 # Ids that one statement names; SQLite allows 32,766.

@@ -39,8 +39,8 @@ class Kept:
         Of the open link; None where entry is by invitation alone.
     n_raters
         Who ever entered.
-    created_at
-        When it was made.
+    created_at, changed_at
+        When it was made, and when its definition or state last changed.
     """
 
     id: str
@@ -51,6 +51,7 @@ class Kept:
     key: str | None
     n_raters: int
     created_at: datetime
+    changed_at: datetime
 
 
 _COLUMNS = [getattr(t.Campaign, name) for name in Kept.__dataclass_fields__]
@@ -135,12 +136,16 @@ class Definitions:
 
     def of(self, tx: Connection, kept: Kept) -> Campaign:
         """Return the definition of a campaign; its digest tells whether the one at hand is the one that is kept."""
-        if kept.digest not in self._known:
-            if len(self._known) >= MOST_AT_HAND:
-                self._known.clear()
-            mapping = tx.scalar(select(t.Campaign.definition).where(t.Campaign.id == kept.id))
-            self._known[kept.digest] = parse_campaign(mapping or {})
-        return self._known[kept.digest]
+        known = self._known.get(kept.digest)
+        if known is not None:
+            return known
+        # Both from one row: what is kept may have changed since `kept` was read.
+        row = tx.execute(select(t.Campaign.definition, t.Campaign.digest).where(t.Campaign.id == kept.id)).one()
+        found = parse_campaign(row.definition)
+        if len(self._known) >= MOST_AT_HAND:
+            self._known = {}
+        self._known[row.digest] = found
+        return found
 
 
 def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:

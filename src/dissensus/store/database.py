@@ -9,9 +9,10 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import PoolProxiedConnection
 
-from dissensus.errors import InvalidInput, Unavailable
+from dissensus.errors import InvalidInput, NoDatabase
 
 WAIT_S = 10
 """How long a transaction waits for another one."""
@@ -52,7 +53,7 @@ class Database:
             yield
             return
         if not self.turns.acquire(timeout=WAIT_S):
-            raise Unavailable(f"The database was busy for {WAIT_S} seconds. Nothing was saved.")
+            raise NoDatabase(f"The database was busy for {WAIT_S} seconds. Nothing was saved.")
         try:
             yield
         finally:
@@ -65,8 +66,10 @@ class Database:
                 yield connection.execution_options(**_options(self.engine, writes=writes))
         except DataError as error:
             raise InvalidInput(f"What was given cannot be stored: {_first_line(error)}") from error
+        except PoolTimeout as error:
+            raise NoDatabase("All connections to the database were busy for too long. Nothing was saved.") from error
         except OperationalError as error:
-            raise Unavailable(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
+            raise NoDatabase(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
 
     def dispose(self) -> None:
         """Close all connections."""

@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, select
 
 from dissensus.pipeline.annotate.export import Rated
-from dissensus.pipeline.annotate.saves import answer_time_ms, current
+from dissensus.pipeline.annotate.saves import answer_time_ms, submitted
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
 from dissensus.store.saves import saves_of
@@ -103,22 +103,22 @@ def rated_of(
 
 def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
     ids = [row.id for row in rows]
-    saves, submitted = saves_of(tx, ids), _submitted(tx, ids)
+    saves, finals, at = saves_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
     declared = _declared(tx, {row.rater_id for row in rows})
     return tuple(
         Rated(
             rater_id=row.rater_id,
             item=item_from(row.name, row.content),
-            answers={name: given.value for name, given in current(saves[row.id]).items() if given.value is not None},
+            answers={name: given.value for name, given in submitted(finals[row.id]).items() if given.value is not None},
             declared=declared.get(row.rater_id, {}),
             answer_time_ms=answer_time_ms(saves[row.id]),
-            answered_at=submitted[row.id],
+            answered_at=at[row.id],
         )
         for row in rows
     )
 
 
-def _submitted(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
+def _submitted_at(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
     """Return when each assignment was submitted last."""
     query = select(t.Save.assignment_id, func.max(t.Save.received_at)).where(
         t.Save.assignment_id.in_(ids), t.Save.final

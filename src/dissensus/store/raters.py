@@ -125,9 +125,10 @@ def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
     return None if known.cell is None else str(known.cell)
 
 
-def rater_invited(tx: Connection, key: str) -> Rater | None:
-    """Return the rater who entered by a personal link, None where nobody has."""
-    row = tx.execute(select(*_COLUMNS).where(t.Rater.invitation_hash == hashed(key))).one_or_none()
+def rater_invited(tx: Connection, key: str, *, lock: bool = False) -> Rater | None:
+    """Return the rater who entered by a personal link, None where nobody has; `lock` keeps others from erasing them."""
+    query = select(*_COLUMNS).where(t.Rater.invitation_hash == hashed(key))
+    row = tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).one_or_none()
     return None if row is None else Rater(**row._mapping)
 
 
@@ -154,9 +155,9 @@ def sign_in(tx: Connection, rater_id: str, key: str, *, expires_at: datetime) ->
     tx.execute(insert(t.Session).values(key_hash=hashed(key), rater_id=rater_id, expires_at=expires_at))
 
 
-def sign_out(tx: Connection, rater_id: str) -> None:
-    """End all sessions of a rater."""
-    tx.execute(delete(t.Session).where(t.Session.rater_id == rater_id))
+def sign_out(tx: Connection, key: str) -> None:
+    """End a session of a rater."""
+    tx.execute(delete(t.Session).where(t.Session.key_hash == hashed(key), t.Session.rater_id.is_not(None)))
 
 
 def set_standing(tx: Connection, rater_id: str, state: Standing, *, now: datetime) -> None:
@@ -164,17 +165,25 @@ def set_standing(tx: Connection, rater_id: str, state: Standing, *, now: datetim
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(state=state, changed_at=now, seen_at=now))
 
 
+def erase(tx: Connection, rater_id: str) -> None:
+    """Erase all that a rater said and by which link they came; what stays is that somebody took part and withdrew."""
+    theirs = select(t.Rater.invitation_hash).where(t.Rater.id == rater_id)
+    invitation = tx.scalar(theirs)
+    for table in (t.Session, t.Notice, t.Declaration, t.Consent):
+        tx.execute(delete(table).where(table.rater_id == rater_id))
+    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, invitation_hash=None))
+    if invitation is not None:
+        tx.execute(delete(t.Invitation).where(t.Invitation.key_hash == invitation))
+
+
 def set_cell(tx: Connection, rater_id: str, cell: str) -> None:
     """Keep of which cell of the quota a rater is."""
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=cell))
 
 
-def forget(tx: Connection, rater_id: str, *, now: datetime) -> None:
+def forget(tx: Connection, rater_id: str) -> None:
     """Erase somebody who was turned away before they rated anything; their personal link lets nobody in any more."""
-    theirs = select(t.Rater.invitation_hash).where(t.Rater.id == rater_id).scalar_subquery()
-    tx.execute(update(t.Invitation).where(t.Invitation.key_hash == theirs).values(revoked_at=now))
-    for table in (t.Session, t.Notice, t.Declaration, t.Consent):
-        tx.execute(delete(table).where(table.rater_id == rater_id))
+    erase(tx, rater_id)
     tx.execute(delete(t.Rater).where(t.Rater.id == rater_id))
 
 
@@ -230,6 +239,13 @@ def declared(tx: Connection, rater_id: str) -> dict[str, Any] | None:
         .limit(1)
     )
     return tx.scalar(query)
+
+
+def has_notified(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:
+    """Tell whether a rater has said just that, and nobody has dealt with it yet."""
+    same = (t.Notice.rater_id == rater_id) & (t.Notice.kind == kind) & (t.Notice.text == text)
+    open_ = t.Notice.answered_at.is_(None) & t.Notice.assignment_id.is_not_distinct_from(assignment_id)
+    return bool(tx.scalar(select(func.count()).where(same, open_)))
 
 
 def notify(

@@ -56,8 +56,8 @@ def revision_of(tx: Connection, assignment_id: str) -> int:
     return tx.scalar(select(func.max(t.Save.revision)).where(t.Save.assignment_id == assignment_id)) or 0
 
 
-def saves_of(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[Save, ...]]:
-    """Return the saves of some assignments, in the order in which they came."""
+def saves_of(tx: Connection, assignment_ids: Sequence[str], *, final: bool = False) -> dict[str, tuple[Save, ...]]:
+    """Return the saves of some assignments, or only those that ended them, in the order in which they came."""
     query = (
         select(t.Save.assignment_id, t.Save.number, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms)
         .add_columns(t.Answer.question, t.Answer.value, t.Answer.first_ms, t.Answer.last_ms, t.Answer.changes)
@@ -65,6 +65,7 @@ def saves_of(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[S
         .where(t.Save.assignment_id.in_(assignment_ids))
         .order_by(t.Save.assignment_id, t.Save.number)
     )
+    query = query.where(t.Save.final) if final else query
     found: dict[str, tuple[Save, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
         found[assignment_id] = tuple(_saves(rows))
@@ -102,11 +103,10 @@ def n_rated(tx: Connection, rater_id: str) -> int:
 
 
 def erase(tx: Connection, rater_id: str) -> int:
-    """Delete all answers of a rater and what they said of themselves, and return how many items had answers."""
+    """Delete all answers of a rater, and return how many items had answers."""
     theirs = select(t.Assignment.id).where(t.Assignment.rater_id == rater_id)
     n = n_rated(tx, rater_id)
     saves = select(t.Save.number).where(t.Save.assignment_id.in_(theirs))
     tx.execute(delete(t.Answer).where(t.Answer.save_number.in_(saves)))
     tx.execute(delete(t.Save).where(t.Save.assignment_id.in_(theirs)))
-    tx.execute(delete(t.Declaration).where(t.Declaration.rater_id == rater_id))
     return n

@@ -50,15 +50,22 @@ def set_places(tx: Connection, campaign_id: str, places: Mapping[str, int], *, n
         tx.execute(delete(t.Seat).where(t.Seat.id.in_(free), t.Seat.state == "free"))
 
 
-def any_free(tx: Connection, campaign_id: str, cell: str | None, *, unseen_since: datetime) -> bool:
-    """Tell whether there is a seat to claim in a cell, or in any."""
-    query = select(t.Seat.id).outerjoin(t.Rater, t.Rater.id == t.Seat.rater_id).limit(1)
-    here = t.Seat.campaign_id == campaign_id if cell is None else _in(campaign_id, cell)
-    return tx.scalar(query.where(here, _claimable(unseen_since))) is not None
+def any_free(tx: Connection, campaign_id: str, places: Mapping[str, int], *, unseen_since: datetime) -> bool:
+    """Tell whether there is a seat to claim in any of some cells, which have so many places."""
+    lasting = (
+        select(t.Seat.cell, func.count())
+        .outerjoin(t.Rater, t.Rater.id == t.Seat.rater_id)
+        .where(t.Seat.campaign_id == campaign_id, ~_claimable(unseen_since))
+        .group_by(t.Seat.cell)
+    )
+    occupied = dict(tx.execute(lasting).all())
+    return any(occupied.get(cell, 0) < n for cell, n in places.items())
 
 
-def claim(tx: Connection, campaign_id: str, cell: str, rater_id: str, *, unseen_since: datetime, now: datetime) -> bool:
-    """Give a rater a seat in a cell, and tell whether there was one.
+def claim(
+    tx: Connection, campaign_id: str, cell: str, rater_id: str, *, places: int, unseen_since: datetime, now: datetime
+) -> bool:
+    """Give a rater a seat in a cell of so many places, and tell whether there was one.
 
     A free one, else that of a rater who stopped or gave no sign since a time. Who has finished keeps theirs: where they
     do so at this very moment, another seat is looked for.
@@ -71,6 +78,8 @@ def claim(tx: Connection, campaign_id: str, cell: str, rater_id: str, *, unseen_
         # Free ones first; of the others that of who has been gone for longest.
         .order_by(free.desc(), t.Rater.seen_at, t.Seat.id)
     )
+    if not any_free(tx, campaign_id, {cell: places}, unseen_since=unseen_since):
+        return False
     for found in tx.execute(query.limit(1 + _n_held(tx, campaign_id, cell))).all():
         was = t.Seat.rater_id.is_(None) if found.rater_id is None else t.Seat.rater_id == found.rater_id
         seat = (t.Seat.id == found.id) & was & (t.Seat.state != "taken")
@@ -80,7 +89,8 @@ def claim(tx: Connection, campaign_id: str, cell: str, rater_id: str, *, unseen_
 
 
 def _claimable(unseen_since: datetime) -> ColumnElement[bool]:
-    gone = or_(t.Rater.seen_at < unseen_since, t.Rater.state.in_(GONE))
+    # Of a free seat there is no rater, and what is compared with nothing is neither true nor false.
+    gone = func.coalesce(or_(t.Rater.seen_at < unseen_since, t.Rater.state.in_(GONE)), False)
     return (t.Seat.state == "free") | ((t.Seat.state == "held") & gone)
 
 

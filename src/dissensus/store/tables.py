@@ -24,7 +24,7 @@ and grants nothing.
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.store.columns import Number
@@ -68,6 +68,9 @@ class Item(Base):
     name: Mapped[str] = mapped_column(doc="Its item_id in files.")
     content: Mapped[dict[str, Any]] = mapped_column(doc="Turns and attributes.")
     load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
+    withheld: Mapped[bool] = mapped_column(
+        default=False, server_default=false(), doc="Whether somebody reported it as what must not be shown."
+    )
 
 
 class ConsentText(Base):

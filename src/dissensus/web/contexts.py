@@ -174,6 +174,16 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Left:
+    """A rater is signed out on this device, which forgets them."""
+
+    template: ClassVar[str] = "left.html"
+
+    language: str
+    rater_id: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Withdrawal:
     """What will be deleted, or was."""
 
@@ -181,5 +191,6 @@ class Withdrawal:
 
     language: str
     token: str
+    rater_id: str
     n_rated: int
     done: bool = False

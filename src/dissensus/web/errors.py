@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase, NotAllowed, NotFound, Unavailable
 from dissensus.web.contexts import Trouble
 from dissensus.web.guard import TooLarge, TooSlow
 from dissensus.web.phrases import chosen, languages
@@ -36,6 +36,9 @@ PLACES: Final[Mapping[str, str]] = {"path": "the address", "query": "the address
 REFERENCE_BYTES: Final = 4
 
 log = logging.getLogger("dissensus.errors")
+
+
+AWAY: Final = "The site is busy, or cannot reach its database. Try again in a moment: what comes twice is kept once."
 
 
 def install(app: FastAPI) -> None:
@@ -87,9 +90,12 @@ class Unbroken:
 
 
 async def _refuse(request: Request, error: Exception) -> Response:
-    return _answer(
-        request, next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400), str(error)
-    )
+    status = next((status for kind, status in STATUS.items() if isinstance(error, kind)), 400)
+    if not isinstance(error, NoDatabase):
+        return _answer(request, status, str(error))
+    # What the database says of itself is for who runs it.
+    log.error("%s", error)
+    return _answer(request, status, AWAY)
 
 
 async def _turn_away(request: Request, error: Any) -> Response:

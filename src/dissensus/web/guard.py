@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import PlainTextResponse
+from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES: Final = 1 << 20
@@ -69,23 +69,25 @@ class Guard:
             await refused(scope, receive, _guarded(send))
             return
         most = self._most(scope)
+        send = _secured(send) if scope["scheme"] == "https" else send
         try:
             await self.app(scope, _limited(receive, most), _guarded(send))
         except TooLarge:
-            await _plain(413, f"At most {most:,} bytes can be sent here.")(scope, receive, _guarded(send))
+            await _told(scope, 413, f"At most {most:,} bytes can be sent here.")(scope, receive, _guarded(send))
         except TooSlow:
-            await _plain(408, "The request took too long to arrive. Send it again.")(scope, receive, _guarded(send))
+            told = _told(scope, 408, "The request took too long to arrive. Send it again.")
+            await told(scope, receive, _guarded(send))
 
     def _most(self, scope: Scope) -> int:
         return MOST_UPLOADED if scope["path"].startswith(self.large) else MOST_BYTES
 
-    def _refused(self, scope: Scope) -> PlainTextResponse | None:
+    def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
         length = headers.get("content-length", "0")
         if not length.isdecimal() or int(length) > self._most(scope):
-            return _plain(413, f"At most {self._most(scope):,} bytes can be sent here.")
+            return _told(scope, 413, f"At most {self._most(scope):,} bytes can be sent here.")
         if scope["method"] not in SAFE and not _from_here(headers):
-            return _plain(403, "Another site sent this request. Open the page here and repeat.")
+            return _told(scope, 403, "Another site sent this request. Open the page here and repeat.")
         return None
 
 
@@ -129,5 +131,22 @@ def _guarded(send: Send) -> Send:
     return guarded
 
 
-def _plain(status: int, text: str) -> PlainTextResponse:
-    return PlainTextResponse(text, status_code=status)
+def _secured(send: Send) -> Send:
+    """Keep cookies to https for whoever came by it, be the address of the site set or not."""
+
+    async def secured(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [
+                (name, value + b"; Secure" if name == b"set-cookie" and b"secure" not in value.lower() else value)
+                for name, value in message["headers"]
+            ]
+        await send(message)
+
+    return secured
+
+
+def _told(scope: Scope, status: int, text: str) -> Response:
+    """Return a refusal, to programs as data."""
+    if Headers(scope=scope).get("accept", "").startswith("application/json"):
+        return JSONResponse({"error": text}, status)
+    return PlainTextResponse(text, status)

@@ -97,6 +97,17 @@ class Tokens:
             raise NotAllowed("Signing in took too long. Begin again at /sign-in.")
         return Detour(*detour)
 
+    def away(self, campaign_id: str) -> str:
+        """Return a token of somebody for whom a campaign had no seat; it says nothing of them."""
+        return self._signer("away").dumps(campaign_id)
+
+    def is_away(self, token: str, campaign_id: str) -> bool:
+        """Tell whether a token is of somebody for whom a campaign had no seat."""
+        try:
+            return bool(self._signer("away").loads(token) == campaign_id)
+        except BadSignature:
+            return False
+
     def withdrawal(self, rater_id: str) -> str:
         """Return a token by which a rater can withdraw, at any time."""
         return self._signer("withdrawal").dumps(rater_id)

@@ -53,6 +53,8 @@ def agree(
         The id of the new rater, as `entry_id` made it for who saw the warning: a form that is sent twice makes one
         rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without
         it a new id is made.
+    read
+        Digest of the consent text that they read, where it is known.
     now
         The time.
 
@@ -138,12 +140,13 @@ class Entrance:
 
     Parameters
     ----------
-    campaign
+    campaign_id, campaign
         What they came to.
     state
         Where it is in its life, or that all its seats are taken; only an open one lets them in.
     """
 
+    campaign_id: str
     campaign: Campaign
     state: State | Literal["full"]
 
@@ -163,7 +166,7 @@ def entrance(platform: Platform, name: str, key: str, *, now: datetime) -> Entra
         campaign = platform.definitions.of(tx, kept)
         way = _way(tx, kept, campaign, key)
         full = kept.state == "open" and not _room(tx, kept, campaign, way.cell, now)
-        return Entrance(campaign, "full" if full else kept.state)
+        return Entrance(kept.id, campaign, "full" if full else kept.state)
 
 
 def _room(tx: Connection, kept: Kept, campaign: Campaign, cell: str | None, now: datetime) -> bool:
@@ -171,7 +174,8 @@ def _room(tx: Connection, kept: Kept, campaign: Campaign, cell: str | None, now:
     if campaign.quota is None:
         return True
     gone = now - timedelta(minutes=campaign.quota.hold_minutes)
-    return seats.any_free(tx, kept.id, cell, unseen_since=gone)
+    places = campaign.quota.places
+    return seats.any_free(tx, kept.id, places if cell is None else {cell: places.get(cell, 0)}, unseen_since=gone)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,15 +217,34 @@ def said(platform: Platform, rater: Rater) -> tuple[Said, ...]:
         return raters.said(tx, rater.id)
 
 
-def resume(platform: Platform, key: str, *, now: datetime) -> tuple[Rater, str] | None:
-    """Sign in who entered by a personal link before, on any device; None where nobody has."""
+def resume(platform: Platform, name: str, key: str, *, now: datetime) -> tuple[Rater, str] | None:
+    """Sign in who entered a campaign by a personal link before, on any device; None where nobody has."""
+    with platform.database.reading() as tx:
+        # Most who come have no such link, and keep no other from writing.
+        if raters.rater_invited(tx, key) is None:
+            return None
     with platform.database.writing() as tx:
-        rater = raters.rater_invited(tx, key)
-        if rater is None:
+        rater = raters.rater_invited(tx, key, lock=True)
+        if rater is None or campaigns.campaign_of(tx, rater.campaign_id).name != name:
             return None
         session = new_key()
         raters.sign_in(tx, rater.id, session, expires_at=now + SESSION)
     return rater, session
+
+
+def takes_part(platform: Platform, name: str, session: str, *, now: datetime) -> bool:
+    """Tell whether the rater of a session takes part in a campaign: who comes by an open link again goes on."""
+    with platform.database.reading() as tx:
+        rater = raters.rater_signed_in(tx, session, now=now)
+        if rater is None or rater.rehearsal or rater.state == "withdrawn":
+            return False
+        return campaigns.campaign_of(tx, rater.campaign_id).name == name
+
+
+def sign_out(platform: Platform, session: str) -> None:
+    """End a session, so that whoever has the device next is nobody here."""
+    with platform.database.writing() as tx:
+        raters.sign_out(tx, session)
 
 
 def signed_in(platform: Platform, session: str, *, now: datetime) -> Rater | None:

@@ -86,7 +86,7 @@ def go_on(platform: Platform, rater: Rater, *, now: datetime) -> Step:
 def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"], now: datetime) -> Step:
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
-        if here.rater.state not in ("withdrawn", state):
+        if (here.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
             raters.set_standing(tx, rater.id, state, now=now)
             here = replace(here, rater=replace(here.rater, state=state))
         found = step_planned(tx, here, now=now)
@@ -102,12 +102,22 @@ def notify(
     assignment_id: str | None,
     now: datetime,
 ) -> None:
-    """Keep that a rater needs help, or met what must not be shown."""
+    """Keep that a rater needs help, or met what must not be shown; the latter nobody is shown any more.
+
+    A page that sends it twice is heard once.
+    """
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        if assignment_id is not None:
-            _mine(tx, here.rater, assignment_id, now)
+        here = present(tx, platform, rater, plans=kind == "illegal", now=now)
+        check_here(here.rater)
+        assignment = None if assignment_id is None else _mine(tx, here.rater, assignment_id, now)
+        if raters.has_notified(tx, rater.id, kind, text, assignment_id=assignment_id):
+            return
         raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
+        if kind == "illegal" and assignment is not None:
+            if assignment.state == "open":
+                assignments.close(tx, assignment, "skipped", now=now)
+            if not here.rater.rehearsal:
+                assignments.withhold(tx, assignment.item_id, now=now)
 
 
 def _mine(tx: Connection, rater: Rater, assignment_id: str, now: datetime) -> Assignment:

@@ -35,7 +35,7 @@ def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, n
         here = in_cell(tx, here, quota.cell_of(said))
         if not rater.rehearsal and not claim_seat(tx, here, now=now):
             seats.turn_away(tx, rater.campaign_id, str(here.rater.cell))
-            raters.forget(tx, rater.id, now=now)
+            raters.forget(tx, rater.id)
             return None
         raters.declare(tx, rater.id, said, now=now)
     return step(platform, rater, now=now)

@@ -23,7 +23,7 @@ DAY = timedelta(days=1)
 BATCH = 20
 
 Place: TypeAlias = Literal[
-    "consent", "screener", "full", "demographics", "rate", "enough", "paused", "closed", "done", "withdrawn"
+    "consent", "screener", "full", "demographics", "rate", "wait", "enough", "paused", "closed", "done", "withdrawn"
 ]
 
 
@@ -50,8 +50,9 @@ class Step:
     ----------
     place
         What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, rate,
-        rest until tomorrow (``enough``), wait until the campaign goes on (``paused``), or nothing (``full``, where
-        others have all seats of their cell, ``closed``, ``done``, ``withdrawn``).
+        come back when others have left something (``wait``) or tomorrow (``enough``), wait until the campaign goes on
+        (``paused``), or nothing (``full``, where others have all seats of their cell, ``closed``, ``done``,
+        ``withdrawn``).
     rater, kept, campaign
         Who, and in which campaign.
     about
@@ -126,9 +127,39 @@ def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
     upcoming = assignments.open_of(tx, here.rater.id, most=2)
     if upcoming:
         return _rating(tx, here, upcoming, progress, now)
+    if not _exhausted(tx, here, progress):
+        return _resting(tx, here, "wait", progress)
     raters.set_standing(tx, here.rater.id, "finished", now=now)
-    seats.commit(tx, here.rater.id, now=now)
+    # Who rated nothing takes nobody's seat.
+    (seats.commit if progress.n_done else seats.release)(tx, here.rater.id, now=now)
     return _resting(tx, here, _last_place(tx, here), progress)
+
+
+def _exhausted(tx: Connection, here: Present, progress: Progress) -> bool:
+    """Tell whether a rater will get no more items: what others hold and have not rated may still come back."""
+    wanted, most = _replication(here), here.campaign.most_items
+    if wanted is None or here.rater.rehearsal or (most is not None and progress.n_done >= most):
+        return True
+    found = assignments.loads_of(tx, here.kept.id, here.rater.id, cell=_balanced(here), rated=True)
+    return not (~found.mine & (found.loads < wanted)).any()
+
+
+def _balanced(here: Present) -> str | None:
+    """Return the cell whose raters alone count for a rater's plan, None where all do."""
+    quota = here.campaign.quota
+    return here.rater.cell if quota is not None and quota.balanced else None
+
+
+def _replication(here: Present) -> int | None:
+    """Return how many raters like this one are to rate each item, None where everybody rates all."""
+    quota, cell, replication = here.campaign.quota, _balanced(here), here.campaign.replication
+    return quota.shares(replication).get(cell, 0) if quota and cell and replication else replication
+
+
+def _unseen_since(here: Present, hours: float, now: datetime) -> datetime:
+    """Return since when somebody must have given no sign to be gone; a pause of the campaign is nobody's fault."""
+    since = now - timedelta(hours=hours)
+    return since if here.kept.changed_at <= since else here.kept.created_at
 
 
 def claim_seat(tx: Connection, here: Present, *, now: datetime) -> bool:
@@ -136,8 +167,9 @@ def claim_seat(tx: Connection, here: Present, *, now: datetime) -> bool:
     quota, rater = here.campaign.quota, here.rater
     if quota is None or rater.cell is None:
         return False
-    gone = now - timedelta(minutes=quota.hold_minutes)
-    return seats.claim(tx, rater.campaign_id, rater.cell, rater.id, unseen_since=gone, now=now)
+    gone = _unseen_since(here, quota.hold_minutes / 60, now)
+    places = quota.places.get(rater.cell, 0)
+    return seats.claim(tx, rater.campaign_id, rater.cell, rater.id, places=places, unseen_since=gone, now=now)
 
 
 def in_cell(tx: Connection, here: Present, cell: str) -> Present:
@@ -224,22 +256,23 @@ def _must_declare(tx: Connection, here: Present) -> bool:
 def _plan(tx: Connection, here: Present, progress: Progress, now: datetime) -> None:
     """Plan more items for a rater, if there are any."""
     rater, kept, campaign = here.rater, here.kept, here.campaign
+    if _replication(here) == 0:
+        return
     limit = None if campaign.most_items is None else campaign.most_items - progress.n_done - progress.n_open
     if limit is not None and limit < 1:
         return
     if campaign.replication is not None:
-        gone = now - timedelta(hours=campaign.reclaim_after_h)
-        assignments.reclaim(tx, kept.id, unseen_since=gone, now=now)
+        # Whose seat may be given away, of them the items too.
+        hold = campaign.reclaim_after_h if campaign.quota is None else campaign.quota.hold_minutes / 60
+        hours = min(campaign.reclaim_after_h, hold)
+        assignments.reclaim(tx, kept.id, unseen_since=_unseen_since(here, hours, now), now=now)
         limit = BATCH if limit is None else min(limit, BATCH)
-    replication, balanced = campaign.replication, campaign.quota is not None and campaign.quota.balanced
-    if campaign.quota is not None and balanced and replication is not None and rater.cell is not None:
-        replication = campaign.quota.shares(replication)[rater.cell]
-    found = assignments.loads_of(tx, kept.id, rater.id, cell=rater.cell if balanced else None)
+    found = assignments.loads_of(tx, kept.id, rater.id, cell=_balanced(here))
     chosen = plan(
         # A rehearsal shows a full campaign as one that has just begun.
         found.loads * (not rater.rehearsal),
         found.mine,
-        replication=replication,
+        replication=_replication(here),
         most=limit,
         seed=campaign.seed,
         rater=rater.number,

@@ -16,7 +16,7 @@ def n_rated(platform: Platform, rater_id: str) -> int:
 
 
 def withdraw(platform: Platform, rater_id: str, *, now: datetime) -> int:
-    """Erase all answers of a rater and what they said of themselves, and return of how many items; twice is once."""
+    """Erase all that a rater said, and return of how many items they had answered; twice is once."""
     with platform.database.writing() as tx:
         rater = raters.rater_of(tx, rater_id)
         if rater is None:
@@ -24,8 +24,9 @@ def withdraw(platform: Platform, rater_id: str, *, now: datetime) -> int:
         campaigns.campaign_of(tx, rater.campaign_id, lock=True)
         raters.seen(tx, rater_id, now=now)
         n = saves.erase(tx, rater_id)
-        assignments.release(tx, rater, now=now)
         seats.release(tx, rater_id, now=now)
+        # Notices name the item that they are about.
+        raters.erase(tx, rater_id)
+        assignments.erase(tx, rater)
         raters.set_standing(tx, rater_id, "withdrawn", now=now)
-        raters.sign_out(tx, rater_id)
         return n

@@ -72,6 +72,14 @@ def current(saves: Iterable[Save]) -> dict[str, Given]:
     return {question: given for question, (_, given) in latest.items() if given.value is not None}
 
 
+def submitted(finals: Iterable[Save]) -> dict[str, Given]:
+    """Return the answers that were submitted, from the saves that ended an item, in the order in which they came.
+
+    They are those of the last of them by revision, whole: what was drafted before or after was not submitted.
+    """
+    return current([max(enumerate(finals), key=lambda one: (one[1].revision, one[0]))[1]])
+
+
 def answer_time_ms(saves: Iterable[Save]) -> int:
     """Return how long an item took: the visible time of all visits, as DICES gives one time for all questions.
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
 
 from dissensus.errors import Conflict, NotAllowed
-from dissensus.web.contexts import Agreement, Declined, NotOpen, Warned
+from dissensus.web.contexts import Agreement, Declined, NotOpen, TurnedAway, Warned
 from dissensus.web.pages import Context
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.site import Site
@@ -18,8 +18,12 @@ from dissensus.workflows.entering import SESSION
 
 router = APIRouter(dependencies=[Depends(Open("enter"))])
 
-SESSION_COOKIE, ENTRY_COOKIE = "dissensus_rater", "dissensus_entry"
+SESSION_COOKIE, ENTRY_COOKIE, AWAY_COOKIE = "dissensus_rater", "dissensus_entry", "dissensus_away"
+AWAY_S: Final = 30 * 24 * 3600
+"""How long a browser remembers that there was no seat, so that nobody tries other answers."""
 SEE_OTHER: Final = 303
+SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
+AwayToken = Annotated[str, Cookie(alias=AWAY_COOKIE, max_length=500)]
 EntryToken = Annotated[str, Cookie(alias=ENTRY_COOKIE, max_length=2000)]
 Language = Annotated[str, Query(alias="lang", max_length=40)]
 
@@ -31,15 +35,21 @@ def warn(
     name: str,
     key: Annotated[str, Query(max_length=200)] = "",
     wanted: Language = "",
+    session: SessionKey = "",
+    away: AwayToken = "",
 ) -> Response:
-    """Warn of what is to be seen; who came by this personal link before goes on at once."""
-    found = entering.resume(site.platform, key, now=site.clock())
+    """Warn of what is to be seen; who takes part already, or came by this personal link before, goes on at once."""
+    found = entering.resume(site.platform, name, key, now=site.clock())
     if found is not None:
         return _signed_in(site, found[1])
+    if session and entering.takes_part(site.platform, name, session, now=site.clock()):
+        return RedirectResponse("/rate", SEE_OTHER)
     here = entering.entrance(site.platform, name, key, now=site.clock())
     language = chosen(wanted or request.headers.get("accept-language", ""), here.campaign.languages)
     if here.state != "open":
         return page(site, NotOpen(language=language, campaign=here.campaign, key=key, state=here.state))
+    if away and site.tokens.is_away(away, here.campaign_id):
+        return page(site, TurnedAway(language=language, campaign=here.campaign))
     return page(site, Warned(language=language, campaign=here.campaign, key=key))
 
 

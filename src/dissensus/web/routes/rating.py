@@ -1,22 +1,32 @@
 """What raters do, from the warning to the end."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import quote
-from uuid import uuid4
+from uuid import NAMESPACE_OID, uuid4, uuid5
 
-from fastapi import APIRouter, Cookie, Depends, Request
+from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from dissensus.errors import NotAllowed
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.web import fragments
-from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Rating, Rest, TurnedAway, Withdrawal
+from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Left, Rating, Rest, TurnedAway, Withdrawal
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
-from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, Language, page
+from dissensus.web.routes.entering import (
+    AWAY_COOKIE,
+    AWAY_S,
+    ENTRY_COOKIE,
+    SEE_OTHER,
+    SESSION_COOKIE,
+    Language,
+    SessionKey,
+    page,
+)
 from dissensus.web.routes.entering import router as entrance
 from dissensus.web.site import Site
 from dissensus.web.visiting import Open, SiteOf
@@ -33,7 +43,6 @@ router.include_router(entrance)
 inside = APIRouter(dependencies=[Depends(Open("rate"))])
 leaving = APIRouter(dependencies=[Depends(Open("withdraw"))])
 
-SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 UNPROCESSABLE: Final = 422
 LONGEST_NOTICE: Final = 2_000
 
@@ -109,7 +118,9 @@ def submit(site: SiteOf, request: Request, assignment_id: str, sent: Sent, sessi
     revision = int(text) if (text := str(sent.get("revision", ""))).isdecimal() and len(text) < 10 else 1
     visit = str(sent.get("visit", "") or uuid4())[:36]
     given = Save(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
-    rating.submit(site.platform, rater, assignment_id, visit, given, now=site.clock())
+    # Sent twice it is one; sent again with other answers, by the back button, it is a correction.
+    key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, asked.answers], sort_keys=True)))
+    rating.submit(site.platform, rater, assignment_id, key, given, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
@@ -134,13 +145,11 @@ def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session
 
 @inside.post("/notice")
 def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
-    """Keep that a rater needs help, or met what must not be shown; the latter is left out at once."""
+    """Keep that a rater needs help, or met what must not be shown."""
     rater = _rater_of_form(site, request, session, sent)
     kind: Literal["help", "illegal"] = "illegal" if sent.get("kind") == "illegal" else "help"
     text, assignment_id = str(sent.get("text", ""))[:LONGEST_NOTICE], str(sent.get("assignment", "")) or None
     rating.notify(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
-    if kind == "illegal" and assignment_id is not None:
-        rating.skip(site.platform, rater, assignment_id, now=site.clock())
     return RedirectResponse("/rate?noted=1", SEE_OTHER)
 
 
@@ -160,7 +169,9 @@ def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = ""
         rating.declare(site.platform, rater, asked.answers, now=site.clock())
     elif screening.screen(site.platform, rater, asked.answers, now=site.clock()) is None:
         answer = page(site, TurnedAway(language=rater.language, campaign=step.campaign))
-        answer.delete_cookie(SESSION_COOKIE)
+        for cookie in (SESSION_COOKIE, ENTRY_COOKIE):
+            answer.delete_cookie(cookie)
+        site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.kept.id), AWAY_S)
         return answer
     return RedirectResponse("/rate", SEE_OTHER)
 
@@ -189,20 +200,32 @@ def go_on(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") 
     return RedirectResponse("/rate", SEE_OTHER)
 
 
+@inside.post("/leave")
+def leave(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Sign out on this device."""
+    rater = _rater_of_form(site, request, session, sent)
+    entering.sign_out(site.platform, session)
+    answer = page(site, Left(language=rater.language, rater_id=rater.id))
+    answer.delete_cookie(SESSION_COOKIE)
+    return answer
+
+
 @leaving.get("/withdraw/{token}")
 def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Say what will be deleted."""
-    n = withdrawing.n_rated(site.platform, site.tokens.read_withdrawal(token))
+    rater_id = site.tokens.read_withdrawal(token)
+    n = withdrawing.n_rated(site.platform, rater_id)
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    return page(site, Withdrawal(language=language, token=token, n_rated=n))
+    return page(site, Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n))
 
 
 @leaving.post("/withdraw/{token}")
 def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Delete it."""
-    n = withdrawing.withdraw(site.platform, site.tokens.read_withdrawal(token), now=site.clock())
+    rater_id = site.tokens.read_withdrawal(token)
+    n = withdrawing.withdraw(site.platform, rater_id, now=site.clock())
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    answer = page(site, Withdrawal(language=language, token=token, n_rated=n, done=True))
+    answer = page(site, Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n, done=True))
     answer.delete_cookie(SESSION_COOKIE)
     return answer
 

@@ -143,6 +143,7 @@ async function outcomeOf(response) {
   const text = await response.text();
   const data = attempt(() => JSON.parse(text));
   if (response.ok) return data && ("place" in data || "revision" in data) ? { kind: "reply", data } : { kind: "unsaved" };
-  const kind = response.status === 401 || response.status === 403 ? "signed_out" : "refused";
-  return { kind, text: data?.error ?? text.slice(0, 500) };
+  // Only our own word that it is no good lets an answer go: others on the way may say no for reasons of theirs.
+  if (typeof data?.error !== "string") return { kind: "unsaved" };
+  return { kind: response.status === 401 || response.status === 403 ? "signed_out" : "refused", text: data.error };
 }

@@ -9,7 +9,8 @@ const form = document.getElementById("answers");
 
 if (rater) new Outbox({ rater, token }).send();
 
-if (forget !== undefined) stored.names().filter((name) => name.startsWith("dissensus")).forEach(stored.remove);
+// Of this rater alone: in one browser there may be unsent answers of another.
+if (forget) stored.names().filter((name) => name.split(":")[1] === forget).forEach(stored.remove);
 
 if (form) {
   const questions = new Questions(form, JSON.parse(document.getElementById("phrases").textContent));

@@ -1,4 +1,4 @@
-"""Quotas: seats, the cell of each rater, and how many were turned away."""
+"""Quotas: seats, the cell of each rater, and how many were turned away; and items that nobody is shown."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -12,6 +12,7 @@ MOMENT = sa.DateTime(timezone=True)
 
 def upgrade() -> None:
     """Change the tables."""
+    op.add_column("item", sa.Column("withheld", sa.Boolean(), nullable=False, server_default=sa.false()))
     op.add_column("invitation", sa.Column("cell", sa.String(), nullable=True))
     op.add_column("rater", sa.Column("cell", sa.String(), nullable=True))
     op.create_table(

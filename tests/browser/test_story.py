@@ -1,0 +1,80 @@
+"""The whole story: an owner makes a campaign, a rater goes through it without a mouse, and the file comes out."""
+
+from pathlib import Path
+
+import polars as pl
+from playwright.sync_api import Browser, Page, expect
+from tests.browser.chromium import running
+from tests.browser.raters import N_QUESTIONS
+from tests.web.live import Live
+
+from dissensus import read_ratings
+from dissensus.workflows import staff
+
+N_ITEMS = 3
+PASTED = "\n---\n".join(f"User: Question {n}?\nBot: Answer {n}." for n in range(N_ITEMS))
+
+
+def test_from_an_empty_list_to_a_table_of_ratings(browser: Browser, live: Live, tmp_path: Path) -> None:
+    with running(browser._loop), browser.new_context(base_url=live.url) as at_work:
+        owner = at_work.new_page()
+        link = made_and_opened(owner, live)
+        with browser.new_context(base_url=live.url) as at_home:
+            rated_by_keyboard(at_home.new_page(), link)
+        owner.reload()
+        with owner.expect_download() as loading:
+            owner.get_by_role("link", name="Download the finished ratings").click()
+        loading.value.save_as(tmp_path / "ratings.csv")
+    ratings = read_ratings(tmp_path / "ratings.csv", questions="all")
+    assert (ratings.n_items, ratings.n_raters, ratings.n_ratings) == (N_ITEMS, 1, N_ITEMS)
+    assert ratings.answers["Q_overall"].cast(pl.String).to_list() == ["Unsure"] * N_ITEMS
+    assert ratings.raters["rater_age"].to_list() == ["gen z"]
+
+
+def made_and_opened(page: Page, live: Live) -> str:
+    """Make a campaign from one that ships and pasted text, and return its link."""
+    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="New campaign").click()
+    page.get_by_role("link", name="dices-350").click()
+    page.wait_for_url("**/campaigns/new?like=dices-350")
+    page.get_by_label("Or conversations, pasted").fill(PASTED)
+    page.get_by_role("button", name="Check it").click()
+    page.get_by_role("button", name="Make the campaign").click()
+    page.get_by_role("button", name="Open it").click()
+    return page.get_by_label("The open link").input_value()
+
+
+def rated_by_keyboard(page: Page, link: str) -> None:
+    """Agree, rate all and say who one is; the network is gone for a while."""
+    keys = page.keyboard
+    page.goto(link)
+    page.get_by_role("button", name="I understand, go on").focus()
+    keys.press("Enter")
+    page.wait_for_url("**/consent")
+    for box in page.get_by_role("checkbox").all():
+        box.focus()
+        keys.press("Space")
+    page.get_by_role("button", name="I agree and want to take part").focus()
+    keys.press("Enter")
+    page.wait_for_url("**/rate")
+    for number in range(N_ITEMS):
+        expect(page.locator("#progress")).to_contain_text(f"{number} of {N_ITEMS} rated")
+        page.locator(".cover summary").focus()
+        keys.press("Enter")
+        expect(page.locator(".turn.rated")).to_be_visible()
+        for place in range(N_QUESTIONS):
+            if (number, place) == (1, 5):
+                page.context.set_offline(True)
+            keys.press("2")
+        keys.press("Control+Enter")
+        if number == 1:
+            expect(page.locator("#saved")).to_have_text("Not saved yet. We keep trying.")
+            page.context.set_offline(False)
+    expect(page.get_by_role("heading", name="About you")).to_be_visible()
+    for name in ("rater_gender", "rater_race", "rater_age", "rater_education"):
+        page.locator(f"[name={name}]").first.focus()
+        keys.press("Space")
+    page.get_by_role("button", name="Send and go on").focus()
+    keys.press("Enter")
+    expect(page.locator("dd").last).to_have_text(str(N_ITEMS))
