@@ -12,7 +12,7 @@ from dissensus.store import assignments, raters, saves
 from dissensus.store import campaigns as stored
 from dissensus.store import tables as t
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, entering, rating, steps, withdrawing
+from dissensus.workflows import campaigns, entering, overview, rating, steps, withdrawing
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step
 
@@ -307,6 +307,18 @@ def test_what_must_not_be_shown_is_shown_to_nobody(platform: Platform) -> None:
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(t.Notice)) == 1
         assert tx.scalar(select(t.Item.load).where(t.Item.withheld)) == 0
+
+
+def test_what_was_reported_is_shown_again_where_an_owner_says_so(platform: Platform) -> None:
+    kept = opened(platform, 1)
+    rater = enter(platform, kept.key)
+    at = steps.step(platform, rater, now=NOW).assignment
+    assert at is not None
+    rating.notify(platform, rater, "illegal", "Look at this.", assignment_id=at.id, now=NOW)
+    (notice,) = overview.overview(platform, "pilot", staff_id=kept.staff_id).notices
+    assert rate_all(platform, enter(platform, kept.key)) == []
+    overview.settle(platform, "pilot", notice.id, show_again=True, staff_id=kept.staff_id, now=NOW)
+    assert rate_all(platform, enter(platform, kept.key)) == [at.item.item_id]
 
 
 def test_who_has_finished_does_not_begin_again(platform: Platform) -> None:

@@ -130,8 +130,14 @@ def notices_of(tx: Connection, campaign_id: str) -> tuple[Notice, ...]:
     return tuple(Notice(**row._mapping) for row in tx.execute(query))
 
 
-def settle(tx: Connection, campaign_id: str, notice_id: str, *, now: datetime) -> None:
-    """Keep that somebody dealt with a notice of a campaign; one of another campaign stays as it is."""
+def settle(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> None:
+    """Keep that somebody dealt with a notice of a campaign; one of another campaign stays as it is.
+
+    The item that it reports stays withheld, unless it is to be shown again.
+    """
     raters = select(t.Rater.id).where(t.Rater.campaign_id == campaign_id)
     mine = (t.Notice.id == notice_id) & t.Notice.rater_id.in_(raters)
     tx.execute(update(t.Notice).where(mine).values(answered_at=now))
+    if show_again:
+        about = select(t.Assignment.item_id).join(t.Notice, t.Notice.assignment_id == t.Assignment.id).where(mine)
+        tx.execute(update(t.Item).where(t.Item.id.in_(about)).values(withheld=False))

@@ -138,6 +138,12 @@ def taken_of(tx: Connection, campaign_id: str) -> dict[str, Taken]:
     return {cell: Taken(**numbers) for cell, numbers in found.items()}
 
 
+def first_entered(tx: Connection, campaign_id: str) -> datetime | None:
+    """Return when the first rater came who was no preview and no dry run."""
+    first = select(func.min(t.Rater.entered_at)).where(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal)
+    return tx.scalar(first)
+
+
 def entered_of(tx: Connection, campaign_id: str, *, since: datetime) -> dict[str, int]:
     """Return how many raters of each cell were let in since a time, previews and dry runs apart."""
     query = (

@@ -119,11 +119,13 @@ def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
         )
 
 
-def settle(platform: Platform, name: str, notice_id: str, *, staff_id: str, now: datetime) -> None:
-    """Keep that somebody dealt with what a rater reported."""
+def settle(
+    platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
+) -> None:
+    """Keep that somebody dealt with what a rater reported; what must not be shown stays withheld unless they say so."""
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id)
-        store.settle(tx, kept.id, notice_id, now=now)
+        store.settle(tx, kept.id, notice_id, show_again=show_again, now=now)
 
 
 def staff_id_of(platform: Platform, name: str) -> str:

@@ -35,7 +35,8 @@ def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> t
         if quota is None:
             raise NotFound(f"{name} has no quota. It takes whoever comes.")
         taken = seats.taken_of(tx, kept.id)
-        since = max(now - LATELY, kept.created_at)
+        # A pace counts from the first who came, and not from the days before the campaign was open.
+        since = max(now - LATELY, seats.first_entered(tx, kept.id) or now)
         lately = seats.entered_of(tx, kept.id, since=since)
         declared = [(cell, quota.cell_of(said)) for cell, said in seats.declared_of(tx, kept.id)]
     hours = max((now - since) / timedelta(hours=1), 1.0)

@@ -195,7 +195,8 @@ def rehearse(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], na
 @router.post("/campaigns/{name}/settle")
 def settle(site: SiteOf, visit: Annotated[Visit, Depends(May("notices"))], name: Name, sent: Sent) -> Response:
     """Keep that what a rater reported was dealt with."""
-    overview.settle(site.platform, name, str(sent.get("notice", "")), staff_id=visit.staff.id, now=site.clock())
+    notice, again = str(sent.get("notice", "")), sent.get("then") == "show"
+    overview.settle(site.platform, name, notice, show_again=again, staff_id=visit.staff.id, now=site.clock())
     return back(name)
 
 
