@@ -55,6 +55,26 @@ def test_from_a_file_to_the_close(told: Told) -> None:
     assert table[2].split() == ["pilot", "closed", "owner", "2", "0", "0"]
 
 
+QUOTA = """
+[quota]
+source = "recruiter"
+rest = 5
+[quota.axes.rater_age]
+young = ["gen z"]
+"""
+
+
+def test_where_a_recruiter_chooses_by_cells_each_has_its_link(told: Told, tmp_path: Path) -> None:
+    made = text_of("dices-350").replace("preview = true\n", f"preview = true\n{QUOTA}", 1)
+    (tmp_path / "pilot.toml").write_text(made, "utf-8")
+    assert told("campaign", "new", "pilot.toml", "--items", "items.txt").returncode == 0
+    opened = told("campaign", "open", "dices-350").stdout.splitlines()
+    assert opened[0] == "dices-350 is open; raters enter by the link of their cell:"
+    assert [line.split(": https")[0] for line in opened[1:]] == ["- young", "- rest"]
+    assert "Name the cell" in told("campaign", "invite", "dices-350").stderr
+    assert told("campaign", "invite", "dices-350", "--cell", "young").returncode == 0
+
+
 def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: Told, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt")
     changed = text_of("dices-350").replace("break_every = 20", "break_every = 10\nseed = 4")

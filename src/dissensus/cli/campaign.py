@@ -139,12 +139,17 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
 
 
 def _move(name: str, to: "State", settings: Path | None) -> None:
-    from dissensus.workflows import campaigns, overview
+    from dissensus.workflows import campaigns, overview, quota
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
-        kept = campaigns.move(platform, name, to, staff_id=overview.staff_id_of(platform, name), now=now())
+        staff_id = overview.staff_id_of(platform, name)
+        kept = campaigns.move(platform, name, to, staff_id=staff_id, now=now())
+        cells = quota.links(platform, name, staff_id=staff_id)
     entrance = "by personal links alone" if kept.key is None else f"at {_link(chosen.address, name, kept.key)}"
+    if cells:
+        lines = (f"- {cell}: {_link(chosen.address, name, key)}" for cell, key in cells.items())
+        entrance = "\n".join(["by the link of their cell:", *lines])
     typer.echo(f"{name} is {kept.state}" + (f"; raters enter {entrance}" if to == "open" else "."))
 
 
