@@ -421,13 +421,16 @@ class Seats(RuleBasedStateMachine):
         )
         cell = "rest" if age == DECLINED else f"{age} × small"
         places = 1 if cell == "rest" else self.N
-        gone = [one for one in self.known if one.rater.cell == cell and not self._may_lose(one)]
+        seated = [one for one in self.known if one.rater.cell == cell and self._has(one)]
         step = screen(self.platform, rater, age, now=self.now)
         if step is None:
             self.away[cell] += 1
+            # Nobody is turned away from a seat that is free, or that somebody has left.
+            assert len(seated) == places
+            assert not any(self._may_lose(one) for one in seated)
             return
-        # As many as there are seats are there, whoever has them, unless somebody left one.
-        assert len([one for one in gone if self._has(one)]) < places
+        staying = [one for one in seated if not self._may_lose(one) and self._has(one)]
+        assert len(staying) < places
         self.known.append(Known(step.rater, self.now))
 
     @rule(data=st.data())
