@@ -14,6 +14,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign import worded
 from dissensus.schema.campaign_parsing import KEYS, parse_campaign
 from dissensus.schema.campaign_writing import write_campaign
+from dissensus.schema.completion import OUTCOMES
 from dissensus.schema.shipped_campaigns import campaigns, load_campaign, renamed, text_of
 
 PILOT: dict[str, Any] = {
@@ -61,6 +62,9 @@ def test_what_is_left_out_has_its_default() -> None:
             "demographics_placed": st.sampled_from(["after", "before"]),
             "help": st.just({"en": "Here.", "de": "Hier."}),
             "thanks": st.just({"en": "Thanks.", "de": "Danke."}),
+            "minutes": st.just(20),
+            "prolific": st.just({"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}),
+            "pay": st.just({"currency": "GBP", "hour": 1200, "finished": 600}),
         },
     )
 )
@@ -273,3 +277,41 @@ def test_every_key_is_one_of_a_campaign() -> None:
     from dissensus.schema.campaign import Campaign
 
     assert set(KEYS) == {field.name for field in fields(Campaign)}
+
+
+CHOOSE = {
+    "name": "choose",
+    "kind": "instruction",
+    "text": {"en": "Please choose Blue.", "de": "Bitte wählen Sie Blau."},
+    "scale": ["Red", "Blue"],
+    "labels": {"Red": {"en": "Red", "de": "Rot"}, "Blue": {"en": "Blue", "de": "Blau"}},
+    "right": ["Blue"],
+    "after": 1,
+}
+
+
+def test_a_campaign_with_checks_comes_back_as_it_was() -> None:
+    found = parse_campaign(pilot(checks=[CHOOSE], minutes=20))
+    assert [check.name for check in found.checks] == ["choose"]
+    assert parse_campaign(found.as_mapping()) == found
+    assert parse_campaign(write_campaign(found)).digest == found.digest
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"checks": [CHOOSE]}, "minutes: It is missing. Write how long the work takes"),
+        ({"checks": [{**CHOOSE, "after": 0}], "minutes": 20}, "after .choose.: It is missing or 0"),
+        ({"prolific": {}}, "prolific.codes: The completion codes"),
+        ({"prolific": {"codes": {"completed": "SHORT"}}}, "completed: It is 'SHORT'. Write 6 to 32 of A to Z"),
+        ({"prolific": {"token": "t"}}, "prolific: There is no key 'token'"),
+        ({"pay": {"currency": "pounds", "hour": 1200}}, "pay.currency: It is 'pounds'. Write its code of three"),
+        ({"pay": {"currency": "GBP"}}, "pay.hour: It is missing"),
+        ({"pay": {"currency": "GBP", "hour": 12.5}}, "pay.hour: It is a number. Write a whole number from 0"),
+        ({"pay": {"currency": "GBP", "hour": -1}}, "pay.hour: It is -1. Write a whole number from 0"),
+        ({"pay": "12 GBP"}, "pay: It is text"),
+    ],
+)
+def test_what_is_wrong_with_recruitment(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        parse_campaign(pilot(**changes))

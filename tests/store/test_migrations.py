@@ -119,7 +119,24 @@ STAFF: Rows = {
     },
     "failure": {"trace": "f", "n": 3, "last_at": NOW},
 }
-ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF}
+RECRUITMENT: Rows = {
+    **STAFF,
+    "rater": {**QUOTAS["rater"], "worked_ms": 60_000},
+    "recruit": {
+        "submission": "e" * 24,
+        "campaign_id": "c",
+        "person": "f" * 24,
+        "study": "d" * 24,
+        "rater_id": "r",
+        "status": "AWAITING REVIEW",
+        "again": 1,
+        "entered_at": NOW,
+        "changed_at": NOW,
+    },
+    "check_answer": {"rater_id": "r", "name": "rules", "attempt": 2, "answer": "No", "at": NOW},
+    "payment": {"id": "y", "rater_id": "r", "amount": 650, "staff_id": "s", "at": NOW},
+}
+ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF, "0004": RECRUITMENT}
 """A row of every table as each revision has them; a new revision adds what it has."""
 
 

@@ -69,6 +69,10 @@ def kept(platform: Platform) -> Kept:
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
         tx.execute(insert(t.Token).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times))
         tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
+        tx.execute(insert(t.CheckAnswer).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
+        tx.execute(insert(t.Payment).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
+        ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
+        tx.execute(insert(t.Recruit).values(**ids, entered_at=NOW, changed_at=NOW))
     return made
 
 

@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.completion import Prolific
+from dissensus.schema.pay import Pay
 from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
 from dissensus.schema.questions import Questionnaire
 from dissensus.schema.quota import Quota
+from dissensus.schema.rater_check import Check
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -83,6 +86,14 @@ class Campaign:
         After the items, as in DICES, or before them.
     quota
         How many raters of each cell are let in; None for whoever comes.
+    checks
+        Questions between items whose right answers are known.
+    minutes
+        How long the work of one rater is said to take; None where nothing is said.
+    prolific
+        How raters come from Prolific; None where they do not.
+    pay
+        What raters are paid; None for nothing, or where that is settled elsewhere.
     help
         Where a rater finds help, shown on every page.
     thanks
@@ -112,6 +123,10 @@ class Campaign:
     demographics: Questionnaire | None = None
     demographics_placed: Placed = "after"
     quota: Quota | None = None
+    checks: tuple[Check, ...] = ()
+    minutes: int | None = None
+    prolific: Prolific | None = None
+    pay: Pay | None = None
     help: Wording = field(default_factory=no_wording)
     thanks: Wording = field(default_factory=no_wording)
     replication: int | None = None

@@ -2,11 +2,15 @@
 
 import re
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign import PLACES, Campaign, Consent, Purpose
+from dissensus.schema.completion import Prolific, codes_from
 from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
+from dissensus.schema.hints import shown
+from dissensus.schema.pay import CURRENCY, Pay
 from dissensus.schema.question import Wording
 from dissensus.schema.question_faults import form, refusal
 from dissensus.schema.questionnaire import load_questionnaire
@@ -15,6 +19,8 @@ from dissensus.schema.questionnaire_parsing import MOST_LANGUAGES, parse_questio
 from dissensus.schema.questions import About, Questionnaire
 from dissensus.schema.quota import HOLD
 from dissensus.schema.quota_parsing import quota_from
+from dissensus.schema.rater_check import Check
+from dissensus.schema.rater_check_parsing import checks_from
 
 LARGEST_FILE: Final = 3_000_000
 """Characters of a TOML text, both questionnaires among them."""
@@ -28,7 +34,7 @@ ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
-    *("quota", "help", "thanks"),
+    *("quota", "checks", "minutes", "prolific", "pay", "help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 
@@ -97,6 +103,7 @@ def _campaign(table: Table) -> Campaign | None:
     quota, most_a_day = table.table("quota"), _perhaps(table, "most_a_day")
     if quota is not None and most_a_day is not None:
         _check_hold(quota)
+    checks = _checks(table)
     if questionnaire is None or consent is None:
         return None
     return Campaign(
@@ -109,6 +116,10 @@ def _campaign(table: Table) -> Campaign | None:
         demographics=demographics,
         demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
         quota=None if quota is None else quota_from(quota, demographics, replication),
+        checks=checks,
+        minutes=_perhaps(table, "minutes"),
+        prolific=_prolific(table),
+        pay=_pay(table),
         help=table.wording("help"),
         thanks=table.wording("thanks"),
         replication=replication,
@@ -155,6 +166,44 @@ def _check_hold(quota: Table) -> None:
             "With most_a_day raters are told to come back tomorrow, and their seats would be gone. Write "
             f"{SHORTEST_HOLD:,} or more, which is two days.",
         )
+
+
+def _checks(table: Table) -> tuple[Check, ...]:
+    checks = checks_from(table, _perhaps(table, "most_items"))
+    if any(check.of_attention for check in checks) and "minutes" not in table.data:
+        table.note(
+            "minutes",
+            "It is missing. Write how long the work takes: how many checks of attention somebody may fail depends on "
+            "that.",
+        )
+    return checks
+
+
+def _prolific(table: Table) -> Prolific | None:
+    found = table.table("prolific")
+    if found is None:
+        return None
+    found.only(("codes",))
+    codes = found.table("codes")
+    try:
+        return Prolific(codes=MappingProxyType(codes_from({} if codes is None else codes.data)))
+    except InvalidInput as error:
+        found.note("codes", str(error))
+        return None
+
+
+def _pay(table: Table) -> Pay | None:
+    found = table.table("pay")
+    if found is None:
+        return None
+    found.only(("currency", "hour", "finished", "screened_out"))
+    currency = found.text("currency", "") or ""
+    if "currency" not in found.wrong and not CURRENCY.fullmatch(currency):
+        found.note("currency", f'It is {shown(currency)}. Write its code of three letters: currency = "GBP".')
+    amounts = {name: found.number(name, 0, MOST, least=0) for name in ("hour", "finished", "screened_out")}
+    if "hour" not in found.data:
+        found.note("hour", "It is missing. Write what an hour of work is paid, in minor units such as cents.")
+    return None if found.wrong else Pay(currency=currency, **amounts)
 
 
 def _purpose(table: Table) -> Purpose:

@@ -81,8 +81,8 @@ def _labels(table: Table, scale: tuple[str, ...]) -> Mapping[str, Wording]:
 def _check_place(table: Table, check: Check, most_items: int | None) -> None:
     if table.data.get("text") is None:
         table.note("text", "It is missing. Write the question that raters read.")
-    if check.of_attention and "after" not in table.data:
-        table.note("after", "It is missing. Write after how many items it comes.")
+    if check.of_attention and not check.after and "after" not in table.wrong:
+        table.note("after", "It is missing or 0. Write after how many items it comes, 1 or more.")
     if most_items is not None and check.after > most_items and "after" not in table.wrong:
         table.note("after", f"It is {check.after:,}, and a rater has {most_items:,} items at most. Take fewer.")
 

@@ -8,8 +8,8 @@
               ├─ item ──────────────┐
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
-              ├─ screened                  ├─ declaration
-              │                            ├─ notice
+              ├─ recruit ──────────────────┼─ declaration   check_answer
+              ├─ screened                  ├─ notice   payment
               └─ seat ─────────────────────┘
               session (of a rater or of staff)
 
@@ -30,6 +30,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.store.columns import Number
 from dissensus.store.declaring import HASH, ID, among
 from dissensus.store.declaring import Base as Base
+from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer
+from dissensus.store.recruiting_tables import Payment as Payment
+from dissensus.store.recruiting_tables import Recruit as Recruit
 from dissensus.store.staff_tables import Failure as Failure
 from dissensus.store.staff_tables import Membership as Membership
 from dissensus.store.staff_tables import SignIn as SignIn
@@ -116,6 +119,7 @@ class Rater(Base):
     state: Mapped[str]
     language: Mapped[str]
     rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
+    worked_ms: Mapped[int | None] = mapped_column(doc="Of who withdrew, to be paid; of others their saves tell it.")
     entered_at: Mapped[datetime]
     seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]

@@ -3,7 +3,6 @@
 Time is paid as it was taken. Nothing is taken off for being fast: who finishes is owed at least the minimum.
 """
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
@@ -12,6 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.annotate.saves import Save
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.pay import Pay as Pay
 
 End: TypeAlias = Literal["finished", "screened_out", "left"]
 ENDS: Final[tuple[End, ...]] = get_args(End)
@@ -19,39 +19,6 @@ ENDS: Final[tuple[End, ...]] = get_args(End)
 CEILING_MS: Final = 60 * 60_000
 """Of one visit. Nobody works on one item for an hour, and clocks are wrong at times."""
 HOUR_MS: Final = 3_600_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pay:
-    """What a campaign pays, in minor units such as cents.
-
-    Parameters
-    ----------
-    currency
-        ISO 4217 code.
-    hour
-        For an hour of work.
-    finished
-        At least for who finishes, however fast; 0 for no minimum.
-    screened_out
-        At least for who is sent away after questions; 0 for nothing but their time.
-
-    Raises
-    ------
-    InvalidInput
-        The currency is no code, or an amount is not a whole number from 0.
-    """
-
-    currency: str
-    hour: int
-    finished: int = 0
-    screened_out: int = 0
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"[A-Z]{3}", self.currency):
-            raise InvalidInput(f"{shown(self.currency)} is no currency. Give its code of three letters, such as 'GBP'.")
-        for name in ("hour", "finished", "screened_out"):
-            check_whole(f"{name} (in minor units of {self.currency})", getattr(self, name))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,12 +1,13 @@
 """Prolific: entry, completion codes, statuses, signed webhooks, studies, and a client of its API."""
 
 from dissensus.recruit.prolific.client import Client
-from dissensus.recruit.prolific.codes import OUTCOMES, Outcome, codes_from, completion_address
+from dissensus.recruit.prolific.codes import completion_address
 from dissensus.recruit.prolific.entry import Entry, entry_address, entry_from
 from dissensus.recruit.prolific.statuses import Status, StudyStatus, follows
 from dissensus.recruit.prolific.study import Device, Filter, ScreenOut, Study, study_body
 from dissensus.recruit.prolific.submissions import REJECTIONS, Rejection, Submission
 from dissensus.recruit.prolific.webhooks import Event, Kind, event_from
+from dissensus.schema.completion import OUTCOMES, Outcome, codes_from
 
 __all__ = [
     "OUTCOMES",
