@@ -40,6 +40,7 @@ from dissensus.store.database import Database, connect  # noqa: E402
 from dissensus.store.ids import new_id  # noqa: E402
 from dissensus.web.tokens import Tokens  # noqa: E402
 from dissensus.workflows import campaigns, entering  # noqa: E402
+from dissensus.workflows.entering import Arrival  # noqa: E402
 from dissensus.workflows.platform import Platform  # noqa: E402
 
 RESULTS = HERE / "results.json"
@@ -115,7 +116,7 @@ def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
     found = []
     for i in range(n):
         now = datetime.now(UTC)
-        _, session = entering.agree(platform_, "load", key=key, purposes=AGREED, language="en", now=now)
+        _, session = entering.agree(platform_, Arrival("load", key, "en"), AGREED, now=now)
         answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
         kept = {name: str(value) for name, value in answers.items()}
         found.append(Seat(session, Tokens(SECRET).form(session), kept))

@@ -50,6 +50,8 @@ class Settings(BaseModel):
         What this site shows the provider, or the file that holds it.
     oidc_button
         What stands on the button that leads to the provider.
+    prolific_secret
+        Of the workspace at Prolific, which signs its events with it; without one none is taken.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -70,6 +72,7 @@ class Settings(BaseModel):
     oidc_client_secret: str | None = None
     oidc_client_secret_file: Path | None = None
     oidc_button: str = "Sign in with your organisation"
+    prolific_secret: Annotated[str, Field(min_length=1)] | None = None
 
     @property
     def address(self) -> str:

@@ -10,6 +10,7 @@ from tests.browser.page import DESKTOP, View
 from tests.web.live import Live, serving
 
 from dissensus.workflows import campaigns, entering, overview, rating, staff, steps
+from dissensus.workflows.entering import Arrival
 
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 NARROW = 320
@@ -122,12 +123,7 @@ def some_work(live: Live) -> None:
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
         rater, _ = entering.agree(
-            live.platform,
-            line.kept.name,
-            key=str(line.kept.key),
-            purposes=purposes,
-            language="en",
-            now=live.clock(),
+            live.platform, Arrival(line.kept.name, str(line.kept.key), "en"), purposes, now=live.clock()
         )
         if number == 0:
             steps.step(live.platform, rater, now=live.clock())

@@ -11,6 +11,7 @@ from tests.workflows.campaigns import ABOUT_YOU, AGREED, definition, items
 
 from dissensus.store.campaigns import Kept
 from dissensus.workflows import campaigns, entering, membership, passwords, screening, staff
+from dissensus.workflows.entering import Arrival
 
 GOOD = "correct horse battery"
 QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 20, "rest": 5}
@@ -47,7 +48,7 @@ def peopled(live: Live) -> Kept:
     campaigns.create(platform, campaign, items(3), staff_id=owner_id, now=now)
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=now)
     for age in ["young"] * 7 + ["old"] * 2:
-        rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=now)
+        rater, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=now)
         screening.screen(platform, rater, {"rater_age": age}, now=now)
     for name, role in ((LONG, "owner"), ("grace", "reviewer")):
         membership.add(platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now)

@@ -114,7 +114,7 @@ def test_a_double_click_makes_one_rater(live: Live) -> None:
     kept = opened(live.platform, 3)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(kept.key), language="en")
-    entry = {"cookie": f"dissensus_entry={visitor.http.cookies['dissensus_entry']}"}
+    entry = {"cookie": f"dissensus_arrival={visitor.http.cookies['dissensus_arrival']}"}
 
     def click(_: int) -> int:
         with httpx.Client(base_url=live.url, headers=entry, timeout=30) as browser:

@@ -18,6 +18,7 @@ from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.shipped_campaigns import text_of
 from dissensus.workflows import campaigns, entering, rating, staff, steps
+from dissensus.workflows.entering import Arrival
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 """For what does not depend on the database."""
@@ -75,7 +76,7 @@ def test_nobody_else_sees_or_does_anything(house: House) -> None:
 def test_a_session_of_a_rater_opens_nothing_of_owners(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    _, session = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    _, session = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.stranger()
     browser.cookies.set("dissensus_owner", session)
     assert browser.get("/campaigns/pilot").status_code == 403
@@ -284,7 +285,7 @@ def test_a_clone_is_a_draft_under_a_name_that_can_be_an_address(house: House) ->
 def test_what_raters_report_is_shown_as_text_until_it_is_dealt_with(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     rating.notify(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
     browser = house.owner()
     page = browser.get("/campaigns/pilot").text
@@ -330,7 +331,7 @@ def test_nothing_large_is_read_from_strangers(house: House) -> None:
 def test_metrics_tell_routes_and_numbers_and_nothing_of_anybody(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.owner()
     browser.get("/campaigns/pilot?secret=1")
     browser.get("/wp-login.php")
@@ -351,7 +352,7 @@ def test_finished_ratings_come_as_a_file_for_their_owner_alone(house: House) -> 
     browser = house.owner()
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404
-    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     step = steps.step(platform, rater, now=NOW)
     assert step.assignment is not None
     given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value="Unsure")})

@@ -17,9 +17,9 @@ from tests.workflows.campaigns import AGREED, NOW, definition, items
 from dissensus.schema.roles import ROLES, Role, parse_role
 from dissensus.store.staff import Staff
 from dissensus.web.permissions import ACTIONS, SCOPES, WHO, action_named, as_table, may
-from dissensus.web.tokens import Entry
 from dissensus.web.visiting import May, Open
 from dissensus.workflows import campaigns, entering, membership, passwords, staff
+from dissensus.workflows.entering import Arrival
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 PASSWORD = "a few plain words"
@@ -59,14 +59,14 @@ class Peopled:
         tokens, platform = self.live.site.tokens, self.live.platform
         session, cookies = "", {"dissensus_door": DOOR}
         if who == "rater":
-            _, session = entering.agree(platform, "pilot", key=self.key, purposes=AGREED, language="en", now=NOW)
+            _, session = entering.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             cookies["dissensus_rater"] = session
         elif who != "stranger":
             session = staff.sign_in(platform, staff.link(platform, self.people[who].name, now=NOW).key, now=NOW)
             cookies["dissensus_owner"] = session
         bound, path = self._filled(path)
-        entry = Entry("pilot", self.key, "en", entering.entry_id(NOW))
-        cookies["dissensus_entry"] = tokens.entry(entry, now=NOW)
+        arrival = Arrival("pilot", self.key, "en", entering.entry_id(NOW))
+        cookies["dissensus_arrival"] = tokens.arrival(arrival, now=NOW)
         form_token = tokens.form(session if bound == "" or ("/join/" in path and who in self.people) else bound)
         data = {"form_token": form_token, "name": self.people["owner"].name, "password": PASSWORD, "key": self.key}
         cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
@@ -88,7 +88,7 @@ class Peopled:
             key = membership.invite(platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW)
             return key, f"/join/{key}"
         if path.startswith("/withdraw/"):
-            rater, _ = entering.agree(platform, "pilot", key=self.key, purposes=AGREED, language="en", now=NOW)
+            rater, _ = entering.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
         if path.startswith("/static/"):
             return "", "/static/x/owner.css"

@@ -16,6 +16,7 @@ from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.campaigns import Kept
 from dissensus.web.site import network_of
 from dissensus.workflows import api_tokens, campaigns, entering, membership, passwords, rating, screening, staff, steps
+from dissensus.workflows.entering import Arrival
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 GOOD = "correct horse battery"
@@ -35,7 +36,7 @@ def change(browser: httpx.Client, new: str, *, again: str | None = None, old: st
 def rate(house: House, kept: Kept, n: int, *, age: str | None = None) -> None:
     """Let raters rate all there is, to the end."""
     for _ in range(n):
-        rater, _ = entering.agree(house.platform, kept.name, key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+        rater, _ = entering.agree(house.platform, Arrival(kept.name, str(kept.key), "en"), AGREED, now=NOW)
         if age is not None:
             assert screening.screen(house.platform, rater, {"rater_age": age}, now=NOW) is not None
         step = steps.step(house.platform, rater, now=NOW)
@@ -260,7 +261,7 @@ def test_tokens_that_cannot_be(house: House, fields: dict[str, str], says: str) 
 def test_an_analyst_sees_results_and_nobody(house: House) -> None:
     kept = opened(house)
     rate(house, kept, 5)
-    rater, _ = entering.agree(house.platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     rating.notify(house.platform, rater, "help", "My name is Zoe.", assignment_id=None, now=NOW)
     grace, owner = member(house, "grace", "analyst"), house.owner()
     seen, all_ = grace.get("/campaigns/pilot").text, owner.get("/campaigns/pilot").text
@@ -317,6 +318,6 @@ def test_a_quota_tells_an_analyst_nothing_of_few(house: House) -> None:
     assert cells() == ["6", "6", "0"]
     # Two who are under way: with the total of 14 they would be told.
     for _ in range(2):
-        entering.agree(house.platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+        entering.agree(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     assert cells() == ["–", "6", "0"]
     assert "<strong>" in house.owner().get("/campaigns/pilot/quota").text

@@ -13,6 +13,7 @@ from dissensus.schema.shipped_campaigns import load_campaign, renamed
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.workflows import campaigns, entering, rating, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
@@ -27,7 +28,7 @@ def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rng = np.random.default_rng(1)
     for _ in range(n_raters):
-        rater, _ = entering.agree(platform, name, key=str(kept.key), purposes=agreed, language="en", now=NOW)
+        rater, _ = entering.agree(platform, Arrival(name, str(kept.key), "en"), agreed, now=NOW)
         steps.step(platform, rater, now=NOW)
         _rate_all(platform, rater.id, rng)
         assert campaign.demographics is not None

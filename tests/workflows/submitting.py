@@ -10,6 +10,7 @@ from dissensus.errors import Unavailable
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.database import connect
 from dissensus.workflows import entering, rating, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 
@@ -21,7 +22,7 @@ def say(line: str) -> None:
 def submit_all(url: str, key: str, prefix: str) -> None:
     """Submit whatever comes; where the database is away, the same again, as the page does."""
     platform = Platform(connect(url, pool_size=1))
-    rater, _ = entering.agree(platform, "pilot", key=key, purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
     at = steps.step(platform, rater, now=NOW)
     for n in count():
         if at.assignment is None:

@@ -17,6 +17,7 @@ from dissensus.store import tables as t
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
 from dissensus.workflows import entering, rating, steps, withdrawing
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 THREADS = 16
@@ -38,7 +39,7 @@ def at_once(act: Callable[[int], Result]) -> list[Result]:
 
 
 def enter(platform: Platform, key: str | None) -> Rater:
-    return entering.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
+    return entering.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW)[0]
 
 
 def given(answer: str, revision: int = 1) -> Save:

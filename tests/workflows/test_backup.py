@@ -22,6 +22,7 @@ from dissensus.store.database import Database, connect
 from dissensus.store.ids import hashed
 from dissensus.store.raters import Rater
 from dissensus.workflows import backup, campaigns, entering, membership, rating, screening, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def save(answer: str, *, why: str = "Ä\n\u2028 '\"; 😀") -> Save:
 
 
 def enter(platform: Platform, key: str | None) -> Rater:
-    return entering.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=NOW)[0]
+    return entering.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW)[0]
 
 
 ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}

@@ -14,6 +14,7 @@ from dissensus.store import assignments
 from dissensus.store import tables as t
 from dissensus.store.database import Database, connect
 from dissensus.workflows import entering, rating, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 TABLES = (t.Save, t.Answer, t.Assignment)
@@ -51,7 +52,7 @@ def given(n: int) -> Save:
 
 def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
     kept = opened(small, 400)
-    rater, _ = entering.agree(small, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(small, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     at = steps.step(small, rater, now=NOW)
     limit(small.database, 20)
     for n in range(400):

@@ -8,6 +8,8 @@ from tests.workflows.campaigns import AGREED, NOW, definition, items, opened
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.store import campaigns as store
 from dissensus.workflows import campaigns, entering
+from dissensus.workflows.entering import Arrival
+from dissensus.workflows.entrance import entrance
 from dissensus.workflows.platform import Platform
 
 LATER = NOW + timedelta(minutes=5)
@@ -17,13 +19,9 @@ def test_the_same_id_is_the_same_rater_and_what_was_said_first_holds(platform: P
     kept, rater_id = opened(platform), entering.entry_id(NOW)
     assert rater_id != entering.entry_id(NOW)
     key = str(kept.key)
-    first, session = entering.agree(
-        platform, "pilot", key=key, purposes=AGREED, language="en", rater_id=rater_id, now=NOW
-    )
+    first, session = entering.agree(platform, Arrival("pilot", key, "en", rater_id), AGREED, now=NOW)
     other = {"rating": True, "release": True}
-    again, another = entering.agree(
-        platform, "pilot", key=key, purposes=other, language="de", rater_id=rater_id, now=LATER
-    )
+    again, another = entering.agree(platform, Arrival("pilot", key, "de", rater_id), other, now=LATER)
     assert (again, again.id) == (first, rater_id)
     for one in (session, another):
         assert entering.signed_in(platform, one, now=LATER) == first
@@ -38,22 +36,18 @@ def test_an_id_is_good_for_one_campaign(platform: Platform) -> None:
     kept, rater_id = opened(platform), entering.entry_id(NOW)
     campaigns.create(platform, definition("second"), items(1), staff_id=kept.staff_id, now=NOW)
     second = campaigns.move(platform, "second", "open", staff_id=kept.staff_id, now=NOW)
-    entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", rater_id=rater_id, now=NOW)
+    entering.agree(platform, Arrival("pilot", str(kept.key), "en", rater_id), AGREED, now=NOW)
     with pytest.raises(NotAllowed, match="of another campaign"):
-        entering.agree(
-            platform, "second", key=str(second.key), purposes=AGREED, language="en", rater_id=rater_id, now=NOW
-        )
+        entering.agree(platform, Arrival("second", str(second.key), "en", rater_id), AGREED, now=NOW)
 
 
 def test_who_is_known_comes_back_where_nobody_new_is_let_in(platform: Platform) -> None:
     kept, rater_id = opened(platform), entering.entry_id(NOW)
     key = str(kept.key)
-    rater, _ = entering.agree(platform, "pilot", key=key, purposes=AGREED, language="en", rater_id=rater_id, now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", key, "en", rater_id), AGREED, now=NOW)
     campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
-    assert entering.entrance(platform, "pilot", key, now=NOW).state == "closed"
-    again, _ = entering.agree(platform, "pilot", key=key, purposes=AGREED, language="en", rater_id=rater_id, now=NOW)
+    assert entrance(platform, "pilot", key, now=NOW).state == "closed"
+    again, _ = entering.agree(platform, Arrival("pilot", key, "en", rater_id), AGREED, now=NOW)
     assert again == rater
     with pytest.raises(Conflict, match="pilot takes no raters now: it is closed"):
-        entering.agree(
-            platform, "pilot", key=key, purposes=AGREED, language="en", rater_id=entering.entry_id(NOW), now=NOW
-        )
+        entering.agree(platform, Arrival("pilot", key, "en", entering.entry_id(NOW)), AGREED, now=NOW)

@@ -25,6 +25,7 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
 from dissensus.workflows import campaigns, entering, exporting, rating, steps, withdrawing
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.exporting import Asked
 from dissensus.workflows.platform import Platform
 
@@ -32,9 +33,7 @@ BOTH = {"rating": True, "release": True}
 
 
 def enter(platform: Platform, kept: Kept, purposes: dict[str, bool], *, rehearsal: bool = False) -> Rater:
-    return entering.agree(
-        platform, kept.name, key=str(kept.key), purposes=purposes, language="en", rehearsal=rehearsal, now=NOW
-    )[0]
+    return entering.agree(platform, Arrival(kept.name, str(kept.key), "en"), purposes, rehearsal=rehearsal, now=NOW)[0]
 
 
 def rate(platform: Platform, rater: Rater, *, answers: dict[str, Any], most: int = 10_000) -> int:

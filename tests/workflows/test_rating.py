@@ -1,6 +1,7 @@
 """The way of a rater."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import func, select
@@ -13,20 +14,13 @@ from dissensus.store import campaigns as stored
 from dissensus.store import tables as t
 from dissensus.store.raters import Rater
 from dissensus.workflows import campaigns, entering, overview, rating, steps, withdrawing
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step
 
 
-def enter(platform: Platform, key: str | None, **options: object) -> Rater:
-    rater, _ = entering.agree(
-        platform,
-        "pilot",
-        key=str(key),
-        purposes=AGREED,
-        language="en",
-        now=NOW,
-        **options,  # type: ignore[arg-type]
-    )
+def enter(platform: Platform, key: str | None, **options: Any) -> Rater:
+    rater, _ = entering.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW, **options)
     return rater
 
 
@@ -103,9 +97,9 @@ def test_who_does_not_agree_leaves_no_trace(platform: Platform) -> None:
     kept = opened(platform)
     for purposes in ({}, {"rating": False, "release": True}):
         with pytest.raises(NotAllowed, match="Nothing about you was kept"):
-            entering.agree(platform, "pilot", key=str(kept.key), purposes=purposes, language="en", now=NOW)
+            entering.agree(platform, Arrival("pilot", str(kept.key), "en"), purposes, now=NOW)
     with pytest.raises(InvalidInput, match="'spying' is no purpose"):
-        entering.agree(platform, "pilot", key=str(kept.key), purposes={"spying": True}, language="en", now=NOW)
+        entering.agree(platform, Arrival("pilot", str(kept.key), "en"), {"spying": True}, now=NOW)
     with platform.database.reading() as tx:
         assert stored.campaign_of(tx, kept.id).n_raters == 0
 
@@ -128,8 +122,8 @@ def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
     draft = campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
 
     def come(*, rehearsal: bool = False) -> Rater:
-        made = {"purposes": AGREED, "language": "en", "rehearsal": rehearsal, "now": NOW}
-        return entering.agree(platform, "second", key=str(draft.key), **made)[0]  # type: ignore[arg-type]
+        arrival = Arrival("second", str(draft.key), "en")
+        return entering.agree(platform, arrival, AGREED, rehearsal=rehearsal, now=NOW)[0]
 
     with pytest.raises(Conflict, match="second takes no raters now: it is draft"):
         come()
@@ -238,7 +232,7 @@ def test_what_is_abandoned_goes_to_others_and_is_taken_when_it_comes_late(platfo
     gone = enter(platform, kept.key)
     at = steps.step(platform, gone, now=NOW)
     later = NOW + timedelta(hours=3)
-    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    other, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
     assert steps.step(platform, other, now=later).place == "rate"
     assert at.assignment is not None
     rating.submit(platform, gone, at.assignment.id, "late", given(), now=later)
@@ -252,7 +246,7 @@ def test_what_was_shown_and_reclaimed_keeps_its_offer_and_does_not_come_again(pl
     shown = steps.step(platform, gone, now=NOW).assignment
     assert shown is not None
     later = NOW + timedelta(hours=3)
-    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    other, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
     steps.step(platform, other, now=later)
     again = rate_all(platform, gone, now=later)
     assert len(again) == 2
@@ -267,7 +261,7 @@ def test_a_rehearsal_of_a_full_campaign_shows_items(platform: Platform) -> None:
     kept = opened(platform, 2, replication=1)
     rate_all(platform, enter(platform, kept.key))
     assert steps.step(platform, enter(platform, kept.key), now=NOW).place == "done"
-    previewing, _ = entering.agree(platform, "pilot", key="", purposes=AGREED, language="en", rehearsal=True, now=NOW)
+    previewing, _ = entering.agree(platform, Arrival("pilot", "", "en"), AGREED, rehearsal=True, now=NOW)
     assert steps.step(platform, previewing, now=NOW).place == "rate"
 
 
@@ -278,7 +272,7 @@ def test_what_was_begun_is_not_reclaimed(platform: Platform) -> None:
     assert at.assignment is not None
     rating.save(platform, slow, at.assignment.id, "a", given(), now=NOW)
     later = NOW + timedelta(hours=30)
-    other, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=later)
+    other, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=later)
     assert steps.step(platform, other, now=later).place == "wait"
 
 

@@ -25,6 +25,8 @@ from dissensus.store.ids import new_id
 from dissensus.store.raters import Rater
 from dissensus.store.seats import Taken
 from dissensus.workflows import campaigns, entering, quota, rating, screening, steps, withdrawing
+from dissensus.workflows.entering import Arrival
+from dissensus.workflows.entrance import entrance
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step
 
@@ -56,7 +58,7 @@ def with_seats(platform: Platform, n_items: int = 2, *, seats: int = 1, **change
 
 def enter(platform: Platform, key: object, **options: Any) -> Rater:
     now = options.pop("now", NOW)
-    return entering.agree(platform, "pilot", key=str(key), purposes=AGREED, language="en", now=now, **options)[0]
+    return entering.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=now, **options)[0]
 
 
 def screen(
@@ -280,7 +282,8 @@ def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Plat
 def by_recruiter(platform: Platform, **changes: Any) -> tuple[Any, dict[str, str]]:
     """A campaign whose cells a recruiter fills, and the key of the link of each cell."""
     kept = with_seats(platform, quota={"source": "recruiter", **changes})
-    return kept, quota.links(platform, "pilot", staff_id=kept.staff_id)
+    links = quota.links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id)
+    return kept, {cell: link.removeprefix("https://rate.example/c/pilot?key=") for cell, link in links.items()}
 
 
 def test_a_recruiter_sends_raters_by_cells_and_they_say_who_they_are_afterwards(platform: Platform) -> None:
@@ -292,8 +295,8 @@ def test_a_recruiter_sends_raters_by_cells_and_they_say_who_they_are_afterwards(
     assert rate_all(platform, rater).place == "demographics"
     with pytest.raises(Conflict, match="All places for which this link is are taken"):
         enter(platform, keys["young × small"])
-    assert entering.entrance(platform, "pilot", keys["young × small"], now=NOW).state == "full"
-    assert entering.entrance(platform, "pilot", keys["old × small"], now=NOW).state == "open"
+    assert entrance(platform, "pilot", keys["young × small"], now=NOW).state == "full"
+    assert entrance(platform, "pilot", keys["old × small"], now=NOW).state == "open"
     said = {"rater_age": "old", "rater_size": "small", "rater_pet": "dog"}
     assert rating.declare(platform, rater, said, now=NOW).place == "done"
     _, cells = quota.filling(platform, "pilot", staff_id=kept.staff_id, now=NOW)
@@ -315,18 +318,18 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
 
 def test_without_a_recruiter_no_link_is_for_a_cell(platform: Platform) -> None:
     kept = with_seats(platform)
-    assert quota.links(platform, "pilot", staff_id=kept.staff_id) == {}
+    assert quota.links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id) == {}
     with pytest.raises(InvalidInput, match="Only a quota that the recruiter fills"):
         campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
 
 
 def test_nobody_reads_on_where_no_cell_has_a_seat(platform: Platform) -> None:
     kept = with_seats(platform, quota={"axes": {"rater_age": {"all": ["young", "old", DECLINED]}}, "rest": 0})
-    assert entering.entrance(platform, "pilot", str(kept.key), now=NOW).state == "open"
+    assert entrance(platform, "pilot", str(kept.key), now=NOW).state == "open"
     screening.screen(platform, enter(platform, kept.key), {"rater_age": "old"}, now=NOW)
-    assert entering.entrance(platform, "pilot", str(kept.key), now=NOW).state == "full"
+    assert entrance(platform, "pilot", str(kept.key), now=NOW).state == "full"
     later = NOW + timedelta(hours=2)
-    assert entering.entrance(platform, "pilot", str(kept.key), now=later).state == "open"
+    assert entrance(platform, "pilot", str(kept.key), now=later).state == "open"
 
 
 def test_items_are_rated_by_each_cell_alike(platform: Platform) -> None:
@@ -416,9 +419,7 @@ class Seats(RuleBasedStateMachine):
 
     @rule(age=st.sampled_from(["young", "old", DECLINED]))
     def come(self, age: str) -> None:
-        rater, _ = entering.agree(
-            self.platform, self.name, key=str(self.kept.key), purposes=AGREED, language="en", now=self.now
-        )
+        rater, _ = entering.agree(self.platform, Arrival(self.name, str(self.kept.key), "en"), AGREED, now=self.now)
         cell = "rest" if age == DECLINED else f"{age} × small"
         places = 1 if cell == "rest" else self.N
         seated = [one for one in self.known if one.rater.cell == cell and self._has(one)]

@@ -11,6 +11,7 @@ from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store import tables as t
 from dissensus.workflows import campaigns, entering, overview, rating, staff, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 LATER = NOW + timedelta(minutes=16)
@@ -99,7 +100,7 @@ def test_what_ended_is_forgotten_with_the_next_link(platform: Platform) -> None:
 
 def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
     kept = opened(platform)
-    _, raters_key = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    _, raters_key = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     owners_key = staff.sign_in(platform, staff.link(platform, "ada", now=NOW).key, now=NOW)
     assert staff.signed_in(platform, raters_key, now=NOW) is None
     assert entering.signed_in(platform, owners_key, now=NOW) is None
@@ -127,7 +128,7 @@ def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
 
 def rate(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
     """Let somebody rate some items, and need help at the last."""
-    rater, _ = entering.agree(platform, "pilot", key=key, purposes=AGREED, language="en", rehearsal=rehearsal, now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", key, "en"), AGREED, rehearsal=rehearsal, now=NOW)
     step = steps.step(platform, rater, now=NOW)
     for i in range(n):
         assert step.assignment is not None

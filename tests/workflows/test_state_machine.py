@@ -22,6 +22,7 @@ from dissensus.store import assignments, raters, saves
 from dissensus.store import tables as t
 from dissensus.store.raters import Rater
 from dissensus.workflows import campaigns, entering, rating, steps, withdrawing
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Raters(RuleBasedStateMachine):
         if len(self.raters) == MOST_RATERS or self.state != "open":
             return
         key = str(self.campaign.key)
-        rater, _ = entering.agree(self.platform, self.name, key=key, purposes=AGREED, language="en", now=self.now)
+        rater, _ = entering.agree(self.platform, Arrival(self.name, key, "en"), AGREED, now=self.now)
         assert rater.number == len(self.raters)
         self.raters.append(rater)
 
@@ -313,8 +314,7 @@ def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platfo
     campaigns.create(platform, made, items(5), staff_id=staff_id, now=NOW)
     kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     first, other = (
-        entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)[0]
-        for _ in range(2)
+        entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
     )
     old = steps.step(platform, first, now=NOW).assignment
     assert old is not None
@@ -331,7 +331,7 @@ def test_a_key_of_another_item_is_refused_and_not_taken_for_it(platform: Platfor
     staff_id = owner(platform.database)
     campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    rater, _ = entering.agree(platform, "pilot", key=str(kept.key), purposes=AGREED, language="en", now=NOW)
+    rater, _ = entering.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     one = steps.step(platform, rater, now=NOW).assignment
     assert one is not None
     save = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})

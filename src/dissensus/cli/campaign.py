@@ -139,22 +139,18 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
 
 
 def _move(name: str, to: "State", settings: Path | None) -> None:
-    from dissensus.workflows import campaigns, overview, quota
+    from dissensus.workflows import campaigns, overview
+    from dissensus.workflows.entrance import doors
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
         staff_id = overview.staff_id_of(platform, name)
         kept = campaigns.move(platform, name, to, staff_id=staff_id, now=now())
-        cells = quota.links(platform, name, staff_id=staff_id)
-    entrance = "by personal links alone" if kept.key is None else f"at {_link(chosen.address, name, kept.key)}"
-    if cells:
-        lines = (f"- {cell}: {_link(chosen.address, name, key)}" for cell, key in cells.items())
-        entrance = "\n".join(["by the link of their cell:", *lines])
+        by = doors(chosen.address, kept, campaigns.definition(platform, name, staff_id=staff_id))
+    entrance = "by personal links alone" if by.anybody is None else f"at {by.anybody}"
+    if by.cells:
+        entrance = "\n".join(["by the link of their cell:", *(f"- {cell}: {link}" for cell, link in by.cells.items())])
     typer.echo(f"{name} is {kept.state}" + (f"; raters enter {entrance}" if to == "open" else "."))
-
-
-def _link(address: str, name: str, key: str) -> str:
-    return f"{address}/c/{name}?key={key}"
 
 
 @app.command("list")
@@ -178,8 +174,10 @@ COLUMNS = ("name", "state", "owner", "items", "raters", "rated", "open_link")
 
 
 def _row(line: "Line", address: str) -> Row:
+    from dissensus.workflows.entrance import doors
+
     kept, numbers = line.kept, line.numbers
-    link = None if kept.key is None else _link(address, kept.name, kept.key)
+    link = doors(address, kept, line.campaign).anybody
     raters, rated = sum(numbers.raters.values()), numbers.assignments["done"]
     values = (kept.name, kept.state, ", ".join(line.owners), numbers.n_items, raters, rated, link)
     return dict(zip(COLUMNS, values, strict=True))
@@ -221,10 +219,11 @@ def invite(
     Example: dissensus campaign invite pilot -n 50 --format csv -o links.csv
     """
     from dissensus.workflows import campaigns, overview
+    from dissensus.workflows.entrance import personal_link
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
         staff_id = overview.staff_id_of(platform, name)
         keys = campaigns.invite(platform, name, n, cell=cell, staff_id=staff_id, now=now())
-    links = [_link(chosen.address, name, key) for key in keys]
+    links = [personal_link(chosen.address, name, key) for key in keys]
     writing.write("\n".join(["link", *links] if format == "csv" else links), output)

@@ -77,13 +77,14 @@ def _campaign(settings: "Settings", drawn: "Drawn") -> str:
     from dissensus.cli.opening import now, opened
     from dissensus.schema.shipped_campaigns import load_campaign, renamed
     from dissensus.workflows import campaigns, staff
+    from dissensus.workflows.entrance import personal_link
 
     with opened(settings) as platform:
         owner = staff.owner_for(platform, OWNER, now=now())
         campaign = renamed(load_campaign("dices-350"), NAME)
         campaigns.create(platform, campaign, drawn.items, staff_id=owner.id, now=now())
         kept = campaigns.move(platform, NAME, "open", staff_id=owner.id, now=now())
-    return f"{settings.address}/c/{NAME}?key={kept.key}"
+    return personal_link(settings.address, NAME, str(kept.key))
 
 
 @contextmanager

@@ -132,6 +132,15 @@ def rater_invited(tx: Connection, key: str, *, lock: bool = False) -> Rater | No
     return None if row is None else Rater(**row._mapping)
 
 
+def rater_sent(tx: Connection, person: str, submission: str, *, lock: bool = False) -> Rater | None:
+    """Return the rater whom a recruiter sent by these ids, None where there is none; `lock` as above."""
+    sent = (t.Recruit.person == person) & (t.Recruit.submission == submission)
+    query = select(*_COLUMNS).join(t.Recruit, t.Recruit.rater_id == t.Rater.id).where(sent)
+    locked = query.with_for_update(read=True, key_share=True, of=t.Rater)
+    row = tx.execute(locked if lock else query).one_or_none()
+    return None if row is None else Rater(**row._mapping)
+
+
 def rater_of(tx: Connection, rater_id: str) -> Rater | None:
     """Return a rater by their id."""
     row = tx.execute(select(*_COLUMNS).where(t.Rater.id == rater_id)).one_or_none()

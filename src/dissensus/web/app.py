@@ -15,7 +15,7 @@ from dissensus.web import errors, oidc
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
-from dissensus.web.routes import account, drafting, health, members, owner, provider, quota, rating, signing_in
+from dissensus.web.routes import account, drafting, events, health, members, owner, provider, quota, rating, signing_in
 from dissensus.web.site import Site
 from dissensus.web.tokens import Tokens
 from dissensus.web.visiting import Open
@@ -50,6 +50,7 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
         app.include_router(room.router)
     app.include_router(drafting.router)
     app.include_router(quota.router)
+    app.include_router(events.router)
     app.include_router(health.router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)

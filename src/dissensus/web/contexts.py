@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from dissensus.schema.campaign import Campaign, State
+from dissensus.schema.campaign import Campaign
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questions import Heading, Questionnaire
 from dissensus.workflows.steps import Step
 
 if TYPE_CHECKING:
     from dissensus.store.raters import Said
+    from dissensus.workflows.entrance import Admission
+    from dissensus.workflows.recruiting import Visit, WayBack
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +36,8 @@ class Warned:
 
     language: str
     campaign: Campaign
-    key: str
+    brought: Mapping[str, str]
+    back: "WayBack | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,8 +48,9 @@ class NotOpen:
 
     language: str
     campaign: Campaign
-    key: str
-    state: State | Literal["full"]
+    brought: Mapping[str, str]
+    state: "Admission"
+    back: "WayBack | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +62,7 @@ class Agreement:
     language: str
     campaign: Campaign
     action: str
+    sent: bool = False
     form_token: str | None = None
     withdrawal: str | None = None
 
@@ -69,6 +74,7 @@ class Declined:
     template: ClassVar[str] = "declined.html"
 
     language: str
+    back: "WayBack | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,12 +158,14 @@ class AboutYou:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnedAway:
-    """There was no seat for somebody; nothing is kept of them."""
+    """There was no seat for somebody; nothing is kept of them, but that a recruiter sent them."""
 
     template: ClassVar[str] = "turned-away.html"
 
     language: str
     campaign: Campaign
+    sent: bool = False
+    back: "WayBack | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,6 +179,7 @@ class Rest:
     withdrawal: str | None
     form_token: str
     noted: bool = False
+    visit: "Visit | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,3 +203,4 @@ class Withdrawal:
     rater_id: str
     n_rated: int
     done: bool = False
+    back: "WayBack | None" = None

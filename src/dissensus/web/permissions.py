@@ -45,6 +45,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "enter": Action("come in as a rater by a link", EVERYBODY, "site"),
     "withdraw": Action("withdraw as a rater by a link", EVERYBODY, "site"),
     "rate": Action("rate, and say so where something is wrong", frozenset({"rater"}), "site"),
+    "tell": Action("tell, signed as a recruiter, what became of whom it sent", EVERYBODY, "site"),
     "sign-in": Action("sign in, and come to belong to a campaign by a link", EVERYBODY, "site"),
     "account": Action("see and change their own password, sessions and tokens", ANY_STAFF, "site"),
     "list": Action("list the campaigns that they belong to", ANY_STAFF, "site"),
@@ -85,7 +86,7 @@ def may(who: Who) -> frozenset[str]:
     Examples
     --------
     >>> sorted(may("analyst"))
-    ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'see', 'sign-in', 'withdraw']
+    ['account', 'create', 'enter', 'export', 'list', 'look', 'numbers', 'see', 'sign-in', 'tell', 'withdraw']
     """
     return frozenset(name for name, action in ACTIONS.items() if who in action.who)
 

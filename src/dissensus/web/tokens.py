@@ -2,38 +2,20 @@
 
 import hashlib
 import hmac
-from dataclasses import astuple, dataclass
+from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
 from dissensus.errors import NotAllowed
+from dissensus.recruit.prolific import Entry
+from dissensus.workflows.entering import Arrival
 
-ENTRY_S: Final = 3600
+ARRIVAL_S: Final = 3600
 """How long somebody may read before they agree or not."""
 DETOUR_S: Final = 600
 """How long somebody may be with a provider."""
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """Somebody who saw the warning and has not agreed yet.
-
-    Parameters
-    ----------
-    campaign, key
-        What they came to, and by which link.
-    language
-        What they read.
-    rater_id
-        Who they are once they agree, however often they send the form.
-    """
-
-    campaign: str
-    key: str
-    language: str
-    rater_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +45,11 @@ class Tokens:
 
     secret: str
 
-    def entry(self, entry: Entry, *, now: datetime) -> str:
+    def arrival(self, arrival: Arrival, *, now: datetime) -> str:
         """Return a token for somebody who saw the warning."""
-        return self._signer("entry").dumps([int(now.timestamp()), *astuple(entry)])
+        return self._signer("arrival").dumps([int(now.timestamp()), asdict(arrival)])
 
-    def read_entry(self, token: str, *, now: datetime) -> Entry:
+    def read_arrival(self, token: str, *, now: datetime) -> Arrival:
         """Return what such a token says.
 
         Raises
@@ -75,10 +57,11 @@ class Tokens:
         NotAllowed
             It is not ours, or older than an hour.
         """
-        made_at, *entry = self._read("entry", token)
-        if now.timestamp() - made_at > ENTRY_S:
+        made_at, found = self._read("arrival", token)
+        if now.timestamp() - made_at > ARRIVAL_S:
             raise NotAllowed("This page was open for too long. Open your link again; nothing was kept.")
-        return Entry(*entry)
+        sent = found.pop("sent")
+        return Arrival(**found, sent=None if sent is None else Entry(**sent))
 
     def detour(self, detour: Detour, *, now: datetime) -> str:
         """Return a token for somebody who is sent to a provider."""

@@ -3,34 +3,62 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from secrets import compare_digest
-from typing import Literal
 
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.schema.campaign import Campaign, State
-from dissensus.store import campaigns, raters, seats
+from dissensus.recruit.prolific import Entry, entry_from
+from dissensus.schema.campaign import Campaign
+from dissensus.store import campaigns, raters, recruits
 from dissensus.store.campaigns import Kept
-from dissensus.store.ids import hashed, new_id, new_key
+from dissensus.store.ids import new_id, new_key
 from dissensus.store.raters import Rater, Said
+from dissensus.workflows.entrance import NO_IDS, Way, recruit_of, way_of
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Present, Step, check_here, claim_seat, present, step
 
 SESSION = timedelta(days=30)
-CELL_DIGITS = 40
-"""Hexadecimal digits of the key of a cell: 160 bits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Somebody who came by a link and has not agreed yet.
+
+    Parameters
+    ----------
+    campaign
+        What they came to, by name.
+    key
+        That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
+        before goes on.
+    language
+        What they read.
+    rater_id
+        The id of the new rater, as `entry_id` made it for who saw the warning: a form that is sent twice makes one
+        rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without
+        it a new id is made.
+    sent
+        By whom they were sent, and as whom they are known there; None for nobody.
+    """
+
+    campaign: str
+    key: str
+    language: str
+    rater_id: str | None = None
+    sent: Entry | None = None
+
+    @property
+    def ids(self) -> Mapping[str, str]:
+        """The ids by which a recruiter knows them, as in the address that they came by; none for nobody."""
+        return NO_IDS if self.sent is None else self.sent.query
 
 
 def agree(
     platform: Platform,
-    name: str,
-    *,
-    key: str,
+    arrival: Arrival,
     purposes: Mapping[str, bool],
-    language: str,
+    *,
     rehearsal: bool = False,
-    rater_id: str | None = None,
     read: str | None = None,
     now: datetime,
 ) -> tuple[Rater, str]:
@@ -38,21 +66,12 @@ def agree(
 
     Parameters
     ----------
-    platform, name
-        The campaign.
-    key
-        That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
-        before goes on.
+    platform, arrival
+        Who came, and to which campaign.
     purposes
         What they said to each purpose.
-    language
-        What they read.
     rehearsal
         Whether it is a preview or a dry run; a draft lets nobody else in.
-    rater_id
-        The id of the new rater, as `entry_id` made it for who saw the warning: a form that is sent twice makes one
-        rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without
-        it a new id is made.
     read
         Digest of the consent text that they read, where it is known.
     now
@@ -63,36 +82,69 @@ def agree(
     NotAllowed
         The link does not open the campaign, or a purpose that is required was not agreed to. Nothing is kept then.
     Conflict
-        The campaign is not open, or the consent text has changed since they read it.
+        The campaign is not open, or the consent text has changed since they read it, or the same person came before.
     """
     with platform.database.writing() as tx:
-        kept = campaigns.campaign_named(tx, name, lock=True)
+        kept = campaigns.campaign_named(tx, arrival.campaign, lock=True)
         campaign = platform.definitions.of(tx, kept)
-        way = _Way() if rehearsal else _way(tx, kept, campaign, key)
-        rater_id = rater_id or new_id(now)
-        rater = raters.rater_of(tx, rater_id) or (raters.rater_invited(tx, way.invitation) if way.invitation else None)
+        way = Way() if rehearsal else way_of(tx, kept, campaign, arrival.key)
+        rater = _known(tx, arrival, way)
         if rater is None:
             given = _agreed(campaign, purposes, read)
             if kept.state != "open" and not rehearsal:
-                raise Conflict(f"{name} takes no raters now: it is {kept.state}.")
-            rater = raters.add_rater(
-                tx,
-                kept.id,
-                rater_id,
-                language=language,
-                invitation=way.invitation,
-                cell=way.cell,
-                rehearsal=rehearsal,
-                now=now,
-            )
-            if way.cell is not None and not claim_seat(tx, Present(rater, kept, campaign), now=now):
-                raise Conflict("All places for which this link is are taken. Nothing about you was kept.")
+                raise Conflict(f"{kept.name} takes no raters now: it is {kept.state}.")
+            rater = _let_in(tx, kept, campaign, arrival, way, rehearsal=rehearsal, now=now)
             _keep_consent(tx, rater, kept, campaign, given, now)
         elif rater.campaign_id != kept.id:
             raise NotAllowed("This personal link is of another campaign.")
         session = new_key()
         raters.sign_in(tx, rater.id, session, expires_at=now + SESSION)
     return rater, session
+
+
+def _known(tx: Connection, arrival: Arrival, way: Way) -> Rater | None:
+    """Return who somebody is who entered before: by this form, by this link or by this submission."""
+    rater = None if arrival.rater_id is None else raters.rater_of(tx, arrival.rater_id)
+    rater = rater or (raters.rater_invited(tx, way.invitation) if way.invitation else None)
+    return rater or (_rater_sent(tx, arrival.sent) if arrival.sent else None)
+
+
+def _let_in(
+    tx: Connection,
+    kept: Kept,
+    campaign: Campaign,
+    arrival: Arrival,
+    way: Way,
+    *,
+    rehearsal: bool,
+    now: datetime,
+) -> Rater:
+    rater = raters.add_rater(
+        tx,
+        kept.id,
+        arrival.rater_id or new_id(now),
+        language=arrival.language,
+        invitation=way.invitation,
+        cell=way.cell,
+        rehearsal=rehearsal,
+        now=now,
+    )
+    if arrival.sent is not None:
+        _keep_recruit(tx, rater, arrival.sent, now)
+    if way.cell is not None and not claim_seat(tx, Present(rater, kept, campaign), now=now):
+        raise Conflict("All places for which this link is are taken. Nothing about you was kept.")
+    return rater
+
+
+def _keep_recruit(tx: Connection, rater: Rater, sent: Entry, now: datetime) -> None:
+    if recruit_of(tx, rater.campaign_id, sent) is not None:
+        raise Conflict("You came to this campaign before, by another submission. Nothing more about you was kept.")
+    ids = {"person": sent.pid, "study": sent.study, "submission": sent.submission}
+    recruits.add_recruit(tx, rater.campaign_id, rater.id, **ids, now=now)
+
+
+def _rater_sent(tx: Connection, sent: Entry, *, lock: bool = False) -> Rater | None:
+    return raters.rater_sent(tx, sent.pid, sent.submission, lock=lock)
 
 
 def entry_id(now: datetime) -> str:
@@ -134,102 +186,41 @@ def _keep_consent(
         raters.consent(tx, rater.id, text_id, given, now=now)
 
 
-@dataclass(frozen=True, slots=True)
-class Entrance:
-    """What those find who come by a link and have not agreed to anything yet.
-
-    Parameters
-    ----------
-    campaign_id, campaign
-        What they came to.
-    state
-        Where it is in its life, or that all its seats are taken; only an open one lets them in.
-    """
-
-    campaign_id: str
-    campaign: Campaign
-    state: State | Literal["full"]
-
-
-def entrance(platform: Platform, name: str, key: str, *, now: datetime) -> Entrance:
-    """Return what a link leads to.
-
-    Raises
-    ------
-    NotFound
-        There is no such campaign.
-    NotAllowed
-        The link does not open it.
-    """
-    with platform.database.reading() as tx:
-        kept = campaigns.campaign_named(tx, name)
-        campaign = platform.definitions.of(tx, kept)
-        way = _way(tx, kept, campaign, key)
-        full = kept.state == "open" and not _room(tx, kept, campaign, way.cell, now)
-        return Entrance(kept.id, campaign, "full" if full else kept.state)
-
-
-def _room(tx: Connection, kept: Kept, campaign: Campaign, cell: str | None, now: datetime) -> bool:
-    """Tell whether there is a seat for somebody of a cell, or of any where it is not known yet."""
-    if campaign.quota is None:
-        return True
-    gone = now - timedelta(minutes=campaign.quota.hold_minutes)
-    places = campaign.quota.places
-    return seats.any_free(tx, kept.id, places if cell is None else {cell: places.get(cell, 0)}, unseen_since=gone)
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """What a link stands for: a personal one by its key, and the cell that a recruiter chose."""
-
-    invitation: str | None = None
-    cell: str | None = None
-
-
-def _way(tx: Connection, kept: Kept, campaign: Campaign, key: str) -> _Way:
-    """Return what a link stands for, and refuse one that does not open the campaign."""
-    by_cells = campaign.recruited_cells
-    if not by_cells and kept.key is not None and _same(key, kept.key):
-        return _Way()
-    cell = next((cell for cell, one in cell_keys(kept, campaign).items() if _same(key, one)), None)
-    if cell is not None:
-        return _Way(cell=cell)
-    cell = raters.check_invitation(tx, kept.id, key)
-    if by_cells and cell is None:
-        raise NotAllowed("This link says nothing of the cell for which you come. Ask whoever sent it for another one.")
-    return _Way(key, cell)
-
-
-def _same(key: str, known: str) -> bool:
-    """Tell whether a key is one that is known; hashes are compared, so that no time tells how much was right."""
-    return compare_digest(hashed(key), hashed(known))
-
-
-def cell_keys(kept: Kept, campaign: Campaign) -> dict[str, str]:
-    """Return the key of the link of each cell, made from that of the open link, by which a recruiter sends raters."""
-    cells = () if kept.key is None else campaign.recruited_cells
-    return {cell: hashed(f"{kept.key} {cell}")[:CELL_DIGITS] for cell in cells}
-
-
 def said(platform: Platform, rater: Rater) -> tuple[Said, ...]:
     """Return what a rater said to each version of the consent text that they were shown, the latest first."""
     with platform.database.reading() as tx:
         return raters.said(tx, rater.id)
 
 
-def resume(platform: Platform, name: str, key: str, *, now: datetime) -> tuple[Rater, str] | None:
-    """Sign in who entered a campaign by a personal link before, on any device; None where nobody has."""
+def resume(
+    platform: Platform, name: str, key: str, ids: Mapping[str, str] = NO_IDS, *, now: datetime
+) -> tuple[Rater, str] | None:
+    """Sign in who entered a campaign before, by a personal link or by the same submission, on any device.
+
+    None where nobody has.
+    """
     with platform.database.reading() as tx:
         # Most who come have no such link, and keep no other from writing.
-        if raters.rater_invited(tx, key) is None:
+        if _entered(tx, platform, name, key, ids) is None:
             return None
     with platform.database.writing() as tx:
-        rater = raters.rater_invited(tx, key, lock=True)
-        if rater is None or campaigns.campaign_of(tx, rater.campaign_id).name != name:
+        rater = _entered(tx, platform, name, key, ids, lock=True)
+        if rater is None:
             return None
         session = new_key()
         raters.sign_in(tx, rater.id, session, expires_at=now + SESSION)
     return rater, session
+
+
+def _entered(
+    tx: Connection, platform: Platform, name: str, key: str, ids: Mapping[str, str], *, lock: bool = False
+) -> Rater | None:
+    """Return who entered a campaign by a personal link, or by the submission that a recruiter names."""
+    kept = campaigns.campaign_named(tx, name)
+    rater = raters.rater_invited(tx, key, lock=lock)
+    if rater is None and ids and platform.definitions.of(tx, kept).prolific is not None:
+        rater = _rater_sent(tx, entry_from(ids), lock=lock)
+    return rater if rater is not None and rater.campaign_id == kept.id else None
 
 
 def takes_part(platform: Platform, name: str, session: str, *, now: datetime) -> bool:

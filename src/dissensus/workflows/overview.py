@@ -28,8 +28,8 @@ class Line:
 
     Parameters
     ----------
-    kept
-        Which one.
+    kept, campaign
+        Which one, and what was decided about it.
     owners
         Their names, those first who came first.
     role
@@ -39,6 +39,7 @@ class Line:
     """
 
     kept: Kept
+    campaign: Campaign
     owners: tuple[str, ...]
     role: Role
     numbers: Numbers
@@ -90,19 +91,20 @@ def campaigns_of(platform: Platform, staff: Staff) -> tuple[Line, ...]:
     """Return the campaigns that somebody belongs to, the latest first."""
     with platform.database.reading() as tx:
         roles = membership.campaigns_of(tx, staff.id)
-        return tuple(_line(tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
+        return tuple(_line(platform, tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
 
 
 def all_campaigns(platform: Platform) -> tuple[Line, ...]:
     """Return all campaigns, by their owners."""
     with platform.database.reading() as tx:
-        found = [_line(tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
+        found = [_line(platform, tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
     return tuple(sorted(found, key=lambda line: line.owners))
 
 
-def _line(tx: Connection, kept: Kept, role: Role) -> Line:
+def _line(platform: Platform, tx: Connection, kept: Kept, role: Role) -> Line:
     owners = tuple(one.name for one in membership.members_of(tx, kept.id) if one.role == "owner")
-    return Line(kept=kept, owners=owners, role=role, numbers=store.numbers_of(tx, kept.id))
+    campaign, numbers = platform.definitions.of(tx, kept), store.numbers_of(tx, kept.id)
+    return Line(kept=kept, campaign=campaign, owners=owners, role=role, numbers=numbers)
 
 
 def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:

@@ -13,6 +13,7 @@ from dissensus.schema.campaign import Campaign
 from dissensus.store import assignments, raters, saves
 from dissensus.store.assignments import Assignment
 from dissensus.store.raters import Rater
+from dissensus.workflows import recruiting
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step, check_here, present, step, step_planned
 
@@ -87,6 +88,8 @@ def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"]
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         if (here.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
+            if state == "rating":
+                recruiting.check_goes_on(tx, here)
             raters.set_standing(tx, rater.id, state, now=now)
             here = replace(here, rater=replace(here.rater, state=state))
         found = step_planned(tx, here, now=now)

@@ -10,6 +10,7 @@ from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.ids import new_id
 from dissensus.store.raters import Rater
 from dissensus.workflows import campaigns, entering, rating, screening, steps
+from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
 MOST_RATERS = 1_000
@@ -35,9 +36,8 @@ def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, see
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rated = 0
     for place in range(n_raters):
-        rater, _ = entering.agree(
-            platform, name, key="", purposes=agreed, language=campaign.languages[0], rehearsal=True, now=now
-        )
+        arrival = Arrival(name, "", campaign.languages[0])
+        rater, _ = entering.agree(platform, arrival, agreed, rehearsal=True, now=now)
         rated += _go_the_way(platform, rater, np.random.default_rng([seed, place]), now)
     return rated
 

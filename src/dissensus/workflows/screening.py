@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from dissensus.errors import Conflict
-from dissensus.store import raters, seats
+from dissensus.store import raters, recruits, seats
 from dissensus.store.raters import Rater
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step, check_here, claim_seat, in_cell, present, step
@@ -35,6 +35,7 @@ def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, n
         here = in_cell(tx, here, quota.cell_of(said))
         if not rater.rehearsal and not claim_seat(tx, here, now=now):
             seats.turn_away(tx, rater.campaign_id, str(here.rater.cell))
+            recruits.turn_away(tx, rater.id, now=now)
             raters.forget(tx, rater.id)
             return None
         raters.declare(tx, rater.id, said, now=now)

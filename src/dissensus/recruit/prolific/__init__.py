@@ -2,7 +2,7 @@
 
 from dissensus.recruit.prolific.client import Client
 from dissensus.recruit.prolific.codes import completion_address
-from dissensus.recruit.prolific.entry import Entry, entry_address, entry_from
+from dissensus.recruit.prolific.entry import PARAMETERS, Entry, entry_address, entry_from, with_places
 from dissensus.recruit.prolific.statuses import Status, StudyStatus, follows
 from dissensus.recruit.prolific.study import Device, Filter, ScreenOut, Study, study_body
 from dissensus.recruit.prolific.submissions import REJECTIONS, Rejection, Submission
@@ -11,6 +11,7 @@ from dissensus.schema.completion import OUTCOMES, Outcome, codes_from
 
 __all__ = [
     "OUTCOMES",
+    "PARAMETERS",
     "REJECTIONS",
     "Client",
     "Device",
@@ -32,4 +33,5 @@ __all__ = [
     "event_from",
     "follows",
     "study_body",
+    "with_places",
 ]

@@ -34,6 +34,11 @@ class Entry:
     study: str
     submission: str
 
+    @property
+    def query(self) -> dict[str, str]:
+        """The ids as in the address that they came by."""
+        return dict(zip(PARAMETERS, (self.pid, self.study, self.submission), strict=True))
+
 
 def entry_from(query: Mapping[str, str]) -> Entry:
     """Return who comes, by the query of the address that they came to.
@@ -89,6 +94,11 @@ def entry_address(address: str) -> str:
     check_secure(address)
     if "#" in address or any(name in address for name in PARAMETERS):
         raise InvalidInput(f"The address {shown(address)} has a # or ids of Prolific already. Give it without them.")
+    return with_places(address)
+
+
+def with_places(address: str) -> str:
+    """Return an address with the places in which Prolific writes its ids, be it one that Prolific takes or not."""
     ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
     return f"{address}{'&' if '?' in address else '?'}{ids}"
 

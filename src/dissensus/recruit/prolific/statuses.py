@@ -25,6 +25,11 @@ class Status(StrEnum):
         """Whether Prolific gives the place to somebody else, so that the seat of a quota is free too."""
         return self in (Status.TIMED_OUT, Status.REJECTED, Status.RETURNED, Status.SCREENED_OUT)
 
+    @property
+    def ends(self) -> bool:
+        """Whether the visit is over: nothing can be handed in any more."""
+        return self in (*_ENDS, Status.REJECTED)
+
 
 class StudyStatus(StrEnum):
     """Status of a study."""

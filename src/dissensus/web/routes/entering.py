@@ -1,31 +1,45 @@
 """How raters come in: warned, asked, and only then kept."""
 
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Annotated, Final
 from urllib.parse import urlencode
 
 from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
 from fastapi.responses import HTMLResponse, RedirectResponse, Response
+from starlette.datastructures import FormData
 
-from dissensus.errors import Conflict, NotAllowed
+from dissensus.errors import Conflict, DissensusError, NotAllowed
+from dissensus.recruit.prolific import PARAMETERS, Outcome
 from dissensus.web.contexts import Agreement, Declined, NotOpen, TurnedAway, Warned
 from dissensus.web.pages import Context
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.site import Site
-from dissensus.web.tokens import ENTRY_S, Entry
+from dissensus.web.tokens import ARRIVAL_S
 from dissensus.web.visiting import Open, SiteOf
-from dissensus.workflows import entering
-from dissensus.workflows.entering import SESSION
+from dissensus.workflows import entering, recruiting
+from dissensus.workflows.entering import SESSION, Arrival
+from dissensus.workflows.entrance import Entrance, entrance
+from dissensus.workflows.recruiting import WayBack
 
 router = APIRouter(dependencies=[Depends(Open("enter"))])
 
-SESSION_COOKIE, ENTRY_COOKIE, AWAY_COOKIE = "dissensus_rater", "dissensus_entry", "dissensus_away"
+SESSION_COOKIE, ARRIVAL_COOKIE, AWAY_COOKIE = "dissensus_rater", "dissensus_arrival", "dissensus_away"
 AWAY_S: Final = 30 * 24 * 3600
 """How long a browser remembers that there was no seat, so that nobody tries other answers."""
+LONGEST_KEY: Final = 200
 SEE_OTHER: Final = 303
 SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 AwayToken = Annotated[str, Cookie(alias=AWAY_COOKIE, max_length=500)]
-EntryToken = Annotated[str, Cookie(alias=ENTRY_COOKIE, max_length=2000)]
+ArrivalToken = Annotated[str, Cookie(alias=ARRIVAL_COOKIE, max_length=2000)]
 Language = Annotated[str, Query(alias="lang", max_length=40)]
+
+
+async def _form(request: Request) -> FormData:
+    return await request.form()
+
+
+Sent = Annotated[FormData, Depends(_form)]
 
 
 @router.get("/c/{name}")
@@ -33,64 +47,95 @@ def warn(
     site: SiteOf,
     request: Request,
     name: str,
-    key: Annotated[str, Query(max_length=200)] = "",
+    key: Annotated[str, Query(max_length=LONGEST_KEY)] = "",
     wanted: Language = "",
     session: SessionKey = "",
     away: AwayToken = "",
 ) -> Response:
-    """Warn of what is to be seen; who takes part already, or came by this personal link before, goes on at once."""
-    found = entering.resume(site.platform, name, key, now=site.clock())
+    """Warn of what is to be seen; who takes part already, or entered before by what they bring, goes on at once."""
+    ids, now = _ids(request.query_params), site.clock()
+    found = entering.resume(site.platform, name, key, ids, now=now)
     if found is not None:
         return _signed_in(site, found[1])
-    if session and entering.takes_part(site.platform, name, session, now=site.clock()):
+    # Whom a recruiter sends anew is somebody else than who used this browser before.
+    if session and not ids and entering.takes_part(site.platform, name, session, now=now):
         return RedirectResponse("/rate", SEE_OTHER)
-    here = entering.entrance(site.platform, name, key, now=site.clock())
+    here = entrance(site.platform, name, key, ids, now=now)
     language = chosen(wanted or request.headers.get("accept-language", ""), here.campaign.languages)
-    if here.state != "open":
-        return page(site, NotOpen(language=language, campaign=here.campaign, key=key, state=here.state))
-    if away and site.tokens.is_away(away, here.campaign_id):
-        return page(site, TurnedAway(language=language, campaign=here.campaign))
-    return page(site, Warned(language=language, campaign=here.campaign, key=key))
+    was_away = bool(away) and site.tokens.is_away(away, here.campaign_id)
+    return page(site, _entrance(site, here, language, {"key": key, **ids}, was_away=was_away))
+
+
+def _entrance(site: Site, here: Entrance, language: str, brought: Mapping[str, str], *, was_away: bool) -> Context:
+    """Return the page of what a link leads to; none keeps anything of who has not agreed."""
+    campaign, back = here.campaign, _way_back(here, "quota_full")
+    if here.state == "away" or (here.state == "open" and was_away):
+        return TurnedAway(language=language, campaign=campaign, sent=here.sent is not None, back=back)
+    if here.state == "open":
+        refused = _way_back(here, "no_consent")
+        return Warned(language=language, campaign=campaign, brought=brought, back=refused)
+    if here.state == "again" and here.sent is not None:
+        recruiting.came_again(site.platform, here.campaign_id, here.sent)
+    back = back if here.state in ("full", "closed") else None
+    return NotOpen(language=language, campaign=campaign, brought=brought, state=here.state, back=back)
+
+
+def _way_back(here: Entrance, outcome: Outcome) -> WayBack | None:
+    return None if here.sent is None else recruiting.way_back(here.campaign, outcome)
+
+
+def _ids(brought: Mapping[str, object]) -> dict[str, str]:
+    """Return the ids by which a recruiter knows who comes, as far as there are any."""
+    return {name: str(brought[name])[:LONGEST_KEY] for name in PARAMETERS if name in brought}
 
 
 @router.post("/c/{name}")
 def warned(
-    site: SiteOf, name: str, key: Annotated[str, Form(max_length=200)], language: Annotated[str, Form()]
+    site: SiteOf,
+    name: str,
+    key: Annotated[str, Form(max_length=LONGEST_KEY)],
+    language: Annotated[str, Form()],
+    sent: Sent,
 ) -> Response:
     """Let who read the warning read on; nothing is kept of them."""
-    here, now = entering.entrance(site.platform, name, key, now=site.clock()), site.clock()
-    languages = here.campaign.languages
-    entry = Entry(name, key, language if language in languages else languages[0], entering.entry_id(now))
+    now = site.clock()
+    here = entrance(site.platform, name, key, _ids(sent), now=now)
+    arrival = Arrival(name, key, chosen(language, here.campaign.languages), entering.entry_id(now), here.sent)
     if here.state != "open":
-        return _back(entry)
+        return _back(arrival)
     answer = RedirectResponse(f"/c/{name}/consent", SEE_OTHER)
-    site.set_cookie(answer, ENTRY_COOKIE, site.tokens.entry(entry, now=now), ENTRY_S)
+    site.set_cookie(answer, ARRIVAL_COOKIE, site.tokens.arrival(arrival, now=now), ARRIVAL_S)
     return answer
 
 
-def _back(entry: Entry) -> Response:
+def _back(arrival: Arrival) -> Response:
     """Lead to the entrance, which says why nobody is let in now."""
-    asked = urlencode({"key": entry.key, "lang": entry.language})
-    return RedirectResponse(f"/c/{entry.campaign}?{asked}", SEE_OTHER)
+    asked = urlencode({"key": arrival.key, "lang": arrival.language, **arrival.ids})
+    return RedirectResponse(f"/c/{arrival.campaign}?{asked}", SEE_OTHER)
 
 
 @router.get("/declined")
-def decline(site: SiteOf, request: Request, wanted: Language = "") -> Response:
+def decline(site: SiteOf, request: Request, wanted: Language = "", token: ArrivalToken = "") -> Response:
     """Say that nothing was kept of who did not agree, and forget that they came."""
-    language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    answer = page(site, Declined(language=language))
-    answer.delete_cookie(ENTRY_COOKIE)
+    language, back = chosen(wanted or request.headers.get("accept-language", ""), languages()), None
+    # Whoever comes here without having seen a warning is told the same.
+    with suppress(DissensusError):
+        arrival = site.tokens.read_arrival(token, now=site.clock())
+        back = _way_back(_entrance_of(site, arrival), "no_consent")
+    answer = page(site, Declined(language=language, back=back))
+    answer.delete_cookie(ARRIVAL_COOKIE)
     return answer
 
 
 @router.get("/c/{name}/consent")
-def ask(site: SiteOf, name: str, token: EntryToken = "") -> Response:
+def ask(site: SiteOf, name: str, token: ArrivalToken = "") -> Response:
     """Ask for consent."""
-    entry = _entry(site, token, name)
-    here = entering.entrance(site.platform, name, entry.key, now=site.clock())
+    arrival = _arrival(site, token, name)
+    here = _entrance_of(site, arrival)
     if here.state != "open":
-        return _back(entry)
-    return page(site, Agreement(language=entry.language, campaign=here.campaign, action=f"/c/{name}/consent"))
+        return _back(arrival)
+    action, sent = f"/c/{name}/consent", here.sent is not None
+    return page(site, Agreement(language=arrival.language, campaign=here.campaign, action=action, sent=sent))
 
 
 @router.post("/c/{name}/consent")
@@ -99,33 +144,28 @@ def agree(
     name: str,
     purpose: Annotated[list[str], Form()] = [],  # noqa: B006 - FastAPI copies it
     read: Annotated[str | None, Form(max_length=64)] = None,
-    token: EntryToken = "",
+    token: ArrivalToken = "",
 ) -> Response:
     """Let in who agrees; who sends the form again is let in as the one that they are."""
-    entry = _entry(site, token, name)
+    arrival, purposes = _arrival(site, token, name), dict.fromkeys(purpose, True)
     try:
-        _, session = entering.agree(
-            site.platform,
-            name,
-            key=entry.key,
-            purposes=dict.fromkeys(purpose, True),
-            language=entry.language,
-            rater_id=entry.rater_id,
-            read=read,
-            now=site.clock(),
-        )
+        _, session = entering.agree(site.platform, arrival, purposes, read=read, now=site.clock())
     except Conflict:
-        if entering.entrance(site.platform, name, entry.key, now=site.clock()).state == "open":
+        if _entrance_of(site, arrival).state == "open":
             raise
-        return _back(entry)
+        return _back(arrival)
     return _signed_in(site, session)
 
 
-def _entry(site: Site, token: str, name: str) -> Entry:
-    entry = site.tokens.read_entry(token, now=site.clock())
-    if entry.campaign != name:
+def _arrival(site: Site, token: str, name: str) -> Arrival:
+    arrival = site.tokens.read_arrival(token, now=site.clock())
+    if arrival.campaign != name:
         raise NotAllowed("Open the link of this campaign again; nothing was kept.")
-    return entry
+    return arrival
+
+
+def _entrance_of(site: Site, arrival: Arrival) -> Entrance:
+    return entrance(site.platform, arrival.campaign, arrival.key, arrival.ids, now=site.clock())
 
 
 def page(site: Site, context: Context, status: int = 200) -> HTMLResponse:

@@ -19,6 +19,8 @@ from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, page
 from dissensus.web.site import Site
 from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.workflows import campaigns, entering, exporting, overview, staff
+from dissensus.workflows.entering import Arrival
+from dissensus.workflows.entrance import doors, personal_link
 
 router = APIRouter()
 
@@ -70,7 +72,7 @@ def _proposing(site: Site, visit: Visit, proposal: Proposal, *faults: str) -> Re
 def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Request, name: Name) -> Response:
     """Show a campaign."""
     found = overview.overview(site.platform, name, staff_id=visit.staff.id)
-    opens = found.kept.key is not None and "links" in visit.may
+    by = doors(site.address_for(request), found.kept, found.campaign) if "links" in visit.may else None
     context = CampaignPage(
         owner=visit.staff.name,
         form_token=visit.form_token,
@@ -78,15 +80,10 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Req
         n_raters=total_for(found.numbers, visit.may),
         role=visit.role,
         may=visit.may,
-        open_link=link(site, request, name, str(found.kept.key)) if opens else None,
+        open_link=None if by is None else by.anybody,
         most_rehearsing=MOST_REHEARSING,
     )
     return page(site, context)
-
-
-def link(site: Site, request: Request, name: str, key: str) -> str:
-    """Return the address by which a key lets somebody in."""
-    return f"{site.address_for(request)}/c/{name}?key={key}"
 
 
 @router.get("/campaigns/{name}/export.csv")
@@ -169,7 +166,7 @@ def invite(
         raise InvalidInput(f"{shown(text)} is no number of invitations. Write a whole number.")
     cell = str(sent.get("cell", "")) or None
     keys = campaigns.invite(site.platform, name, int(text), cell=cell, staff_id=visit.staff.id, now=site.clock())
-    links = tuple(link(site, request, name, key) for key in keys)
+    links = tuple(personal_link(site.address_for(request), name, key) for key in keys)
     return page(site, Invited(owner=visit.staff.name, form_token=visit.form_token, name=name, links=links))
 
 
@@ -178,15 +175,9 @@ def rehearse(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], na
     """Let somebody see what raters see; what they answer is marked, and never exported."""
     campaign = campaigns.definition(site.platform, name, staff_id=visit.staff.id)
     asked = str(sent.get("language", ""))
-    _, session = entering.agree(
-        site.platform,
-        name,
-        key="",
-        purposes={purpose.name: True for purpose in campaign.consent.purposes},
-        language=asked if asked in campaign.languages else campaign.languages[0],
-        rehearsal=True,
-        now=site.clock(),
-    )
+    arrival = Arrival(name, "", asked if asked in campaign.languages else campaign.languages[0])
+    agreed = {purpose.name: True for purpose in campaign.consent.purposes}
+    _, session = entering.agree(site.platform, arrival, agreed, rehearsal=True, now=site.clock())
     answer = RedirectResponse("/rate", SEE_OTHER)
     site.set_cookie(answer, SESSION_COOKIE, session, int(staff.SESSION.total_seconds()))
     return answer

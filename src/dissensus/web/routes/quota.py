@@ -8,7 +8,6 @@ from fastapi.responses import Response
 from dissensus.web.limited import finished
 from dissensus.web.owner_contexts import QuotaPage, QuotaResults
 from dissensus.web.routes.entering import page
-from dissensus.web.routes.owner import link
 from dissensus.web.visiting import May, Name, SiteOf, Visit
 from dissensus.workflows import overview
 from dissensus.workflows.quota import filling, links
@@ -25,6 +24,6 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], request:
         numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
         taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
         return page(site, QuotaResults(**who, finished=taken))  # type: ignore[arg-type]
-    keys = links(site.platform, name, staff_id=visit.staff.id) if "links" in visit.may else {}
-    given = {cell: link(site, request, name, key) for cell, key in keys.items()}
+    address = site.address_for(request)
+    given = links(site.platform, name, address, staff_id=visit.staff.id) if "links" in visit.may else {}
     return page(site, QuotaPage(**who, cells=cells, links=given))  # type: ignore[arg-type]

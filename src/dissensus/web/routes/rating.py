@@ -18,19 +18,20 @@ from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Left, Rat
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
 from dissensus.web.routes.entering import (
+    ARRIVAL_COOKIE,
     AWAY_COOKIE,
     AWAY_S,
-    ENTRY_COOKIE,
     SEE_OTHER,
     SESSION_COOKIE,
     Language,
+    Sent,
     SessionKey,
     page,
 )
 from dissensus.web.routes.entering import router as entrance
 from dissensus.web.site import Site
 from dissensus.web.visiting import Open, SiteOf
-from dissensus.workflows import entering, rating, screening, steps, withdrawing
+from dissensus.workflows import entering, rating, recruiting, screening, steps, withdrawing
 from dissensus.workflows.steps import Step
 
 if TYPE_CHECKING:
@@ -85,12 +86,7 @@ async def _body(request: Request) -> bytes:
     return b"" if "form" in request.headers.get("content-type", "") else await request.body()
 
 
-async def _form(request: Request) -> FormData:
-    return await request.form()
-
-
 Body = Annotated[bytes, Depends(_body)]
-Sent = Annotated[FormData, Depends(_form)]
 
 
 @inside.post("/rate/{assignment_id}/save")
@@ -165,15 +161,24 @@ def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = ""
         token = site.tokens.form(session)
         about = AboutYou(language=rater.language, step=step, form_token=token, asked=asked)
         return page(site, about, UNPROCESSABLE)
-    if step.place != "screener":
-        rating.declare(site.platform, rater, asked.answers, now=site.clock())
-    elif screening.screen(site.platform, rater, asked.answers, now=site.clock()) is None:
-        answer = page(site, TurnedAway(language=rater.language, campaign=step.campaign))
-        for cookie in (SESSION_COOKIE, ENTRY_COOKIE):
-            answer.delete_cookie(cookie)
-        site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.kept.id), AWAY_S)
-        return answer
+    if step.place == "screener":
+        return _screen(site, step, asked)
+    rating.declare(site.platform, rater, asked.answers, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
+
+
+def _screen(site: Site, step: Step, asked: Asked) -> Response:
+    """Give a rater a seat, or say that there is none and forget them."""
+    rater, visit = step.rater, recruiting.visit(site.platform, step)
+    if screening.screen(site.platform, rater, asked.answers, now=site.clock()) is not None:
+        return RedirectResponse("/rate", SEE_OTHER)
+    back = None if visit is None else recruiting.way_back(step.campaign, "quota_full")
+    away = TurnedAway(language=rater.language, campaign=step.campaign, sent=visit is not None, back=back)
+    answer = page(site, away)
+    for cookie in (SESSION_COOKIE, ARRIVAL_COOKIE):
+        answer.delete_cookie(cookie)
+    site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.kept.id), AWAY_S)
+    return answer
 
 
 @inside.post("/consent")
@@ -223,9 +228,11 @@ def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language
 def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Delete it."""
     rater_id = site.tokens.read_withdrawal(token)
+    back = recruiting.way_out(site.platform, rater_id)
     n = withdrawing.withdraw(site.platform, rater_id, now=site.clock())
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    answer = page(site, Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n, done=True))
+    done = Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n, done=True, back=back)
+    answer = page(site, done)
     answer.delete_cookie(SESSION_COOKIE)
     return answer
 
@@ -251,7 +258,8 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
             asked = Asked(questionnaire=campaign.questionnaire, answers=answers)
             return page(site, _rating(site, step, session, asked, noted=noted))
-    return page(site, Rest(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted))
+    rest = Rest(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
+    return page(site, replace(rest, visit=recruiting.visit(site.platform, step)))
 
 
 def _rating(site: Site, step: Step, session: str, asked: Asked, *, noted: bool = False) -> Rating:

@@ -1,0 +1,143 @@
+"""What a recruiter is told of those whom it sent, and what it tells of them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from dissensus.errors import Conflict
+from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
+from dissensus.schema.campaign import Campaign
+from dissensus.store import campaigns, raters, recruits, seats
+from dissensus.store.recruits import Recruit
+from dissensus.workflows.entrance import recruit_of
+from dissensus.workflows.platform import Platform
+from dissensus.workflows.steps import Present, Step
+
+
+def told(platform: Platform, event: Event, *, now: datetime) -> bool:
+    """Keep the new status of a visit, and tell whether anything changed by it.
+
+    An event that comes late, again or out of order changes nothing, nor does one of a visit that nobody here knows.
+    Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
+    what the rater gave is kept.
+    """
+    if event.submission is None or not isinstance(event.status, Status):
+        return False
+    with platform.database.writing() as tx:
+        known = recruits.recruit_by(tx, event.submission)
+        if known is None:
+            return False
+        campaigns.campaign_of(tx, known.campaign_id, lock=True)
+        known = recruits.recruit_by(tx, event.submission)
+        if known is None or not follows(_status(known), event.status):
+            return False
+        recruits.set_status(tx, event.submission, event.status.value, now=now)
+        rater = None if known.rater_id is None else raters.rater_of(tx, known.rater_id)
+        if rater is not None and event.status.frees_seat:
+            seats.release(tx, rater.id, now=now)
+            if rater.state == "rating":
+                raters.set_standing(tx, rater.id, "stopped", now=now)
+        return True
+
+
+def _status(recruit: Recruit) -> Status | None:
+    return None if recruit.status is None else Status(recruit.status)
+
+
+def _is_over(recruit: Recruit) -> bool:
+    status = _status(recruit)
+    return status is not None and status.ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """How somebody goes back to the recruiter who sent them, so that it learns how their visit ended.
+
+    Parameters
+    ----------
+    address, code
+        Where they go, and what they can type there instead.
+    """
+
+    address: str
+    code: str
+
+
+def way_back(campaign: Campaign, outcome: Outcome) -> WayBack | None:
+    """Return the way back of who was sent to a campaign, None where nobody is."""
+    if campaign.prolific is None:
+        return None
+    codes = campaign.prolific.codes
+    return WayBack(address=completion_address(codes, outcome), code=codes[outcome])
+
+
+def came_again(platform: Platform, campaign_id: str, sent: Entry) -> None:
+    """Count that somebody came who is known by another submission."""
+    with platform.database.writing() as tx:
+        known = recruit_of(tx, campaign_id, sent)
+        if known is not None:
+            recruits.came_again(tx, known.submission)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """The visit of somebody whom a recruiter sent, where they have nothing to rate.
+
+    Parameters
+    ----------
+    back
+        How they go back; None where they may still come again, or stopped and hand nothing in.
+    over
+        Whether the recruiter says that the visit is over.
+    """
+
+    back: WayBack | None
+    over: bool
+
+
+def visit(platform: Platform, step: Step) -> Visit | None:
+    """Return what a rater who has nothing to rate is to know of their recruiter, None where nobody sent them."""
+    if step.campaign.prolific is None:
+        return None
+    with platform.database.reading() as tx:
+        known = recruits.recruited_as(tx, step.rater.id)
+    if known is None:
+        return None
+    over = _is_over(known)
+    outcome = None if over else outcome_of(step)
+    return Visit(back=None if outcome is None else way_back(step.campaign, outcome), over=over)
+
+
+def check_goes_on(tx: Connection, here: Present) -> None:
+    """Refuse who wants to go on after the recruiter gave their place to somebody else: nobody would pay them."""
+    known = None if here.campaign.prolific is None else recruits.recruited_as(tx, here.rater.id)
+    if known is not None and _is_over(known):
+        raise Conflict("On Prolific this visit has ended, so that nobody would pay you for going on.")
+
+
+def way_out(platform: Platform, rater_id: str) -> WayBack | None:
+    """Return the way back of a rater who is about to withdraw, None where nobody sent them or their visit is over."""
+    with platform.database.reading() as tx:
+        known = recruits.recruited_as(tx, rater_id)
+        if known is None or _is_over(known):
+            return None
+        campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, known.campaign_id))
+    return way_back(campaign, "no_consent")
+
+
+def outcome_of(step: Step) -> Outcome | None:
+    """Return how the visit of a rater ended, None where it has not, or where they stopped by themselves.
+
+    Who rated nothing because nothing was left, or lost their place, is as if there never was one. That a campaign was
+    closed is nobody's fault.
+    """
+    rated = step.progress.n_done > 0
+    match step.place:
+        case "done" if step.rater.state == "finished":
+            return "completed" if rated else "quota_full"
+        case "closed":
+            return "completed" if rated else "quota_full"
+        case "full":
+            return "screened_out" if rated else "quota_full"
+    return None

@@ -1,0 +1,464 @@
+"""Raters from Prolific over HTTP: from its address to its code, and what it tells of them."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from html import unescape
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import select
+from tests.recruit import fake_prolific
+from tests.recruit.fake_prolific import TOKEN, Prolific
+from tests.recruit.studies import CODES, study
+from tests.web.live import Live, Visitor, hidden, serving
+from tests.workflows.campaigns import definition as defined
+from tests.workflows.campaigns import opened
+
+from dissensus.recruit.prolific import Client
+from dissensus.store import tables as t
+from dissensus.store.campaigns import Kept
+from dissensus.workflows import campaigns, exporting, overview, quota
+from dissensus.workflows.entrance import doors
+
+SECRET = "of-the-workspace"
+YOU = {
+    "name": "you",
+    "about": "rater",
+    "languages": ["en"],
+    "title": "About you",
+    "questions": [{"name": "rater_age", "text": "Age?", "scale": ["young", "old"], "decline": "No"}],
+}
+ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
+
+
+@pytest.fixture
+def live(database_url: str) -> Iterator[Live]:
+    with serving(database_url, prolific_secret=SECRET) as site:
+        yield site
+
+
+@dataclass(frozen=True)
+class Study:
+    """A campaign, and the study on Prolific that leads to it."""
+
+    live: Live
+    prolific: Prolific
+    id: str
+    kept: Kept
+
+    def somebody(self) -> "Somebody":
+        """Take a place of the study, and come by the address that Prolific makes of it."""
+        address = self.prolific.arrive(self.id)
+        submission = list(self.prolific.submissions)[-1]
+        self.prolific.move(submission, "ACTIVE")
+        return Somebody(self, self.live.visitor(), address, submission)
+
+    def tell(self, *, skip: int = 0) -> list[bool]:
+        """Deliver what happened on Prolific to the site, and return what changed by it."""
+        events, self.prolific.events[:] = self.prolific.events[skip:], []
+        return [self.deliver(json.loads(event.body)) for event in events]
+
+    def deliver(self, payload: object, **sent: Any) -> bool:
+        return bool(self.post(payload, **sent).raise_for_status().json()["changed"])
+
+    def post(self, payload: object, **sent: Any) -> httpx.Response:
+        delivery = self.prolific.signed(payload, **{"at": self.live.clock(), "secret": SECRET, **sent})
+        return httpx.post(f"{self.live.url}/prolific/events", content=delivery.body, headers=delivery.headers)
+
+    def kept_of(self, submission: str) -> Any:
+        with self.live.platform.database.reading() as tx:
+            return tx.execute(select(t.Recruit.__table__).where(t.Recruit.submission == submission)).one_or_none()
+
+    def seats(self) -> list[str]:
+        with self.live.platform.database.reading() as tx:
+            return sorted(tx.scalars(select(t.Seat.state).where(t.Seat.cell == "old")))
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """Somebody who works on the study."""
+
+    study: Study
+    visitor: Visitor
+    address: str
+    submission: str
+
+    def arrive(self, visitor: Visitor | None = None) -> httpx.Response:
+        return (visitor or self.visitor).http.get(self.address)
+
+    def agree(self) -> httpx.Response:
+        page = self.arrive()
+        page = self.visitor.send("/c/pilot", **brought(page))
+        return self.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
+
+    def rate_all(self, page: httpx.Response) -> httpx.Response:
+        while "/rate/" in page.text:
+            page = self.visitor.rate(page, Q_safe="No")
+        return page
+
+    def goes_back(self, page: httpx.Response) -> None:
+        """Follow the link to Prolific, which takes the code."""
+        self.study.prolific.complete(self.submission, code_in(page))
+
+
+def brought(page: httpx.Response) -> dict[str, str]:
+    """All that the forms of a page carry unseen."""
+    return {
+        name: unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text)
+    }
+
+
+def code_in(page: httpx.Response) -> str:
+    (code,) = set(re.findall(r'href="https://app\.prolific\.com/submissions/complete\?cc=(\w+)"', page.text))
+    assert f"enter {code}." in page.text or "You do not want to take part?" in page.text
+    return str(code)
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[Prolific]:
+    with fake_prolific.serving() as state:
+        yield state
+
+
+@pytest.fixture
+def prolific(running: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    running.forget()
+    return running
+
+
+def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
+    kept = opened(live.platform, n_items, prolific={"codes": CODES}, **changes)
+    address = doors(live.url, kept, defined(prolific={"codes": CODES})).anybody
+    with Client(TOKEN, base=prolific.root) as client:
+        # The site wrote the ids into the address for its owner to copy.
+        plain = re.sub(r"&PROLIFIC_PID=.*", "", str(address))
+        made = client.create(study(address=plain))
+        assert prolific.studies[made]["external_study_url"] == address
+        client.publish(made)
+    return Study(live, prolific, made, kept)
+
+
+def test_from_the_address_to_the_code_and_back(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    assert code_in(somebody.arrive()) == CODES["no_consent"]
+    page = somebody.agree()
+    assert "complete?cc=" not in page.text
+    assert study.tell() == [True, True]
+    assert study.kept_of(somebody.submission).status == "ACTIVE"
+    end = somebody.rate_all(page)
+    assert code_in(end) == CODES["completed"]
+    somebody.goes_back(end)
+    assert study.tell() == [True, True]
+    assert study.kept_of(somebody.submission).status == "APPROVED"
+    over = somebody.visitor.get("/rate")
+    assert "complete?cc=" not in over.text
+    assert "On Prolific this visit has ended." in over.text
+
+
+def rows(live: Live) -> dict[str, str]:
+    """All that is kept, as text, by table."""
+    with live.platform.database.reading() as tx:
+        return {table.name: str(tx.execute(select(table)).all()) for table in t.Base.metadata.sorted_tables}
+
+
+def test_ids_of_prolific_are_in_one_table_and_go_with_the_answers(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    before = rows(live)
+    somebody = study.somebody()
+    person = prolific.submissions[somebody.submission]["participant_id"]
+    page = somebody.arrive()
+    somebody.visitor.send("/c/pilot", **brought(page))
+    assert rows(live) == before, "nothing is kept of who has not agreed"
+    end = somebody.rate_all(somebody.agree())
+    for known in (person, somebody.submission):
+        assert [name for name, kept in rows(live).items() if known in kept] == ["recruit"]
+    owner_page = export_of(live, study)
+    assert person not in owner_page
+    assert somebody.submission not in owner_page
+    (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', end.text))
+    done = somebody.visitor.send(unescape(withdrawal))
+    assert code_in(done) == CODES["no_consent"]
+    assert [name for name, kept in rows(live).items() if person in kept or somebody.submission in kept] == []
+    assert not study.tell()[-1], "of a visit that nobody knows any more nothing is kept"
+
+
+def export_of(live: Live, study: Study) -> str:
+    parts = exporting.stream_csv(
+        live.platform, "pilot", staff_id=study.kept.staff_id, asked=exporting.Asked(purposes=("rating",))
+    )
+    text = b"".join(parts).decode()
+    assert "item-0" in text
+    return text
+
+
+def test_the_same_submission_goes_on_in_another_browser(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    somebody.visitor.rate(somebody.agree(), Q_safe="No")
+    elsewhere = live.visitor()
+    page = somebody.arrive(elsewhere)
+    assert page.url.path == "/rate"
+    assert elsewhere.rate(page, Q_safe="No").text.count("<dd>2</dd>") == 1
+
+
+def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    first, second = study.somebody(), study.somebody()
+    pids = [prolific.submissions[one.submission]["participant_id"] for one in (first, second)]
+    again = replace(second, address=second.address.replace(pids[1], pids[0]))
+    first.agree()
+    # Whoever had the second address open before the first one agreed learns it at the last step.
+    page = again.arrive()
+    assert "You came here before" in page.text
+    assert "return this submission" in page.text
+    assert "complete?cc=" not in page.text
+    assert (study.kept_of(first.submission).again, study.kept_of(second.submission)) == (1, None)
+    assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
+
+
+def lines(live: Live) -> Any:
+    return overview.all_campaigns(live.platform)
+
+
+def test_two_submissions_that_race_make_one_rater(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    first, second = study.somebody(), study.somebody()
+    pids = [prolific.submissions[one.submission]["participant_id"] for one in (first, second)]
+    again = replace(second, address=second.address.replace(pids[1], pids[0]))
+    consents = []
+    for one in (first, again):
+        one.visitor.send("/c/pilot", **brought(one.arrive()))
+        consents.append(one.visitor.get("/c/pilot/consent"))
+    ends = [
+        one.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
+        for one, page in zip((first, again), consents, strict=True)
+    ]
+    assert "/rate/" in ends[0].text
+    assert "You came here before" in ends[1].text
+    assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
+
+
+def test_whom_a_recruiter_sends_is_not_taken_for_who_used_the_browser_before(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    first, second = study.somebody(), study.somebody()
+    first.agree()
+    page = second.arrive(first.visitor)
+    assert "What you may see" in page.text
+
+
+def test_who_does_not_agree_goes_back_with_a_code(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    page = somebody.visitor.send("/c/pilot", **brought(somebody.arrive()))
+    declined = somebody.visitor.get(unescape(re.findall(r'href="(/declined[^"]*)"', page.text)[0]))
+    assert code_in(declined) == CODES["no_consent"]
+    somebody.goes_back(declined)
+    assert not any(study.tell())
+    assert study.kept_of(somebody.submission) is None
+
+
+def test_who_finds_no_seat_is_paid_for_coming_and_not_asked_again(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
+    ends = []
+    for age in ("old", "old"):
+        somebody = study.somebody()
+        page = somebody.agree()
+        ends.append(somebody.visitor.send("/about-you", **hidden(page), rater_age=age))
+    assert "/rate/" in ends[0].text
+    assert code_in(ends[1]) == CODES["quota_full"]
+    assert "kept, apart from everything else" in ends[1].text
+    kept = study.kept_of(somebody.submission)
+    assert (kept.rater_id, kept.again) == (None, 0)
+    # Another browser, and perhaps other answers: they are known.
+    for _ in range(2):
+        again = somebody.arrive(live.visitor())
+        assert code_in(again) == CODES["quota_full"]
+    somebody.goes_back(ends[1])
+    study.tell()
+    assert study.kept_of(somebody.submission).status == "SCREENED OUT"
+
+
+def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
+    leaves, comes = study.somebody(), study.somebody()
+    page = leaves.agree()
+    leaves.visitor.rate(leaves.visitor.send("/about-you", **hidden(page), rater_age="old"), Q_safe="No")
+    assert study.seats() == ["held"]
+    prolific.move(leaves.submission, "RETURNED")
+    study.tell()
+    assert study.seats() == ["free"]
+    over = leaves.visitor.get("/rate")
+    assert "On Prolific this visit has ended." in over.text
+    assert "Go on rating" not in over.text
+    refused = leaves.visitor.send("/go-on", **hidden(over))
+    assert (refused.status_code, "nobody would pay you" in refused.text) == (409, True)
+    page = comes.agree()
+    page = comes.visitor.send("/about-you", **hidden(page), rater_age="old")
+    assert code_in(comes.rate_all(page)) == CODES["completed"]
+    assert study.seats() == ["taken"]
+
+
+def test_who_ran_out_of_time_may_go_on_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
+    slow = study.somebody()
+    page = slow.agree()
+    slow.visitor.send("/about-you", **hidden(page), rater_age="old")
+    prolific.move(slow.submission, "TIMED-OUT")
+    study.tell()
+    assert study.seats() == ["free"]
+    rest = slow.visitor.get("/rate")
+    assert "return your submission on Prolific" in rest.text
+    end = slow.rate_all(slow.visitor.send("/go-on", **hidden(rest)))
+    assert code_in(end) == CODES["completed"]
+    assert study.seats() == ["taken"]
+
+
+@pytest.mark.parametrize(("state", "code"), [("closed", "quota_full"), ("paused", None)])
+def test_a_campaign_that_lets_nobody_in_sends_back(live: Live, prolific: Prolific, state: Any, code: Any) -> None:
+    study = published(live, prolific)
+    campaigns.move(live.platform, "pilot", state, staff_id=study.kept.staff_id, now=live.clock())
+    page = study.somebody().arrive()
+    assert ("complete?cc=" in page.text) == (code is not None)
+    assert code is None or code_in(page) == CODES[code]
+
+
+def test_who_worked_when_the_campaign_was_closed_has_completed(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    worked, began = study.somebody(), study.somebody()
+    worked.visitor.rate(worked.agree(), Q_safe="No")
+    began.agree()
+    campaigns.move(live.platform, "pilot", "closed", staff_id=study.kept.staff_id, now=live.clock())
+    assert code_in(worked.visitor.get("/rate")) == CODES["completed"]
+    assert code_in(began.visitor.get("/rate")) == CODES["quota_full"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("SESSION_ID", "SESSION"), "SESSION_ID is missing"),
+        (("PROLIFIC_PID=", "PROLIFIC_PID=<b>"), "PROLIFIC_PID is not right"),
+        (("STUDY_ID=", "STUDY_ID=%00"), None),
+        (("STUDY_ID=", "STUDY_ID=%F0%9F%98%80"), "STUDY_ID is not right"),
+    ],
+)
+def test_an_address_without_the_ids_lets_nobody_in(
+    live: Live, prolific: Prolific, change: tuple[str, str], told: str | None
+) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    page = replace(somebody, address=somebody.address.replace(*change)).arrive()
+    assert page.status_code == 422
+    assert told is None or (told in page.text and "Open the study again on Prolific" in page.text)
+    assert "<b>" not in page.text
+
+
+def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    (key,) = campaigns.invite(live.platform, "pilot", 1, staff_id=study.kept.staff_id, now=live.clock())
+    visitor = live.visitor()
+    page = visitor.enter(key)
+    while "/rate/" in page.text:
+        page = visitor.rate(page, Q_safe="No")
+    assert "<h1>Thank you</h1>" in page.text
+    assert "Prolific" not in page.text
+
+
+def test_ids_are_not_kept_where_nobody_is_sent(live: Live) -> None:
+    kept = opened(live.platform, 1)
+    visitor = live.visitor()
+    ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
+    page = visitor.get("/c/pilot", params={"key": str(kept.key), **ids})
+    page = visitor.send("/c/pilot", **brought(page))
+    assert "Prolific" not in page.text
+    visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
+    assert [name for name, kept in rows(live).items() if "a" * 24 in kept] == []
+
+
+def test_cells_of_a_recruiter_have_addresses_of_their_own(live: Live, prolific: Prolific) -> None:
+    by_cells = {**ONE_OLD, "source": "recruiter"}
+    study = published_by_cells(live, prolific, quota=by_cells, demographics=YOU)
+    somebody = study.somebody()
+    end = somebody.rate_all(somebody.agree())
+    assert "rater_age" in end.text
+    end = somebody.visitor.send("/about-you", **hidden(end), rater_age="old")
+    assert code_in(end) == CODES["completed"]
+    late = study.somebody()
+    assert code_in(late.arrive()) == CODES["quota_full"]
+
+
+def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
+    kept = opened(live.platform, 2, prolific={"codes": CODES}, **changes)
+    links = quota.links(live.platform, "pilot", live.url, staff_id=kept.staff_id)
+    with Client(TOKEN, base=prolific.root) as client:
+        made = client.create(study(address=re.sub(r"&PROLIFIC_PID=.*", "", links["old"])))
+        client.publish(made)
+    return Study(live, prolific, made, kept)
+
+
+@pytest.fixture
+def known(live: Live, prolific: Prolific) -> tuple[Study, dict[str, Any]]:
+    """A visit that is under way, and an event of it."""
+    study = published(live, prolific)
+    somebody = study.somebody()
+    somebody.agree()
+    study.tell()
+    event = {"event_type": "submission.status.change", "resource_id": somebody.submission, "status": "AWAITING REVIEW"}
+    return study, event
+
+
+def status(study: Study, event: dict[str, Any]) -> str:
+    return str(study.kept_of(event["resource_id"]).status)
+
+
+def test_events_that_come_again_or_out_of_order_change_nothing(known: tuple[Study, dict[str, Any]]) -> None:
+    study, event = known
+    assert study.deliver(event)
+    assert not study.deliver(event)
+    assert study.deliver({**event, "status": "APPROVED"})
+    for earlier in ("RESERVED", "ACTIVE", "AWAITING REVIEW", "RETURNED", "something new", None, 7):
+        assert not study.deliver({**event, "status": earlier})
+    assert status(study, event) == "APPROVED"
+    assert not study.deliver({**event, "resource_id": "9" * 24})
+    assert not study.deliver({**event, "event_type": "study.status.change"})
+    assert not study.deliver({"event_type": "something new"})
+
+
+@pytest.mark.parametrize(
+    ("sent", "expected"),
+    [
+        ({"secret": "another"}, 403),
+        ({"late": timedelta(hours=26)}, 403),
+        ({"late": timedelta(hours=-1)}, 403),
+        ({"payload": b"not json"}, 422),
+        ({"payload": [1]}, 422),
+        ({"payload": {"event_type": "submission.status.change", "resource_id": "<b>", "status": "RETURNED"}}, 422),
+        ({"payload": b"[" * 70_000}, 422),
+    ],
+)
+def test_events_that_are_forged_late_or_broken_are_refused(
+    known: tuple[Study, dict[str, Any]], sent: dict[str, Any], expected: int
+) -> None:
+    study, event = known
+    before, sent = rows(study.live), dict(sent)
+    payload = sent.pop("payload", {**event, "status": "RETURNED"})
+    if "late" in sent:
+        sent["at"] = study.live.clock() - sent.pop("late")
+    assert study.post(payload, **sent).status_code == expected
+    assert rows(study.live) == before
+
+
+def test_an_event_without_a_signature_is_refused(known: tuple[Study, dict[str, Any]]) -> None:
+    study, event = known
+    assert httpx.post(f"{study.live.url}/prolific/events", json=event).status_code == 403
+
+
+def test_a_site_without_the_secret_takes_no_events(database_url: str) -> None:
+    with serving(database_url) as live:
+        refused = httpx.post(f"{live.url}/prolific/events", json={}, headers={"accept": "application/json"})
+    assert (refused.status_code, "Set prolific_secret" in refused.text) == (404, True)
