@@ -1,6 +1,5 @@
 """`dissensus curate`: which conversations are rated."""
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, cast
@@ -91,6 +90,7 @@ def curate(
     """
     from dissensus.files.whole import check_apart
     from dissensus.pipeline import curate as stage
+    from dissensus.pipeline.curate.recording import lines
 
     check_apart([path for path in (items, labels) if path], [path for path in (output, plan) if path])
     if output is not None and output.suffix.lower() != ".jsonl":
@@ -111,7 +111,7 @@ def curate(
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
-        writing.write(_lines(selection.sample), output)
+        writing.write(lines(selection.sample), output)
     if plan is not None:
         writing.write(selection.to_json(), plan)
 
@@ -178,19 +178,3 @@ def _print(selection: "Selection", kind: Format) -> None:
         writing.write(selection.to_json(), None)
     else:
         writing.write(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)
-
-
-def _lines(sample: "Sequence[Item]") -> str:
-    """Return the sample as JSON Lines, with all attributes in all lines."""
-    names = sorted({name for item in sample for name in item.attributes})
-    clash = next((name for name in names if name in ("item_id", "turns")), None)
-    if clash is not None:
-        raise InvalidInput(
-            f"The items have an attribute {clash!r}, which means another thing in the sample. Rename it."
-        )
-    rows = (
-        {"item_id": item.item_id, "turns": item.conversation.to_dicts()}
-        | {name: item.attributes.get(name) for name in names}
-        for item in sample
-    )
-    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)

@@ -15,7 +15,19 @@ from dissensus.web import errors, oidc
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
-from dissensus.web.routes import account, drafting, events, health, members, owner, provider, quota, rating, signing_in
+from dissensus.web.routes import (
+    account,
+    curation,
+    drafting,
+    events,
+    health,
+    members,
+    owner,
+    provider,
+    quota,
+    rating,
+    signing_in,
+)
 from dissensus.web.site import Site
 from dissensus.web.tokens import Tokens
 from dissensus.web.visiting import Open
@@ -46,12 +58,8 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
     app.include_router(rating.router)
-    for room in (signing_in, provider, account, owner, members):
+    for room in (signing_in, provider, account, owner, members, drafting, quota, events, curation, health):
         app.include_router(room.router)
-    app.include_router(drafting.router)
-    app.include_router(quota.router)
-    app.include_router(events.router)
-    app.include_router(health.router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)
     app.add_middleware(Guard)

@@ -10,7 +10,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 MOST_BYTES: Final = 1 << 20
 MOST_UPLOADED: Final = 64 << 20
-"""Of a file of items, which owners alone may send."""
+"""Of a file of items, which staff alone may send."""
 PATIENCE_S: Final = 30
 """For the next part of a request."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -55,7 +55,7 @@ class Guard:
         Beginnings of paths that take files.
     """
 
-    def __init__(self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns",)) -> None:
+    def __init__(self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns", "/curation")) -> None:
         self.app = app
         self.large = large
 

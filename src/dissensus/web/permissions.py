@@ -49,7 +49,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "sign-in": Action("sign in, and come to belong to a campaign by a link", EVERYBODY, "site"),
     "account": Action("see and change their own password, sessions and tokens", ANY_STAFF, "site"),
     "list": Action("list the campaigns that they belong to", ANY_STAFF, "site"),
-    "create": Action("make a campaign, which they own", ANY_STAFF, "site"),
+    "create": Action("draw a sample of a corpus, and make a campaign, which they own", ANY_STAFF, "site"),
     "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS),
     "numbers": Action("see how far it is, and how its quota fills", RESULTS),
     "small-numbers": Action("see numbers of fewer than five raters", OWNER),

@@ -3,7 +3,7 @@
 import json
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,9 +16,10 @@ from dissensus.schema.campaign import Campaign
 from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
+from dissensus.schema.shipped_campaigns import text_of
 
 MOST_CARRIED: Final = 40 << 20
-"""Bytes of all turns: the form brings them back, with what stands around them."""
+"""Bytes of all turns and attributes: the form brings them back, with what stands around them."""
 NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 
@@ -101,7 +102,8 @@ def _file(sent: FormData, name: str) -> tuple[str, bytes] | None:
 def _definition(sent: FormData) -> str:
     uploaded = _file(sent, "definition_file")
     if uploaded is None:
-        return _text(sent, "definition")
+        like = _text(sent, "like")
+        return text_of(like) if like else _text(sent, "definition")
     try:
         return uploaded[1].decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -129,12 +131,17 @@ def _items_of_file(name: str, content: bytes) -> Items:
             found = read_items(path)
         except DissensusError as error:
             raise InvalidInput(str(error).replace(f"{folder}/", "")) from None
-    size = sum(len(turn.text.encode()) for item in found.items for turn in item.conversation.turns)
+    size = sum(len(text.encode()) for item in found.items for text in _texts(item))
     if size > MOST_CARRIED:
         raise InvalidInput(
-            f"They hold {size:,} bytes, and a form carries {MOST_CARRIED:,}. Use the command: dissensus campaign new"
+            f"They hold {size:,} bytes, and a form carries {MOST_CARRIED:,}. Use the command line: it takes more."
         )
     return found
+
+
+def _texts(item: Item) -> Iterator[str]:
+    yield from (turn.text for turn in item.conversation.turns)
+    yield from item.attributes.values()
 
 
 def _kept(text: str) -> tuple[Item, ...]:

@@ -10,8 +10,10 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.schema.hints import shown
 from dissensus.schema.questions import Questionnaire
 
+LARGEST_SEED: Final = 2**32 - 1
 LONGEST_MS: Final = 7 * 24 * 3600 * 1000
 Milliseconds = Annotated[int, Field(ge=0, le=LONGEST_MS)]
 NUL: Final = "\0"
@@ -109,6 +111,20 @@ def wrong(fault: Mapping[str, Any]) -> str:
     """
     known = WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
     return f"{known}. Load the page again, or open your link again."
+
+
+def whole_number(text: str, what: str, least: int, most: int) -> int:
+    """Return a number that somebody typed.
+
+    Examples
+    --------
+    >>> whole_number(" 20 ", "of raters", 1, 20)
+    20
+    """
+    text = text.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+        raise InvalidInput(f"{shown(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
+    return int(text)
 
 
 def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:

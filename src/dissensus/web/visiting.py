@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 COOKIE: Final = "dissensus_owner"
 UNAUTHORIZED: Final = 401
+MOST_FIELDS: Final = 100
+"""Of a form: an attribute that divides items is one, and so is a kind of personal data."""
 
 SiteOf = Annotated[Site, Depends(site_of)]
 Name = Annotated[str, Path(max_length=100)]
@@ -122,7 +124,7 @@ def _within(site: Site, visit: Visit, name: str, action: Action) -> Visit:
 async def _form(request: Request) -> AsyncIterator[FormData]:
     # Nothing is read from whoever may not: the visit is there once that is known.
     _: Visit = request.state.visit
-    async with request.form(max_files=2, max_fields=20, max_part_size=MOST_UPLOADED) as sent:
+    async with request.form(max_files=2, max_fields=MOST_FIELDS, max_part_size=MOST_UPLOADED) as sent:
         yield sent
 
 

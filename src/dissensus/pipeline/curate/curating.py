@@ -8,7 +8,7 @@ from importlib.metadata import version
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate import allocation
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.curate.recording import counts, digest, notes, outcomes
+from dissensus.pipeline.curate.recording import LISTED, counts, digest, notes, outcomes
 from dissensus.pipeline.curate.screening import Candidate, Progress, candidates, screen
 from dissensus.pipeline.curate.selection import Selection
 from dissensus.schema.hints import did_you_mean, listed, more, shown
@@ -111,12 +111,13 @@ def _strata(pool: Sequence[Candidate], plan: SamplePlan) -> list[str]:
     if not there:
         raise InvalidInput(f"No item has a value of each of {listed(plan.by)}. Name fewer attributes.")
     if isinstance(plan.allocation, Mapping):
-        unknown = next((name for name in plan.allocation if name not in there), None)
-        if unknown is not None:
-            raise InvalidInput(
-                f"There is no stratum {shown(unknown)}.{did_you_mean(unknown, there)} "
-                f"The strata of {' and '.join(plan.by)} are {listed(there)}."
+        unknown = [name for name in plan.allocation if name not in there]
+        if unknown:
+            told = " ".join(
+                f"There is no stratum {shown(name)}.{did_you_mean(name, there)}" for name in unknown[:LISTED]
             )
+            others = more(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
+            raise InvalidInput(f"{told}{others} The strata of {' and '.join(plan.by)} are {listed(there)}.")
         return list(plan.allocation)
     if plan.allocation == "equal" and len(there) > plan.n:
         raise InvalidInput(

@@ -1,7 +1,9 @@
 """How a sample looks: a block of cells."""
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Final, NamedTuple
+
+import polars as pl
 
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import ALL
@@ -17,6 +19,8 @@ HEADINGS = {
     "n_wanted": "wanted",
     "n_chosen": "chosen",
 }
+EXAMPLES: Final = 3
+"""Items that are named for each reason for which some are left out."""
 
 
 def page(selection: Selection) -> Page:
@@ -62,3 +66,28 @@ def _notes(selection: Selection) -> Iterator[str]:
         yield f"Duplicates: items that share {share} or more of their words, in runs of three, with an earlier one."
     yield from (f"Note: {note}" for note in selection.notes)
     yield f"Items given: SHA-256 {selection.digest}."
+
+
+class LeftOut(NamedTuple):
+    """Items that could not be drawn for one reason, and some of them by their ids."""
+
+    why: str
+    n_items: int
+    examples: tuple[str, ...]
+
+
+def left_out(selection: Selection) -> tuple[LeftOut, ...]:
+    """Return what could not be drawn, and why; never what an item says."""
+    could = pl.col("outcome").is_in(["chosen", "not drawn"])
+    parts = selection.items.filter(~could).sort("outcome", "item_id").partition_by("outcome", maintain_order=True)
+    return tuple(
+        LeftOut(part["outcome"][0], part.height, tuple(map(_example, part.head(EXAMPLES).to_dicts()))) for part in parts
+    )
+
+
+def _example(row: Mapping[str, Any]) -> str:
+    name = printable(row["item_id"])
+    if row["duplicate_of"] is not None:
+        return f"{name} repeats {printable(row['duplicate_of'])}"
+    kinds = [kind.replace("_", " ") for kind in row["personal_data"]]
+    return f"{name}: {', '.join(kinds)}" if kinds else name

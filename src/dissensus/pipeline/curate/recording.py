@@ -7,13 +7,14 @@ from typing import Any
 
 import polars as pl
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import Candidate
 from dissensus.pipeline.curate.selection import OUTCOMES
 from dissensus.schema.hints import shown
 from dissensus.schema.item import Item
 
-# Strata that a note lists.
+# Strata that a message lists.
 LISTED = 8
 
 _ITEMS: Mapping[str, Any] = {
@@ -58,6 +59,22 @@ def digest(items: Sequence[Item]) -> str:
         known = [item.item_id, item.conversation.digest, sorted(item.attributes.items())]
         found.update(json.dumps(known, ensure_ascii=False, separators=(",", ":")).encode() + b"\n")
     return found.hexdigest()
+
+
+def lines(sample: Sequence[Item]) -> str:
+    """Return a sample as JSON Lines, with all attributes in all lines."""
+    names = sorted({name for item in sample for name in item.attributes})
+    clash = next((name for name in names if name in ("item_id", "turns")), None)
+    if clash is not None:
+        raise InvalidInput(
+            f"The items have an attribute {clash!r}, which means another thing in the sample. Rename it."
+        )
+    rows = (
+        {"item_id": item.item_id, "turns": item.conversation.to_dicts()}
+        | {name: item.attributes.get(name) for name in names}
+        for item in sample
+    )
+    return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
 def notes(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:

@@ -6,9 +6,9 @@ from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.schema.hints import shown
 from dissensus.web.owner_contexts import Adding, AddingUnderstood, Removing
 from dissensus.web.proposal import Proposal, read_rated
+from dissensus.web.received import LARGEST_SEED, whole_number
 from dissensus.web.routes.entering import page
 from dissensus.web.routes.owner import MOST_REHEARSING, back
 from dissensus.web.site import Site
@@ -18,7 +18,6 @@ from dissensus.workflows.rehearsing import rehearse
 
 router = APIRouter()
 
-LARGEST_SEED: Final = 2**32 - 1
 MOST_REHEARSED: Final = 2_000
 """Items that all raters of a dry run rate together: a page does not wait longer."""
 
@@ -82,8 +81,8 @@ def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: N
 @router.post("/campaigns/{name}/dry-run")
 def run(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent) -> Response:
     """Let simulated raters go the whole way."""
-    n_raters = _number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
-    seed = _number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)
+    n_raters = whole_number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
+    seed = whole_number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)
     n_items = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers.n_items
     if n_raters * n_items > MOST_REHEARSED:
         raise InvalidInput(
@@ -92,10 +91,3 @@ def run(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: N
         )
     rehearse(site.platform, name, n_raters, staff_id=visit.staff.id, seed=seed, now=site.clock())
     return back(name)
-
-
-def _number(text: str, what: str, least: int, most: int) -> int:
-    text = text.strip()
-    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise InvalidInput(f"{shown(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
-    return int(text)

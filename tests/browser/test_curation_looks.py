@@ -1,0 +1,70 @@
+"""The pages of curation in a real browser: sound in both schemes and on a phone, and complete without scripts."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from playwright.sync_api import Page
+from tests.browser.test_owner import live, page, sound
+
+__all__ = ["live", "page"]
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+TOPICS = ["Health", "Legal, Violent/Gory", "Racist/Racial, Religion, Sexist/Gender and everything else that was named"]
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Ninety conversations, of which some repeat another, hold an address or have no topic."""
+    answers = [f"In shop number {number} they sell knives for {number * 7 % 90} euros." for number in range(90)]
+    answers[41] = answers[40].upper()
+    answers[60] += " Write to ann@example.org."
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"conversation-{number:02}" for number in range(90)],
+            "context": "USER: Where can I buy a knife?",
+            "response": answers,
+            "harm_type": [None if number == 7 else TOPICS[number % 3] for number in range(90)],
+            "safety_gold": [["Yes", "No"][number % 5 > 1] for number in range(90)],
+            "source_row": [f"row {number}" for number in range(90)],
+        }
+    )
+    path = tmp_path / "corpus.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_from_a_corpus_to_the_form_of_a_campaign(page: Page, corpus: Path, request: pytest.FixtureRequest) -> None:
+    scheme = request.node.callspec.params["page"]
+    page.get_by_role("link", name="Draw a sample").click()
+    page.get_by_role("button", name="Read it").click()
+    page.get_by_role("alert").wait_for()
+    sound(page, "curation", scheme)
+    page.get_by_label("A file of conversations").set_input_files(corpus)
+    page.get_by_role("button", name="Read it").click()
+    page.get_by_label("Items wanted").fill("many")
+    page.get_by_role("checkbox", name="harm_type").check()
+    page.get_by_label("Seed").fill("?")
+    page.get_by_role("button", name="Draw it").click()
+    page.get_by_role("alert").wait_for()
+    page.get_by_text("The two samples of DICES").click()
+    sound(page, "curation-plan", scheme)
+    page.get_by_label("Items wanted").fill("30")
+    page.get_by_label("Seed").fill("7")
+    page.get_by_role("radio", name="As many of each").check()
+    page.get_by_role("checkbox", name="Items that repeat an earlier one").check()
+    page.get_by_role("checkbox", name="Of any kind").check()
+    page.get_by_role("button", name="Draw it").click()
+    page.get_by_role("heading", name="A sample of 30 items").wait_for()
+    page.get_by_text("These numbers, as lines").click()
+    sound(page, "curation-drawn", scheme)
+    for name, file in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=name).click()
+        assert download.value.suggested_filename == file
+    page.get_by_role("button", name="Change the plan").click()
+    assert page.get_by_label("Items wanted").input_value() == "30"
+    page.get_by_role("button", name="Draw it").click()
+    page.get_by_role("button", name="Make a campaign of these").click()
+    page.get_by_text("30 items are kept from before").wait_for()
+    sound(page, "curation-campaign", scheme)

@@ -1,0 +1,74 @@
+"""Forms of pages, filled and sent as browsers without scripts do."""
+
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+
+import httpx
+
+Typed = str | list[str]
+TEXTS = ("text", "hidden", "number")
+
+
+@dataclass
+class Form:
+    """A form as it came: where it goes, its fields as they stand, and its buttons."""
+
+    action: str
+    fields: dict[str, list[str]] = field(default_factory=dict)
+    buttons: dict[str, tuple[str, str]] = field(default_factory=dict)
+
+
+class _Forms(HTMLParser):
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[Form] = []
+        self._inside: tuple[str, dict[str, str]] | None = None
+        self._text = ""
+        self.feed(page.replace("\r\n", "\n"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        known = {name: value or "" for name, value in attrs}
+        if tag == "form":
+            self.found.append(Form(known["action"]))
+        elif tag == "input":
+            self._input(known)
+        elif tag == "option" and known["value"] is not None:
+            assert self._inside is not None
+            self.found[-1].fields.setdefault(self._inside[1]["name"], [known["value"]])
+        elif tag in ("textarea", "button", "select"):
+            self._inside, self._text = (tag, known), ""
+
+    def _input(self, known: dict[str, str]) -> None:
+        kind = known.get("type", "text")
+        if kind in TEXTS or "checked" in known:
+            self.found[-1].fields.setdefault(known["name"], []).append(known.get("value", "on"))
+
+    def handle_data(self, data: str) -> None:
+        self._text += data
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._inside is None or self._inside[0] != tag:
+            return
+        known, self._inside = self._inside[1], None
+        if tag == "textarea":
+            # The first line break belongs to the tag, and others are sent as two characters.
+            text = self._text.removeprefix("\n").replace("\n", "\r\n")
+            self.found[-1].fields.setdefault(known["name"], []).append(text)
+        elif tag == "button":
+            self.found[-1].buttons[" ".join(self._text.split())] = (known.get("name", ""), known.get("value", ""))
+
+
+def forms(page: httpx.Response) -> list[Form]:
+    """The forms of a page, in order."""
+    return _Forms(page.text).found
+
+
+def press(
+    browser: httpx.Client, page: httpx.Response, button: str, file: tuple[str, bytes] | None = None, **typed: Typed
+) -> httpx.Response:
+    """Send the form that has a button, with what was typed in place of what stood there."""
+    form = next(one for one in forms(page) if button in one.buttons)
+    changed = {name: [value] if isinstance(value, str) else value for name, value in typed.items()}
+    name, value = form.buttons[button]
+    data = {**form.fields, **changed, **({name: [value]} if name else {})}
+    return browser.post(form.action, data=data, files={"items_file": file} if file else None)
