@@ -1,121 +1,28 @@
 """Raters from Prolific over HTTP: from its address to its code, and what it tells of them."""
 
-import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from html import unescape
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import select
 from tests.recruit import fake_prolific
-from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.recruit.studies import CODES, study
-from tests.web.live import Live, Visitor, hidden, serving
-from tests.workflows.campaigns import definition as defined
+from tests.recruit.fake_prolific import Prolific
+from tests.recruit.studies import CODES
+from tests.web.live import Live, hidden, serving
+from tests.web.studying import ONE_OLD, SECRET, YOU, Study, brought, code_in, published, published_by_cells, rows
 from tests.workflows.campaigns import opened
 
-from dissensus.recruit.prolific import Client
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
-from dissensus.workflows import campaigns, exporting, overview, quota
-from dissensus.workflows.entrance import doors
-
-SECRET = "of-the-workspace"
-YOU = {
-    "name": "you",
-    "about": "rater",
-    "languages": ["en"],
-    "title": "About you",
-    "questions": [{"name": "rater_age", "text": "Age?", "scale": ["young", "old"], "decline": "No"}],
-}
-ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
+from dissensus.workflows import campaigns, exporting, overview
 
 
 @pytest.fixture
 def live(database_url: str) -> Iterator[Live]:
     with serving(database_url, prolific_secret=SECRET) as site:
         yield site
-
-
-@dataclass(frozen=True)
-class Study:
-    """A campaign, and the study on Prolific that leads to it."""
-
-    live: Live
-    prolific: Prolific
-    id: str
-    kept: Kept
-
-    def somebody(self) -> "Somebody":
-        """Take a place of the study, and come by the address that Prolific makes of it."""
-        address = self.prolific.arrive(self.id)
-        submission = list(self.prolific.submissions)[-1]
-        self.prolific.move(submission, "ACTIVE")
-        return Somebody(self, self.live.visitor(), address, submission)
-
-    def tell(self, *, skip: int = 0) -> list[bool]:
-        """Deliver what happened on Prolific to the site, and return what changed by it."""
-        events, self.prolific.events[:] = self.prolific.events[skip:], []
-        return [self.deliver(json.loads(event.body)) for event in events]
-
-    def deliver(self, payload: object, **sent: Any) -> bool:
-        return bool(self.post(payload, **sent).raise_for_status().json()["changed"])
-
-    def post(self, payload: object, **sent: Any) -> httpx.Response:
-        delivery = self.prolific.signed(payload, **{"at": self.live.clock(), "secret": SECRET, **sent})
-        return httpx.post(f"{self.live.url}/prolific/events", content=delivery.body, headers=delivery.headers)
-
-    def kept_of(self, submission: str) -> Any:
-        with self.live.platform.database.reading() as tx:
-            return tx.execute(select(t.Recruit.__table__).where(t.Recruit.submission == submission)).one_or_none()
-
-    def seats(self) -> list[str]:
-        with self.live.platform.database.reading() as tx:
-            return sorted(tx.scalars(select(t.Seat.state).where(t.Seat.cell == "old")))
-
-
-@dataclass(frozen=True)
-class Somebody:
-    """Somebody who works on the study."""
-
-    study: Study
-    visitor: Visitor
-    address: str
-    submission: str
-
-    def arrive(self, visitor: Visitor | None = None) -> httpx.Response:
-        return (visitor or self.visitor).http.get(self.address)
-
-    def agree(self) -> httpx.Response:
-        page = self.arrive()
-        page = self.visitor.send("/c/pilot", **brought(page))
-        return self.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
-
-    def rate_all(self, page: httpx.Response) -> httpx.Response:
-        while "/rate/" in page.text:
-            page = self.visitor.rate(page, Q_safe="No")
-        return page
-
-    def goes_back(self, page: httpx.Response) -> None:
-        """Follow the link to Prolific, which takes the code."""
-        self.study.prolific.complete(self.submission, code_in(page))
-
-
-def brought(page: httpx.Response) -> dict[str, str]:
-    """All that the forms of a page carry unseen."""
-    return {
-        name: unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text)
-    }
-
-
-def code_in(page: httpx.Response) -> str:
-    (code,) = set(re.findall(r'href="https://app\.prolific\.com/submissions/complete\?cc=(\w+)"', page.text))
-    assert f"enter {code}." in page.text or "You do not want to take part?" in page.text
-    return str(code)
 
 
 @pytest.fixture(scope="module")
@@ -129,18 +36,6 @@ def prolific(running: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     running.forget()
     return running
-
-
-def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
-    kept = opened(live.platform, n_items, prolific={"codes": CODES}, **changes)
-    address = doors(live.url, kept, defined(prolific={"codes": CODES})).anybody
-    with Client(TOKEN, base=prolific.root) as client:
-        # The site wrote the ids into the address for its owner to copy.
-        plain = re.sub(r"&PROLIFIC_PID=.*", "", str(address))
-        made = client.create(study(address=plain))
-        assert prolific.studies[made]["external_study_url"] == address
-        client.publish(made)
-    return Study(live, prolific, made, kept)
 
 
 def test_from_the_address_to_the_code_and_back(live: Live, prolific: Prolific) -> None:
@@ -159,12 +54,6 @@ def test_from_the_address_to_the_code_and_back(live: Live, prolific: Prolific) -
     over = somebody.visitor.get("/rate")
     assert "complete?cc=" not in over.text
     assert "On Prolific this visit has ended." in over.text
-
-
-def rows(live: Live) -> dict[str, str]:
-    """All that is kept, as text, by table."""
-    with live.platform.database.reading() as tx:
-        return {table.name: str(tx.execute(select(table)).all()) for table in t.Base.metadata.sorted_tables}
 
 
 def test_ids_of_prolific_are_in_one_table_and_go_with_the_answers(live: Live, prolific: Prolific) -> None:
@@ -390,15 +279,6 @@ def test_cells_of_a_recruiter_have_addresses_of_their_own(live: Live, prolific: 
     assert code_in(end) == CODES["completed"]
     late = study.somebody()
     assert code_in(late.arrive()) == CODES["quota_full"]
-
-
-def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
-    kept = opened(live.platform, 2, prolific={"codes": CODES}, **changes)
-    links = quota.links(live.platform, "pilot", live.url, staff_id=kept.staff_id)
-    with Client(TOKEN, base=prolific.root) as client:
-        made = client.create(study(address=re.sub(r"&PROLIFIC_PID=.*", "", links["old"])))
-        client.publish(made)
-    return Study(live, prolific, made, kept)
 
 
 @pytest.fixture
