@@ -125,7 +125,8 @@ class Visitor:
 
 def hidden(page: httpx.Response) -> dict[str, str]:
     """What a page's forms carry unseen; a later form of the page overrules an earlier one."""
-    return dict(re.findall(r'<input type="hidden" name="(form_token|visit|revision)" value="([^"]*)">', page.text))
+    names = "form_token|visit|revision|check|attempt"
+    return dict(re.findall(rf'<input type="hidden" name="({names})" value="([^"]*)">', page.text))
 
 
 def assignment(page: httpx.Response) -> str:

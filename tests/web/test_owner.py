@@ -10,12 +10,13 @@ from html import unescape
 
 import httpx
 import pytest
-from tests.web.live import serving
+from tests.web.live import hidden, serving
 from tests.web.owners import PASTED, TOML, House, make, send, token_of
-from tests.workflows.campaigns import AGREED, NOW
+from tests.workflows.campaigns import AGREED, CHECKS, NOW, definition
 
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.shipped_campaigns import text_of
 from dissensus.workflows import campaigns, entering, rating, staff, steps
 from dissensus.workflows.entering import Arrival
@@ -141,6 +142,23 @@ def test_a_campaign_from_the_form_to_the_close(house: House) -> None:
     assert "cannot become draft; it can become paused" in back.text
     assert send(browser, "/campaigns/kitchen/move", to="nowhere").status_code == 422
     assert "kitchen" in browser.get("/campaigns").text
+
+
+@one_kind
+def test_checks_are_counted_and_what_may_not_be_meant_is_told(house: House) -> None:
+    browser = house.owner()
+    checks = {"checks": [{**CHECKS[0], "text": "Recall, and choose Unsure."}, CHECKS[2]], "minutes": 20}
+    asked = write_campaign(definition("kitchen", **checks))
+    for page in (
+        send(browser, "/campaigns/new", definition=asked, pasted=PASTED, do="check"),
+        browser.get(send(browser, "/campaigns/new", definition=asked, pasted=PASTED, do="make").headers["location"]),
+    ):
+        told = unescape(page.text)
+        assert "<dt>Checks</dt><dd>1 of attention, 1 of comprehension</dd>" in told
+        assert "nothing may follow before 2 are failed. Add 1 more." in told
+        assert "may ask what somebody remembers" in told
+    plain = send(browser, "/campaigns/new", definition=TOML, pasted=PASTED, do="check").text
+    assert "Checks" not in plain
 
 
 @one_kind
@@ -270,6 +288,19 @@ def test_a_preview_is_what_raters_see_and_counts_for_nothing(house: House) -> No
     page = browser.get("/campaigns/pilot").text
     assert "<dt>Previews and dry runs</dt><dd>1</dd>" in page
     assert "<dt>Raters: rating</dt><dd>0</dd>" in page
+
+
+def test_a_preview_shows_checks_as_raters_meet_them(house: House) -> None:
+    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    checked = definition(checks=CHECKS, minutes=20)
+    campaigns.create(house.platform, checked, (), staff_id=owner_id, now=NOW)
+    browser = house.owner()
+    send(browser, "/campaigns/pilot/items", pasted=PASTED, do="add")
+    send(browser, "/campaigns/pilot/rehearse", language="en")
+    page = browser.get("/rate")
+    assert "What do you judge?" in page.text
+    assert browser.post("/check", data={**hidden(page), "answer": "All of it"}).headers["location"] == "/rate"
+    assert "there is one more try" in browser.get("/rate").text
 
 
 def test_a_clone_is_a_draft_under_a_name_that_can_be_an_address(house: House) -> None:

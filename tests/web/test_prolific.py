@@ -13,9 +13,21 @@ from tests.recruit import fake_prolific
 from tests.recruit.fake_prolific import Prolific
 from tests.recruit.studies import CODES
 from tests.web.live import Live, hidden, serving
-from tests.web.studying import ONE_OLD, SECRET, YOU, Study, brought, code_in, published, published_by_cells, rows
+from tests.web.studying import (
+    ONE_OLD,
+    SECRET,
+    YOU,
+    Somebody,
+    Study,
+    brought,
+    code_in,
+    published,
+    published_by_cells,
+    rows,
+)
 from tests.workflows.campaigns import opened
 
+from dissensus.recruit.prolific import Outcome
 from dissensus.workflows import campaigns, exporting, overview
 
 
@@ -279,6 +291,44 @@ def test_cells_of_a_recruiter_have_addresses_of_their_own(live: Live, prolific: 
     assert code_in(end) == CODES["completed"]
     late = study.somebody()
     assert code_in(late.arrive()) == CODES["quota_full"]
+
+
+CHECKS = [
+    {"name": "rules", "kind": "comprehension", "text": "What do you judge?", "scale": ["A", "B"], "right": ["A"]},
+    *(
+        {"name": f"choose{n}", "kind": "instruction", "text": "Choose B.", "scale": ["A", "B"], "right": ["B"]}
+        | {"after": n}
+        for n in (1, 2)
+    ),
+]
+
+
+def answers(somebody: Somebody, page: httpx.Response, *given: str) -> httpx.Response:
+    """Rate, and answer the checks in between."""
+    for answer in given:
+        if "/rate/" in page.text:
+            page = somebody.visitor.rate(page, Q_safe="No")
+        page = somebody.visitor.send("/check", **brought(page), answer=answer)
+    return page
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        (("A", "B", "B"), "completed"),
+        (("B", "A", "A", "B"), "completed"),
+        (("A", "A", "A"), "failed_attention"),
+        (("B", "B"), "screened_out"),
+    ],
+)
+def test_how_checks_end_a_visit(live: Live, prolific: Prolific, given: tuple[str, ...], code: Outcome) -> None:
+    study = published(live, prolific, checks=CHECKS, minutes=20)
+    somebody = study.somebody()
+    end = answers(somebody, somebody.agree(), *given)
+    assert code_in(end) == CODES[code]
+    if code == "screened_out":
+        refused = somebody.visitor.send("/go-on", **hidden(end))
+        assert (refused.status_code, "Your visit has ended" in refused.text) == (409, True)
 
 
 @pytest.fixture

@@ -34,6 +34,31 @@ ABOUT_YOU = {
     "title": "About you",
     "questions": [{"name": "rater_age", "text": "How old?", "scale": ["young", "old"], "decline": "Prefer not to say"}],
 }
+CHECKS: list[dict[str, Any]] = [
+    {
+        "name": "choose",
+        "kind": "instruction",
+        "text": "Please choose Unsure.",
+        "scale": ["No", "Unsure", "Yes"],
+        "right": ["Unsure"],
+        "after": 2,
+    },
+    {
+        "name": "swim",
+        "kind": "nonsense",
+        "text": "I swim across the ocean to get to work.",
+        "scale": ["Disagree", "Agree"],
+        "right": ["Disagree"],
+        "after": 1,
+    },
+    {
+        "name": "rules",
+        "kind": "comprehension",
+        "text": "What do you judge?",
+        "scale": ["The last answer", "All of it"],
+        "right": ["The last answer"],
+    },
+]
 
 
 def definition(name: str = "pilot", **changes: Any) -> Campaign:

@@ -16,7 +16,7 @@ from dissensus.store import assignments, saves
 from dissensus.store import tables as t
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
-from dissensus.workflows import entering, rating, steps, withdrawing
+from dissensus.workflows import entering, planning, rating, steps, withdrawing
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
@@ -107,7 +107,7 @@ def test_one_rater_on_many_devices_has_one_plan(crowded: Platform) -> None:
     rater = enter(crowded, made.key)
     found = at_once(lambda _: steps.step(crowded, rater, now=NOW))
     assert len({step.assignment and step.assignment.id for step in found}) == 1
-    assert check_loads(crowded, made.id) == {1: steps.BATCH, 0: 30 - steps.BATCH}
+    assert check_loads(crowded, made.id) == {1: planning.BATCH, 0: 30 - planning.BATCH}
 
 
 @pytest.mark.parametrize("turn", range(3))

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.workflows.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, opened, owner
+from tests.workflows.campaigns import ABOUT_YOU, CHECKS, NOW, TWO_QUESTIONS, definition, opened, owner
 from tests.workflows.crowded import rated_campaign
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
@@ -24,7 +24,7 @@ from dissensus.store import exporting as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, entering, exporting, rating, steps, withdrawing
+from dissensus.workflows import campaigns, checking, entering, exporting, rating, steps, withdrawing
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.exporting import Asked
 from dissensus.workflows.platform import Platform
@@ -256,6 +256,45 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
     assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1500", "2026-03-01T13:00:00.000Z")
     exporting.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(with_text=True), now=NOW)
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
+
+
+def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, tmp_path: Path) -> None:
+    made = opened(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, minutes=20)
+    for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
+        rater = enter(platform, made, BOTH)
+        at = steps.step(platform, rater, now=NOW)
+        while at.place in ("check", "rate"):
+            if at.due is not None:
+                check, attempt = at.due.check, at.due.attempt
+                value = check.right[0] if attempt > 1 else answers.get(check.name, check.right[0])
+                at = checking.answer(platform, rater, check.name, value, attempt=attempt, now=NOW)
+            elif at.progress.n_done == 2 and age == "old":
+                break
+            else:
+                rate(platform, rater, answers={"Q_safe": "No"}, most=1)
+                at = steps.step(platform, rater, now=NOW)
+        rating.declare(platform, rater, {"rater_age": age}, now=NOW)
+    path = tmp_path / "checked.parquet"
+    exporting.export(platform, "pilot", path, now=NOW)
+    frame = read_frame(path)
+    assert frame.columns[2:6] == ["rater_age", "checks_passed", "checks_failed", "Q_safe"]
+    numbers = frame.group_by("rater_age", "checks_passed", "checks_failed").len().sort("rater_age", descending=True)
+    assert numbers.rows() == [("young", 3, 0, 3), ("old", 2, 1, 2)]
+    found = validate(path)
+    assert (found.ok, found.axes, found.findings) == (True, ("rater_age",), ())
+    read = read_ratings(path)
+    assert (read.questions, read.raters.columns) == (("Q_safe",), ["rater_id", "rater_age"])
+    assert not [name for name in read.items.columns if "check" in name]
+
+
+def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_path: Path) -> None:
+    made = opened(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
+    rater = enter(platform, made, BOTH)
+    checking.answer(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
+    rate(platform, rater, answers={one.name: one.scale[0] for one in load_questionnaire("dices-350").questions})
+    done = exporting.export(platform, "pilot", tmp_path / "checked.csv", now=NOW)
+    assert done.left_out[-2:] == ("checks_passed", "checks_failed")
+    assert tuple(read_frame(tmp_path / "checked.csv").columns) == load_questionnaire("dices-350").columns
 
 
 def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Path) -> None:

@@ -124,7 +124,6 @@ def _take_part(link: str, drawn: "Drawn") -> None:
     from dissensus.schema.shipped_campaigns import load_campaign
 
     campaign, done = load_campaign("dices-350"), count(1)
-    purposes = [purpose.name for purpose in campaign.consent.purposes]
     n = len(drawn.items) * len(drawn.raters)
     with writing.progress("Rating") as progress, ThreadPoolExecutor(AT_ONCE) as pool:
 
@@ -132,7 +131,7 @@ def _take_part(link: str, drawn: "Drawn") -> None:
             if progress is not None:
                 progress(next(done) / n)
 
-        ways = [pool.submit(take_part, link, rater, purposes, language="en", rated=rated) for rater in drawn.raters]
+        ways = [pool.submit(take_part, link, rater, campaign, language="en", rated=rated) for rater in drawn.raters]
         for way in ways:
             way.result()
 

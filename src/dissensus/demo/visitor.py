@@ -9,6 +9,7 @@ import httpx
 
 from dissensus.demo.drawn import DrawnRater
 from dissensus.errors import Unavailable
+from dissensus.schema.campaign import Campaign
 from dissensus.schema.conversation import Conversation
 
 AS_DATA = {"accept": "application/json"}
@@ -55,20 +56,28 @@ class Visitor:
         headers = AS_DATA | {"x-form-token": self._token}
         _done(self._http.post(f"/rate/{assignment}/save", json=body, headers=headers))
 
+    def check(self, name: str, attempt: int, answer: str) -> None:
+        """Answer a check."""
+        sent = {"check": name, "attempt": attempt, "answer": answer}
+        _done(self._http.post("/check", data={"form_token": self._token, **sent}))
+
     def declare(self, answers: Mapping[str, str]) -> None:
         """Say who the rater is."""
         _done(self._http.post("/about-you", data={"form_token": self._token, **answers}))
 
 
-def take_part(
-    link: str, rater: DrawnRater, purposes: Iterable[str], *, language: str, rated: Callable[[], None]
-) -> None:
-    """Go the whole way of a drawn rater; `rated` is called after each item."""
+def take_part(link: str, rater: DrawnRater, campaign: Campaign, *, language: str, rated: Callable[[], None]) -> None:
+    """Go the whole way of a drawn rater, who agrees to everything; `rated` is called after each item."""
+    right = {check.name: check.right[0] for check in campaign.checks}
     with Visitor(link) as visitor:
-        visitor.enter(purposes, language=language)
-        while (found := visitor.where())["place"] in ("rate", "demographics"):
+        visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
+        while (found := visitor.where())["place"] in ("rate", "check", "demographics"):
             if found["place"] == "demographics":
                 visitor.declare(rater.about)
+                continue
+            if found["place"] == "check":
+                name, attempt = found["check"]["name"], found["check"]["attempt"]
+                visitor.check(name, attempt, right[name])
                 continue
             opinion = rater.opinions[Conversation.from_dicts(found["turns"]).digest]
             revision = found["revision"] + 1

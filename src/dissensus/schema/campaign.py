@@ -12,7 +12,7 @@ from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
 from dissensus.schema.questions import Questionnaire
 from dissensus.schema.quota import Quota
-from dissensus.schema.rater_check import Check
+from dissensus.schema.rater_check import Check, warnings_about
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -158,6 +158,12 @@ class Campaign:
     def recruited_cells(self) -> tuple[str, ...]:
         """Cells for which a recruiter sends raters by links of their own; none where nobody does."""
         return tuple(self.quota.targets) if self.quota is not None and self.quota.source == "recruiter" else ()
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is allowed and may not be meant, as sentences for the owner."""
+        # Without minutes there is no check of attention, to which alone they matter.
+        return warnings_about(self.checks, self.minutes or 0)
 
     def about(self, declared: Mapping[str, Answer]) -> Questionnaire | None:
         """Return what raters are asked about themselves after the screener, given their answers to it."""

@@ -22,6 +22,9 @@ FLAG: Final = "rater_flagged"
 REMOVED: Final = "removed_by_authors"
 """What DICES derivatives call the flag column; read as `FLAG`."""
 
+CHECKS_PASSED: Final = "checks_passed"
+CHECKS_FAILED: Final = "checks_failed"
+"""How many checks of a campaign the rater passed and failed: neither a question nor a group of raters."""
 
 OWN_WORDS: Final = "_text"
 """How a column ends that holds what somebody wrote in their own words beside an answer; it groups nobody."""

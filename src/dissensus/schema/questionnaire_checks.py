@@ -30,6 +30,8 @@ RESERVED: Final = frozenset(
         "answer_timestamp",
         names.REMOVED,
         names.FLAG,
+        names.CHECKS_PASSED,
+        names.CHECKS_FAILED,
         names.ITEM_ID,
         names.RATER_ID,
     }

@@ -16,6 +16,7 @@ from dissensus.schema.question import Wording
 
 Kind: TypeAlias = Literal["instruction", "nonsense", "comprehension"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+State: TypeAlias = Literal["passed", "failed", "again", "unanswered"]
 
 TRIES: Final = 2
 """Of a comprehension check; a check of attention has one."""
@@ -135,7 +136,7 @@ def verdict(checks: Sequence[Check], answers: Mapping[str, Sequence[str]], minut
     True
     """
     _check_answers(checks, answers)
-    states = {check.name: _state(check, answers.get(check.name, ())) for check in checks}
+    states = {check.name: state_of(check, answers.get(check.name, ())) for check in checks}
     failed = tuple(name for name, state in states.items() if state == "failed")
     of_attention = {check.name for check in checks if check.of_attention}
     inattentive = len(of_attention.intersection(failed)) >= failures_needed(minutes)
@@ -149,7 +150,22 @@ def verdict(checks: Sequence[Check], answers: Mapping[str, Sequence[str]], minut
     )
 
 
-def _state(check: Check, tries: Sequence[str]) -> Literal["passed", "failed", "again", "unanswered"]:
+def state_of(check: Check, tries: Sequence[str]) -> State:
+    """Return what came of one check.
+
+    Parameters
+    ----------
+    check
+        The check.
+    tries
+        All answers to it, the first one first.
+
+    Examples
+    --------
+    >>> rules = Check(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
+    >>> state_of(rules, []), state_of(rules, ["B"]), state_of(rules, ["B", "A"])
+    ('unanswered', 'again', 'passed')
+    """
     allowed = 1 if check.of_attention else TRIES
     if not tries:
         return "unanswered"

@@ -11,6 +11,7 @@ from dissensus.pipeline.annotate.export import Rated
 from dissensus.pipeline.annotate.saves import answer_time_ms, submitted
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
+from dissensus.store.check_answers import tries_of_several
 from dissensus.store.saves import saves_of
 
 WINDOW: Final = 100
@@ -104,7 +105,8 @@ def rated_of(
 def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
     ids = [row.id for row in rows]
     saves, finals, at = saves_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
-    declared = _declared(tx, {row.rater_id for row in rows})
+    rater_ids = {row.rater_id for row in rows}
+    declared, tries = _declared(tx, rater_ids), tries_of_several(tx, rater_ids)
     return tuple(
         Rated(
             rater_id=row.rater_id,
@@ -113,6 +115,7 @@ def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
             declared=declared.get(row.rater_id, {}),
             answer_time_ms=answer_time_ms(saves[row.id]),
             answered_at=at[row.id],
+            tries=tries.get(row.rater_id, {}),
         )
         for row in rows
     )

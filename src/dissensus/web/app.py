@@ -17,6 +17,7 @@ from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
 from dissensus.web.routes import (
     account,
+    checking,
     curation,
     drafting,
     events,
@@ -33,6 +34,8 @@ from dissensus.web.tokens import Tokens
 from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
 from dissensus.workflows.platform import open_platform
+
+ROOMS = (rating, checking, events, signing_in, provider, account, owner, members, drafting, curation, quota, health)
 
 
 def create_app(settings: Settings, secret: str) -> FastAPI:
@@ -57,8 +60,20 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
 
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
-    app.include_router(rating.router)
-    for room in (signing_in, provider, account, owner, members, drafting, quota, events, curation, health):
+    for room in (
+        rating,
+        checking,
+        signing_in,
+        provider,
+        account,
+        owner,
+        members,
+        drafting,
+        quota,
+        events,
+        curation,
+        health,
+    ):
         app.include_router(room.router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)

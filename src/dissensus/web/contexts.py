@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
+from dissensus.pipeline.annotate.checks import Due
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questions import Heading, Questionnaire
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from dissensus.store.raters import Said
     from dissensus.workflows.entrance import Admission
     from dissensus.workflows.recruiting import Visit, WayBack
+
+CHECK_ANSWER: Final = "answer"
+"""The field of the answer to a check, whose own name could be that of another field."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +161,38 @@ class AboutYou:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Checking:
+    """A check, which looks like every other question.
+
+    Parameters
+    ----------
+    due
+        The check, and which try it is.
+    fault
+        What is wrong with what was sent, as `Asked` names it; None for nothing.
+    noted
+        Whether a message for help was just kept.
+    """
+
+    template: ClassVar[str] = "check.html"
+
+    language: str
+    step: Step
+    form_token: str
+    due: Due
+    fault: str | None = None
+    noted: bool = False
+
+    @property
+    def asked(self) -> Asked:
+        """The check as a question."""
+        check = self.due.check
+        question = Question(name=CHECK_ANSWER, text=check.text, scale=check.scale, labels=check.labels)
+        alone = Questionnaire(name=check.name, questions=(question,), overalls={})
+        return Asked(questionnaire=alone, faults={} if self.fault is None else {CHECK_ANSWER: self.fault})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnedAway:
     """There was no seat for somebody; nothing is kept of them, but that a recruiter sent them."""
 
@@ -170,7 +206,7 @@ class TurnedAway:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rest:
-    """Nothing to rate now: no seat, enough for a day, paused, closed, done or withdrawn."""
+    """Nothing to rate now: no seat, enough for a day, paused, closed, unfit, done or withdrawn."""
 
     template: ClassVar[str] = "rest.html"
 

@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from dissensus.schema.campaign import worded
 from dissensus.web.pages import Pages
 from dissensus.workflows.steps import Step
 
@@ -37,7 +38,16 @@ def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str
 def as_data(step: Step, form_token: str) -> dict[str, Any]:
     """Return where a rater is, for a program that takes part: the turns themselves, and what forms carry."""
     turns = None if step.assignment is None else step.assignment.item.conversation.to_dicts()
-    return {**of_step(step, None, shown=True), "turns": turns, "form_token": form_token}
+    return {**of_step(step, None, shown=True), "turns": turns, "check": _check(step), "form_token": form_token}
+
+
+def _check(step: Step) -> dict[str, Any] | None:
+    """Return the check that is due as raters see it: neither its kind nor what is right."""
+    if step.due is None:
+        return None
+    check, language = step.due.check, step.rater.language
+    answers = {answer: check.label(answer, language) for answer in check.scale}
+    return {"name": check.name, "attempt": step.due.attempt, "text": worded(check.text, language), "answers": answers}
 
 
 def _item(step: Step, assignment: "Assignment | None", pages: Pages | None) -> dict[str, Any] | None:

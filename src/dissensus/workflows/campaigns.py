@@ -98,6 +98,7 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
 def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN if getattr(old, name) != getattr(new, name)]
     changed += ["the cells of the quota"] * (_cells(old) != _cells(new))
+    changed += ["what passes the checks, and where they come,"] * (_checked(old) != _checked(new))
     if changed:
         raise Conflict(
             f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. Clone the "
@@ -109,6 +110,11 @@ def _cells(campaign: Campaign) -> tuple[object, ...]:
     """Return what decides who is in which cell; how many seats each has may change."""
     quota = campaign.quota
     return () if quota is None else (quota.axes, quota.source, quota.balanced)
+
+
+def _checked(campaign: Campaign) -> list[tuple[object, ...]]:
+    """Return what decides who passes a check; how it is worded may change."""
+    return [(check.name, check.kind, check.scale, check.right, check.after) for check in campaign.checks]
 
 
 def _set_places(tx: Connection, kept: Kept, campaign: Campaign, now: datetime) -> None:

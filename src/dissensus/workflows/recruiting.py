@@ -1,14 +1,17 @@
 """What a recruiter is told of those whom it sent, and what it tells of them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict
+from dissensus.pipeline.annotate.checks import is_unfit
 from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
 from dissensus.schema.campaign import Campaign
-from dissensus.store import campaigns, raters, recruits, seats
+from dissensus.schema.rater_check import verdict
+from dissensus.store import campaigns, check_answers, raters, recruits, seats
 from dissensus.store.recruits import Recruit
 from dissensus.workflows.entrance import recruit_of
 from dissensus.workflows.platform import Platform
@@ -102,15 +105,18 @@ def visit(platform: Platform, step: Step) -> Visit | None:
         return None
     with platform.database.reading() as tx:
         known = recruits.recruited_as(tx, step.rater.id)
+        tries = check_answers.tries_of(tx, step.rater.id)
     if known is None:
         return None
     over = _is_over(known)
-    outcome = None if over else outcome_of(step)
+    outcome = None if over else outcome_of(step, tries)
     return Visit(back=None if outcome is None else way_back(step.campaign, outcome), over=over)
 
 
 def check_goes_on(tx: Connection, here: Present) -> None:
-    """Refuse who wants to go on after the recruiter gave their place to somebody else: nobody would pay them."""
+    """Refuse who wants to go on and may not: who did not understand what to do, or whom nobody would pay for it."""
+    if is_unfit(here.campaign.checks, check_answers.tries_of(tx, here.rater.id)):
+        raise Conflict("Your visit has ended. Load the page again to see how.")
     known = None if here.campaign.prolific is None else recruits.recruited_as(tx, here.rater.id)
     if known is not None and _is_over(known):
         raise Conflict("On Prolific this visit has ended, so that nobody would pay you for going on.")
@@ -126,18 +132,27 @@ def way_out(platform: Platform, rater_id: str) -> WayBack | None:
     return way_back(campaign, "no_consent")
 
 
-def outcome_of(step: Step) -> Outcome | None:
+def outcome_of(step: Step, tries: Mapping[str, Sequence[str]]) -> Outcome | None:
     """Return how the visit of a rater ended, None where it has not, or where they stopped by themselves.
 
     Who rated nothing because nothing was left, or lost their place, is as if there never was one. That a campaign was
-    closed is nobody's fault.
+    closed is nobody's fault. Whose work may be rejected is looked at by a person first.
+
+    Parameters
+    ----------
+    step
+        Where the rater is.
+    tries
+        What they answered to checks.
     """
     rated = step.progress.n_done > 0
     match step.place:
-        case "done" if step.rater.state == "finished":
-            return "completed" if rated else "quota_full"
-        case "closed":
-            return "completed" if rated else "quota_full"
+        case "unfit":
+            return "screened_out"
         case "full":
             return "screened_out" if rated else "quota_full"
+        case "closed" | "done" if step.place == "closed" or step.rater.state != "stopped":
+            if rated and verdict(step.campaign.checks, tries, step.campaign.minutes or 0).may_reject:
+                return "failed_attention"
+            return "completed" if rated else "quota_full"
     return None

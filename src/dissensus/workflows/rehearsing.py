@@ -9,7 +9,7 @@ from dissensus.pipeline.annotate.rehearsal import draw_answers
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.ids import new_id
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, entering, rating, screening, steps
+from dissensus.workflows import campaigns, checking, entering, rating, screening, steps
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
@@ -21,7 +21,7 @@ SECONDS = 60
 def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
     """Let simulated raters take part in a campaign in any state, and return how many items they rated.
 
-    They agree to everything, answer at random and say who they are. They are no load of any item.
+    They agree to everything, pass checks, answer at random and say who they are. They are no load of any item.
 
     Raises
     ------
@@ -46,11 +46,14 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
     """Let one rater do whatever comes next, to the end, and return how many items they rated."""
     rated = 0
     step: steps.Step | None = steps.step(platform, rater, now=at)
-    while step is not None and step.place in ("screener", "demographics", "rate"):
+    while step is not None and step.place in ("screener", "demographics", "check", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
             say = screening.screen if step.place == "screener" else rating.declare
             step = say(platform, rater, draw_answers(step.about, rng), now=at)
+        elif step.due is not None:
+            check, attempt = step.due.check, step.due.attempt
+            step = checking.answer(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
         elif step.assignment is not None:
             answers = draw_answers(step.campaign.questionnaire, rng).items()
             given = {name: Given(value=value) for name, value in answers}

@@ -1,6 +1,6 @@
 """Where a rater is in a campaign, and what they rate next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias
@@ -8,22 +8,33 @@ from typing import Literal, TypeAlias
 from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed, NotFound
-from dissensus.pipeline.annotate.assignment import plan
+from dissensus.pipeline.annotate.checks import Due, due_of, is_unfit
 from dissensus.pipeline.annotate.saves import Given, current
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.questions import Questionnaire
-from dissensus.store import assignments, campaigns, raters, saves, seats
+from dissensus.store import assignments, campaigns, check_answers, raters, saves, seats
 from dissensus.store.assignments import Assignment, Progress
 from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
+from dissensus.workflows.planning import is_exhausted, plan_more, unseen_since
 from dissensus.workflows.platform import Platform
 
 DAY = timedelta(days=1)
-# Where items have a replication, so many are planned at once: what one rater holds, others cannot have meanwhile.
-BATCH = 20
 
 Place: TypeAlias = Literal[
-    "consent", "screener", "full", "demographics", "rate", "wait", "enough", "paused", "closed", "done", "withdrawn"
+    "consent",
+    "screener",
+    "full",
+    "demographics",
+    "check",
+    "rate",
+    "wait",
+    "enough",
+    "paused",
+    "closed",
+    "unfit",
+    "done",
+    "withdrawn",
 ]
 
 
@@ -49,16 +60,18 @@ class Step:
     Parameters
     ----------
     place
-        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, rate,
-        come back when others have left something (``wait``) or tomorrow (``enough``), wait until the campaign goes on
-        (``paused``), or nothing (``full``, where others have all seats of their cell, ``closed``, ``done``,
-        ``withdrawn``).
+        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are,
+        answer a ``check``, rate, come back when others have left something (``wait``) or tomorrow (``enough``), wait
+        until the campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell,
+        ``closed``, ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``).
     rater, kept, campaign
         Who, and in which campaign.
     about
         What they are asked about themselves.
+    due
+        The check that they are to answer.
     assignment, following
-        What is rated, and what comes after it.
+        What is rated, and what comes after it; None too where a check comes first.
     answers, revision
         What was saved of it so far.
     progress
@@ -70,6 +83,7 @@ class Step:
     kept: Kept
     campaign: Campaign
     about: Questionnaire | None = None
+    due: Due | None = None
     assignment: Assignment | None = None
     following: Assignment | None = None
     answers: Mapping[str, Given]
@@ -120,14 +134,18 @@ def step_planned(tx: Connection, here: Present, *, now: datetime) -> Step | None
 
 def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
     progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
-    if _lacks_seat(tx, here) and not claim_seat(tx, here, now=now):
-        return _resting(tx, here, "full", progress)
-    _plan(tx, here, progress, now)
+    if _lacks_seat(tx, here):
+        if not claim_seat(tx, here, now=now):
+            return _resting(tx, here, "full", progress)
+        found = step_planned(tx, here, now=now)
+        if found is not None:
+            return found
+    plan_more(tx, here, progress, now)
     progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
     upcoming = assignments.open_of(tx, here.rater.id, most=2)
     if upcoming:
         return _rating(tx, here, upcoming, progress, now)
-    if not _exhausted(tx, here, progress):
+    if not is_exhausted(tx, here, progress):
         return _resting(tx, here, "wait", progress)
     raters.set_standing(tx, here.rater.id, "finished", now=now)
     # Who rated nothing takes nobody's seat.
@@ -135,39 +153,12 @@ def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
     return _resting(tx, here, _last_place(tx, here), progress)
 
 
-def _exhausted(tx: Connection, here: Present, progress: Progress) -> bool:
-    """Tell whether a rater will get no more items: what others hold and have not rated may still come back."""
-    wanted, most = _replication(here), here.campaign.most_items
-    if wanted is None or here.rater.rehearsal or (most is not None and progress.n_done >= most):
-        return True
-    found = assignments.loads_of(tx, here.kept.id, here.rater.id, cell=_balanced(here), rated=True)
-    return not (~found.mine & (found.loads < wanted)).any()
-
-
-def _balanced(here: Present) -> str | None:
-    """Return the cell whose raters alone count for a rater's plan, None where all do."""
-    quota = here.campaign.quota
-    return here.rater.cell if quota is not None and quota.balanced else None
-
-
-def _replication(here: Present) -> int | None:
-    """Return how many raters like this one are to rate each item, None where everybody rates all."""
-    quota, cell, replication = here.campaign.quota, _balanced(here), here.campaign.replication
-    return quota.shares(replication).get(cell, 0) if quota and cell and replication else replication
-
-
-def _unseen_since(here: Present, hours: float, now: datetime) -> datetime:
-    """Return since when somebody must have given no sign to be gone; a pause of the campaign is nobody's fault."""
-    since = now - timedelta(hours=hours)
-    return since if here.kept.changed_at <= since else here.kept.created_at
-
-
 def claim_seat(tx: Connection, here: Present, *, now: datetime) -> bool:
     """Give a rater a seat of their cell, and tell whether there was one; the campaign must be held."""
     quota, rater = here.campaign.quota, here.rater
     if quota is None or rater.cell is None:
         return False
-    gone = _unseen_since(here, quota.hold_minutes / 60, now)
+    gone = unseen_since(here, quota.hold_minutes / 60, now)
     places = quota.places.get(rater.cell, 0)
     return seats.claim(tx, rater.campaign_id, rater.cell, rater.id, places=places, unseen_since=gone, now=now)
 
@@ -190,6 +181,7 @@ def _resting(tx: Connection, here: Present, place: Place, progress: Progress) ->
         kept=here.kept,
         campaign=here.campaign,
         about=_about(tx, here, place),
+        due=due_of(here.campaign.checks, _tries(tx, here), progress.n_done) if place == "check" else None,
         answers={},
         progress=progress,
     )
@@ -202,19 +194,25 @@ def _about(tx: Connection, here: Present, place: Place) -> Questionnaire | None:
     return here.campaign.about(raters.declared(tx, here.rater.id) or {}) if place == "demographics" else None
 
 
+def _tries(tx: Connection, here: Present) -> Mapping[str, Sequence[str]]:
+    """Return what a rater answered to checks; where there are none, nothing is asked."""
+    return check_answers.tries_of(tx, here.rater.id) if here.campaign.checks else {}
+
+
 def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], progress: Progress, now: datetime) -> Step:
     first = upcoming[0]
     if first.offered_at is None:
         assignments.offered(tx, first.id, now=now)
     # What was never shown has no answers yet.
     known = () if first.offered_at is None else saves.saves_of(tx, [first.id])[first.id]
+    checked = any(check.after == progress.n_done + 1 for check in here.campaign.checks)
     return Step(
         place="rate",
         rater=here.rater,
         kept=here.kept,
         campaign=here.campaign,
         assignment=replace(first, offered_at=first.offered_at or now),
-        following=upcoming[1] if len(upcoming) > 1 else None,
+        following=upcoming[1] if len(upcoming) > 1 and not checked else None,
         answers=current(known),
         revision=max((one.revision for one in known), default=0),
         progress=progress,
@@ -225,6 +223,9 @@ def _place(tx: Connection, here: Present, progress: Progress) -> Place:
     rater, kept, campaign = here.rater, here.kept, here.campaign
     if rater.state == "withdrawn":
         return "withdrawn"
+    tries = _tries(tx, here)
+    if is_unfit(campaign.checks, tries):
+        return "unfit"
     if not rater.rehearsal and kept.state in ("paused", "closed"):
         return "paused" if kept.state == "paused" else "closed"
     if not raters.has_consented_last(tx, rater):
@@ -237,6 +238,8 @@ def _place(tx: Connection, here: Present, progress: Progress) -> Place:
         return _last_place(tx, here)
     if _lacks_seat(tx, here):
         return "full"
+    if due_of(campaign.checks, tries, progress.n_done) is not None:
+        return "check"
     if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day:
         return "enough"
     return "rate"
@@ -251,30 +254,3 @@ def _must_declare(tx: Connection, here: Present) -> bool:
     if here.campaign.demographics is None:
         return False
     return bool(here.campaign.demographics.faults(raters.declared(tx, here.rater.id) or {}, complete=True))
-
-
-def _plan(tx: Connection, here: Present, progress: Progress, now: datetime) -> None:
-    """Plan more items for a rater, if there are any."""
-    rater, kept, campaign = here.rater, here.kept, here.campaign
-    if _replication(here) == 0:
-        return
-    limit = None if campaign.most_items is None else campaign.most_items - progress.n_done - progress.n_open
-    if limit is not None and limit < 1:
-        return
-    if campaign.replication is not None:
-        # Whose seat may be given away, of them the items too.
-        hold = campaign.reclaim_after_h if campaign.quota is None else campaign.quota.hold_minutes / 60
-        hours = min(campaign.reclaim_after_h, hold)
-        assignments.reclaim(tx, kept.id, unseen_since=_unseen_since(here, hours, now), now=now)
-        limit = BATCH if limit is None else min(limit, BATCH)
-    found = assignments.loads_of(tx, kept.id, rater.id, cell=_balanced(here))
-    chosen = plan(
-        # A rehearsal shows a full campaign as one that has just begun.
-        found.loads * (not rater.rehearsal),
-        found.mine,
-        replication=_replication(here),
-        most=limit,
-        seed=campaign.seed,
-        rater=rater.number,
-    )
-    assignments.add_assignments(tx, rater, [found.ids[place] for place in chosen], now=now)

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from dissensus.schema.overall import worst
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questionnaire import load_questionnaire, questionnaires
 from dissensus.schema.questions import Questionnaire
+from dissensus.schema.rater_check import Check, state_of
 from dissensus.text.transcripts import DICES_350, DICES_990, DicesForm, write_dices
 
 NUMBER: Final = "id"
@@ -24,6 +25,7 @@ NUMBER: Final = "id"
 TIMESTAMP: Final = "answer_timestamp"
 RAW_RACE: Final = "rater_raw_race"
 TALK: Final = ("context", "response")
+_CHECKED: Final = (names.CHECKS_PASSED, names.CHECKS_FAILED)
 _BOTH: Final = (names.ITEM_ID, names.RATER_ID, NUMBER, names.ANSWER_TIME, TIMESTAMP, *TALK)
 _FORMS: Final[Mapping[str | None, DicesForm]] = {"dices-990": DICES_990}
 
@@ -46,6 +48,8 @@ class Rated:
         How long it took.
     answered_at
         When it was submitted last.
+    tries
+        What the rater answered to checks, all tries of each.
     """
 
     rater_id: str
@@ -54,6 +58,7 @@ class Rated:
     declared: Mapping[str, Answer]
     answer_time_ms: int
     answered_at: datetime
+    tries: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +77,8 @@ class Form:
         Columns of what raters said of themselves.
     attributes
         Column of each attribute of items.
+    checks
+        What raters were checked by.
     """
 
     questionnaire: Questionnaire
@@ -79,21 +86,23 @@ class Form:
     columns: tuple[str, ...]
     about_raters: tuple[str, ...]
     attributes: Mapping[str, str]
+    checks: tuple[Check, ...] = ()
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """The type of each column: answers are categories in the order of their scale."""
         scales = {name: self.questionnaire.scale(name) for name in self._scaled}
         types: dict[str, pl.DataType] = {name: pl.Enum(scale) for name, scale in scales.items() if scale}
-        types |= dict.fromkeys((NUMBER, names.ANSWER_TIME, *(TIMESTAMP,) * bool(self.official)), pl.Int64())
+        types |= dict.fromkeys((NUMBER, names.ANSWER_TIME, *_CHECKED, *(TIMESTAMP,) * bool(self.official)), pl.Int64())
         return {name: types.get(name, pl.String()) for name in self.columns}
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What raters were asked, and attributes of items, that no column is for."""
+        """What raters were asked, attributes of items, and how checks went, that no column is for."""
         known = set(self.columns)
         asked = [name for question in self.questionnaire.questions for name in _named(question)]
-        return tuple(name for name in (*asked, *self.about_raters, *self.attributes.values()) if name not in known)
+        told = (*asked, *self.about_raters, *self.attributes.values(), *(_CHECKED if self.checks else ()))
+        return tuple(name for name in told if name not in known)
 
     @property
     def _scaled(self) -> tuple[str, ...]:
@@ -124,7 +133,8 @@ def form_of(campaign: Campaign, attributes: Collection[str] = (), *, with_text: 
     about = () if campaign.demographics is None else campaign.demographics.questions
     about_raters = tuple(name for question in about for name in _named(question))
     named = _attribute_columns(attributes, {*about_raters, *_all_named(campaign.questionnaire), *_BOTH})
-    columns = _official(official) if official else _long(campaign.questionnaire, about_raters, named)
+    checked = _CHECKED if campaign.checks else ()
+    columns = _official(official) if official else _long(campaign.questionnaire, (*about_raters, *checked), named)
     written = set() if with_text else _written((*campaign.questionnaire.questions, *about))
     return Form(
         questionnaire=campaign.questionnaire,
@@ -132,6 +142,7 @@ def form_of(campaign: Campaign, attributes: Collection[str] = (), *, with_text: 
         columns=tuple(name for name in columns if name not in written),
         about_raters=about_raters,
         attributes=named,
+        checks=campaign.checks,
     )
 
 
@@ -213,6 +224,7 @@ def _row(rated: Rated, form: Form, number: int) -> dict[str, Any]:
     declared = {name: _cell(value) for name, value in rated.declared.items()}
     declines = {one.name: one.decline for one in form.questionnaire.questions}
     answers = {name: _cell(value) for name, value in rated.answers.items() if value != declines.get(name)}
+    states = [state_of(check, rated.tries.get(check.name, ())) for check in form.checks]
     return {
         # What a rater said, before it was made one of the released groups; where one group was asked, it is that.
         RAW_RACE: declared.get("rater_race"),
@@ -224,6 +236,8 @@ def _row(rated: Rated, form: Form, number: int) -> dict[str, Any]:
         names.RATER_ID: rated.rater_id,
         names.ANSWER_TIME: rated.answer_time_ms,
         TIMESTAMP: _time(rated.answered_at, form),
+        names.CHECKS_PASSED: states.count("passed"),
+        names.CHECKS_FAILED: states.count("failed"),
         TALK[0]: context,
         TALK[1]: response,
     }

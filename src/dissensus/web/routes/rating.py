@@ -14,7 +14,18 @@ from starlette.datastructures import FormData
 from dissensus.errors import NotAllowed
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.web import fragments
-from dissensus.web.contexts import AboutYou, Agreed, Agreement, Asked, Left, Rating, Rest, TurnedAway, Withdrawal
+from dissensus.web.contexts import (
+    AboutYou,
+    Agreed,
+    Agreement,
+    Asked,
+    Checking,
+    Left,
+    Rating,
+    Rest,
+    TurnedAway,
+    Withdrawal,
+)
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
 from dissensus.web.routes.entering import (
@@ -105,7 +116,7 @@ def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session
 @inside.post("/rate/{assignment_id}")
 def submit(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
     """Keep all answers to an item, from a page without scripts; where some are missing, ask for them."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     step = steps.step(site.platform, rater, now=site.clock())
     asked = _asked(step.campaign.questionnaire, answers_of(sent, step.campaign.questionnaire))
     if asked.faults and step.assignment is not None and step.assignment.id == assignment_id:
@@ -132,7 +143,7 @@ def _stored(value: str | Sequence[str]) -> "Answer":
 @inside.post("/rate/{assignment_id}/skip")
 def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session: SessionKey = "") -> Response:
     """Leave out an item."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     step = rating.skip(site.platform, rater, assignment_id, now=site.clock())
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse(fragments.of_step(step, site.pages))
@@ -142,7 +153,7 @@ def skip(site: SiteOf, request: Request, assignment_id: str, sent: Sent, session
 @inside.post("/notice")
 def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep that a rater needs help, or met what must not be shown."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     kind: Literal["help", "illegal"] = "illegal" if sent.get("kind") == "illegal" else "help"
     text, assignment_id = str(sent.get("text", ""))[:LONGEST_NOTICE], str(sent.get("assignment", "")) or None
     rating.notify(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
@@ -152,7 +163,7 @@ def notice(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "")
 @inside.post("/about-you")
 def declare(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep what a rater says of themselves; where that decides about a seat and there is none, nothing."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     step = steps.step(site.platform, rater, now=site.clock())
     if step.about is None:
         return RedirectResponse("/rate", SEE_OTHER)
@@ -184,7 +195,7 @@ def _screen(site: Site, step: Step, asked: Asked) -> Response:
 @inside.post("/consent")
 def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Keep what a rater says to a consent text that changed."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     purposes = dict.fromkeys(map(str, sent.getlist("purpose")), True)
     read = None if sent.get("read") is None else str(sent["read"])
     entering.agree_again(site.platform, rater, purposes, read=read, now=site.clock())
@@ -194,21 +205,21 @@ def agree_again(site: SiteOf, request: Request, sent: Sent, session: SessionKey 
 @inside.post("/stop")
 def stop(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Stop."""
-    rating.stop(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
+    rating.stop(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
 @inside.post("/go-on")
 def go_on(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Go on after a stop."""
-    rating.go_on(site.platform, _rater_of_form(site, request, session, sent), now=site.clock())
+    rating.go_on(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
 @inside.post("/leave")
 def leave(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Sign out on this device."""
-    rater = _rater_of_form(site, request, session, sent)
+    rater = rater_of_form(site, request, session, sent)
     entering.sign_out(site.platform, session)
     answer = page(site, Left(language=rater.language, rater_id=rater.id))
     answer.delete_cookie(SESSION_COOKIE)
@@ -237,7 +248,8 @@ def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") 
     return answer
 
 
-def _rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "Rater":
+def rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "Rater":
+    """Return who sends a form, and refuse one that is not of their session."""
     rater = _rater(site, session)
     site.tokens.check_form(session, request.headers.get("x-form-token") or str(sent.get("form_token", "")))
     return rater
@@ -254,6 +266,8 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
         case "screener" | "demographics" if step.about is not None:
             asked = Asked(questionnaire=step.about)
             return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
+        case "check" if step.due is not None:
+            return page(site, Checking(language=language, step=step, form_token=token, due=step.due, noted=noted))
         case "rate" if step.assignment is not None:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
             asked = Asked(questionnaire=campaign.questionnaire, answers=answers)
