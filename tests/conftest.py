@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from tests.databases import Databases, postgresql
+from tests.recruit.fake_prolific import Prolific
+from tests.recruit.fake_prolific import serving as prolific_serving
 
 from dissensus.files.ratings import read_ratings
 from dissensus.schema.ratings import Ratings
@@ -111,3 +113,18 @@ def database(database_url: str) -> Iterator[Database]:
     made = connect(database_url)
     yield made
     made.dispose()
+
+
+@pytest.fixture(scope="session")
+def prolific_server() -> Iterator[Prolific]:
+    """A Prolific on loopback."""
+    with prolific_serving() as state:
+        yield state
+
+
+@pytest.fixture
+def prolific(prolific_server: Prolific, monkeypatch: pytest.MonkeyPatch) -> Prolific:
+    """One that knows of nothing yet, with no proxy between."""
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    prolific_server.forget()
+    return prolific_server

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.settings import Settings, load, secret_of
+from dissensus.settings import Settings, load, prolific_token_of, secret_of
 
 KEY = "k" * 32
 
@@ -100,3 +100,20 @@ def test_a_key_that_is_none(tmp_path: Path) -> None:
         secret_of(settings)
     with pytest.raises(InvalidInput, match="cannot be read or made"):
         secret_of(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
+
+
+def test_the_token_of_prolific_is_set_or_in_a_file_or_not_there(tmp_path: Path) -> None:
+    path = tmp_path / "token"
+    path.write_text(" in-a-file\n")
+    assert prolific_token_of(Settings()) is None
+    assert prolific_token_of(Settings(prolific_token="set")) == "set"
+    assert prolific_token_of(Settings(prolific_token_file=path)) == "in-a-file"
+    path.write_bytes(b"\xff")
+    for wrong in (path, tmp_path / "none"):
+        with pytest.raises(InvalidInput, match=r"The token of Prolific, .* cannot be read"):
+            prolific_token_of(Settings(prolific_token_file=wrong))
+
+
+def test_prolific_is_asked_by_https_alone() -> None:
+    with pytest.raises(InvalidInput, match="give the address of the API, with https://"):
+        load({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))

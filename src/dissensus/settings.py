@@ -16,6 +16,7 @@ from dissensus.store.database import parse_url
 
 PREFIX = "DISSENSUS_"
 SHORTEST_KEY = 32
+SAFE = ("https://", "http://127.0.0.1", "http://localhost")
 FILE = "dissensus.toml"
 """Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
 
@@ -52,6 +53,11 @@ class Settings(BaseModel):
         What stands on the button that leads to the provider.
     prolific_secret
         Of the workspace at Prolific, which signs its events with it; without one none is taken.
+    prolific_token, prolific_token_file
+        By which the site decides on submissions at Prolific for owners who press the buttons, or the file that holds
+        it; without one they decide there.
+    prolific_url
+        Where the API of Prolific is, if it is elsewhere.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -73,6 +79,9 @@ class Settings(BaseModel):
     oidc_client_secret_file: Path | None = None
     oidc_button: str = "Sign in with your organisation"
     prolific_secret: Annotated[str, Field(min_length=1)] | None = None
+    prolific_token: str | None = None
+    prolific_token_file: Path | None = None
+    prolific_url: str | None = None
 
     @property
     def address(self) -> str:
@@ -99,8 +108,15 @@ class Settings(BaseModel):
     @field_validator("oidc_issuer")
     @classmethod
     def _safe_issuer(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("https://", "http://127.0.0.1", "http://localhost")):
+        if value is not None and not value.startswith(SAFE):
             raise ValueError("give the issuer as the provider names itself, with https://")
+        return value
+
+    @field_validator("prolific_url")
+    @classmethod
+    def _safe_prolific(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(SAFE):
+            raise ValueError("give the address of the API, with https://")
         return value
 
 
@@ -190,6 +206,23 @@ def oidc_secret_of(settings: Settings) -> str:
             "With oidc_issuer, oidc_client_id must be set too, and oidc_client_secret or oidc_client_secret_file."
         )
     return found
+
+
+def prolific_token_of(settings: Settings) -> str | None:
+    """Return the token of Prolific, None where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        The file that is named cannot be read.
+    """
+    path = settings.prolific_token_file
+    if path is None:
+        return settings.prolific_token or None
+    try:
+        return path.read_text("utf-8").strip() or None
+    except (OSError, ValueError) as error:
+        raise InvalidInput(f"The token of Prolific, {path}, cannot be read: {error}.") from None
 
 
 def _keep_key(path: Path) -> None:

@@ -1,29 +1,16 @@
-"""A Prolific on loopback, and a client of it."""
+"""A client of a Prolific on loopback."""
 
 from collections.abc import Iterator
 
 import pytest
-from tests.recruit.fake_prolific import TOKEN, Prolific, serving
+from tests.recruit.fake_prolific import TOKEN, Prolific
 
 from dissensus.recruit.prolific import Client
-
-
-@pytest.fixture(scope="session")
-def running() -> Iterator[Prolific]:
-    with serving() as state:
-        yield state
 
 
 @pytest.fixture(autouse=True)
 def no_proxy_between(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-@pytest.fixture
-def prolific(running: Prolific) -> Prolific:
-    """One that knows of nothing yet."""
-    running.forget()
-    return running
 
 
 @pytest.fixture

@@ -121,7 +121,7 @@ STAFF: Rows = {
 }
 RECRUITMENT: Rows = {
     **STAFF,
-    "rater": {**QUOTAS["rater"], "worked_ms": 60_000},
+    "rater": {**QUOTAS["rater"], "worked_ms": 60_000, "had_finished": True},
     "recruit": {
         "submission": "e" * 24,
         "campaign_id": "c",
@@ -130,6 +130,7 @@ RECRUITMENT: Rows = {
         "rater_id": "r",
         "status": "AWAITING REVIEW",
         "again": 1,
+        "return_asked_at": NOW,
         "entered_at": NOW,
         "changed_at": NOW,
     },

@@ -92,7 +92,9 @@ class Peopled:
             return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
         if path.startswith("/static/"):
             return "", "/static/x/owner.css"
-        path = path.replace("{name}", "pilot").replace("{assignment_id}", "x")
+        for part in ("{assignment_id}", "{rater_id}", "{submission}"):
+            path = path.replace(part, "x")
+        path = path.replace("{name}", "pilot")
         assert "{" not in path, f"{path} has a part that this test does not know"
         return "", f"{path}?key={self.key}" if path.startswith("/c/") else path
 

@@ -23,6 +23,7 @@ class Recruit(Base):
     )
     status: Mapped[str | None] = mapped_column(doc="What the recruiter told last.")
     again: Mapped[int] = mapped_column(default=0, doc="How often the same person came by another visit.")
+    return_asked_at: Mapped[datetime | None] = mapped_column(doc="When an owner asked them to give the visit back.")
     entered_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
@@ -40,12 +41,14 @@ class CheckAnswer(Base):
 
 
 class Payment(Base):
-    """What a rater was paid, as an owner noted it."""
+    """What a rater was paid, as an owner noted it or the recruiter told; what is taken back is one more, below 0."""
 
     __tablename__ = "payment"
 
     id: Mapped[str] = mapped_column(ID, primary_key=True)
     rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
     amount: Mapped[int] = mapped_column(doc="In minor units of the currency of the campaign.")
-    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who noted it.")
+    staff_id: Mapped[str | None] = mapped_column(
+        ForeignKey("staff.id"), doc="Who noted it; null for what the recruiter paid, kept when its word was erased."
+    )
     at: Mapped[datetime]

@@ -120,6 +120,7 @@ class Rater(Base):
     language: Mapped[str]
     rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
     worked_ms: Mapped[int | None] = mapped_column(doc="Of who withdrew, to be paid; of others their saves tell it.")
+    had_finished: Mapped[bool | None] = mapped_column(doc="Of who withdrew, to be paid: whether they had finished.")
     entered_at: Mapped[datetime]
     seen_at: Mapped[datetime]
     changed_at: Mapped[datetime]

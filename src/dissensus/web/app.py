@@ -24,10 +24,12 @@ from dissensus.web.routes import (
     health,
     members,
     owner,
+    pay,
     provider,
     quota,
     rating,
     signing_in,
+    submissions,
 )
 from dissensus.web.site import Site
 from dissensus.web.tokens import Tokens
@@ -35,7 +37,8 @@ from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
 from dissensus.workflows.platform import open_platform
 
-ROOMS = (rating, checking, events, signing_in, provider, account, owner, members, drafting, curation, quota, health)
+RATERS = (rating, checking, events)
+STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, pay, submissions)
 
 
 def create_app(settings: Settings, secret: str) -> FastAPI:
@@ -60,20 +63,7 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
 
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
-    for room in (
-        rating,
-        checking,
-        signing_in,
-        provider,
-        account,
-        owner,
-        members,
-        drafting,
-        quota,
-        events,
-        curation,
-        health,
-    ):
+    for room in (*RATERS, *STAFF, health):
         app.include_router(room.router)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)

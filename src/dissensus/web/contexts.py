@@ -238,5 +238,6 @@ class Withdrawal:
     token: str
     rater_id: str
     n_rated: int
+    paid: bool = False
     done: bool = False
     back: "WayBack | None" = None

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from dissensus.schema.campaign import worded
+from dissensus.schema.money import in_major
 from dissensus.web.phrases import chosen, direction, languages, phrases
 
 
@@ -76,6 +77,9 @@ def make_pages() -> Pages:
     environment.filters["worded"] = worded
     environment.filters["language_name"] = language_name
     environment.filters["direction"] = direction
+    environment.filters["amount"] = amount
+    environment.filters["money"] = money
+    environment.filters["duration"] = duration
     return Pages(environment)
 
 
@@ -88,6 +92,43 @@ def language_name(language: str) -> str:
     ('Deutsch', 'tlh')
     """
     return phrases(language)["page.language"] if language in languages() else language
+
+
+def amount(minor: int, currency: str) -> str:
+    """Return an amount in minor units as people write it where the currency is known.
+
+    Examples
+    --------
+    >>> amount(123_450, "GBP")
+    '1,234.50'
+    """
+    return f"{in_major(currency, minor):,}"
+
+
+def money(minor: int, currency: str) -> str:
+    """Return an amount in minor units as people write it.
+
+    Examples
+    --------
+    >>> money(123_450, "GBP")
+    '1,234.50 GBP'
+    """
+    return f"{amount(minor, currency)} {currency}"
+
+
+def duration(ms: int) -> str:
+    """Return a time as people say it.
+
+    Examples
+    --------
+    >>> duration(59_999), duration(750_000), duration(3_900_000)
+    ('59 s', '12 min 30 s', '1 h 5 min')
+    """
+    seconds = ms // 1000
+    hours, minutes = seconds // 3600, seconds // 60 % 60
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
 def asset(name: str) -> str:

@@ -61,6 +61,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "items": Action("add and remove items", OWNER),
     "rehearse": Action("preview it, and let simulated raters go through", OWNER),
     "clone": Action("clone it", OWNER),
+    "pay": Action("see what raters are owed, note payments, and decide on submissions", OWNER),
     "staff": Action("see and say who belongs to it, and in which role", OWNER),
 }
 SCOPES: Final = frozenset(name for name, action in ACTIONS.items() if action.by_token)

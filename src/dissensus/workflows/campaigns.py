@@ -10,6 +10,7 @@ from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.item import Item
+from dissensus.schema.pay import Pay
 from dissensus.schema.shipped_campaigns import renamed
 from dissensus.store import campaigns as store
 from dissensus.store import seats
@@ -104,6 +105,15 @@ def _check_frozen(old: Campaign, new: Campaign) -> None:
             f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. Clone the "
             "campaign and change the clone."
         )
+    _check_pay(old.pay, new.pay)
+
+
+def _check_pay(old: Pay | None, new: Pay | None) -> None:
+    if old is None:
+        return
+    amounts = ("hour", "finished", "screened_out")
+    if new is None or new.currency != old.currency or any(getattr(new, one) < getattr(old, one) for one in amounts):
+        raise Conflict("pay cannot become less, nor be in another currency, after raters came for it. It may be more.")
 
 
 def _cells(campaign: Campaign) -> tuple[object, ...]:

@@ -19,25 +19,32 @@ from dissensus.workflows.steps import Present, Step
 
 
 def told(platform: Platform, event: Event, *, now: datetime) -> bool:
-    """Keep the new status of a visit, and tell whether anything changed by it.
+    """Keep what an event tells of a visit, and tell whether anything changed by it.
 
     An event that comes late, again or out of order changes nothing, nor does one of a visit that nobody here knows.
-    Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
-    what the rater gave is kept.
     """
     if event.submission is None or not isinstance(event.status, Status):
         return False
+    return become(platform, event.submission, event.status, now=now)
+
+
+def become(platform: Platform, submission: str, status: Status, *, now: datetime) -> bool:
+    """Keep the new status of a visit if it follows from the one before, and tell whether it does.
+
+    Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
+    what the rater gave is kept.
+    """
     with platform.database.writing() as tx:
-        known = recruits.recruit_by(tx, event.submission)
+        known = recruits.recruit_by(tx, submission)
         if known is None:
             return False
         campaigns.campaign_of(tx, known.campaign_id, lock=True)
-        known = recruits.recruit_by(tx, event.submission)
-        if known is None or not follows(_status(known), event.status):
+        known = recruits.recruit_by(tx, submission)
+        if known is None or not follows(_status(known), status):
             return False
-        recruits.set_status(tx, event.submission, event.status.value, now=now)
+        recruits.set_status(tx, submission, status.value, now=now)
         rater = None if known.rater_id is None else raters.rater_of(tx, known.rater_id)
-        if rater is not None and event.status.frees_seat:
+        if rater is not None and status.frees_seat:
             seats.release(tx, rater.id, now=now)
             if rater.state == "rating":
                 raters.set_standing(tx, rater.id, "stopped", now=now)

@@ -230,9 +230,10 @@ def leave(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") 
 def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
     """Say what will be deleted."""
     rater_id = site.tokens.read_withdrawal(token)
-    n = withdrawing.n_rated(site.platform, rater_id)
+    found = withdrawing.erasable(site.platform, rater_id)
     language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    return page(site, Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n))
+    asking = Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=found.n_rated, paid=found.paid)
+    return page(site, asking)
 
 
 @leaving.post("/withdraw/{token}")

@@ -13,6 +13,7 @@ MOMENT = sa.DateTime(timezone=True)
 def upgrade() -> None:
     """Change the tables."""
     op.add_column("rater", sa.Column("worked_ms", sa.Integer(), nullable=True))
+    op.add_column("rater", sa.Column("had_finished", sa.Boolean(), nullable=True))
     op.create_table(
         "recruit",
         sa.Column("submission", sa.String(), nullable=False),
@@ -22,6 +23,7 @@ def upgrade() -> None:
         sa.Column("rater_id", ID, nullable=True),
         sa.Column("status", sa.String(), nullable=True),
         sa.Column("again", sa.Integer(), nullable=False),
+        sa.Column("return_asked_at", MOMENT, nullable=True),
         sa.Column("entered_at", MOMENT, nullable=False),
         sa.Column("changed_at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_recruit_campaign_id"),
@@ -45,7 +47,7 @@ def upgrade() -> None:
         sa.Column("id", ID, nullable=False),
         sa.Column("rater_id", ID, nullable=False),
         sa.Column("amount", sa.Integer(), nullable=False),
-        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=True),
         sa.Column("at", MOMENT, nullable=False),
         sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_payment_rater_id"),
         sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_payment_staff_id"),

@@ -1,0 +1,78 @@
+"""Whom a recruiter sent, as an owner decides on them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection, Select, case, delete, func, select, update
+
+from dissensus.store import tables as t
+from dissensus.store.raters import Standing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Submission:
+    """The visit of somebody whom a recruiter sent; who they are there is not told.
+
+    Parameters
+    ----------
+    submission
+        The recruiter's id of the visit.
+    rater_id, number, state, n_rated
+        Who they are here, and how many items they rated; None for who was turned away.
+    status
+        What the recruiter told last; None for nothing so far.
+    again
+        How often the same person came by another visit.
+    entered_at, return_asked_at
+        When they came, and were asked to give it back, if they were.
+    """
+
+    submission: str
+    rater_id: str | None
+    number: int | None
+    state: Standing | None
+    n_rated: int
+    status: str | None
+    again: int
+    entered_at: datetime
+    return_asked_at: datetime | None
+
+
+def _submissions(campaign_id: str) -> Select[tuple[object, ...]]:
+    done = select(func.count()).where(t.Assignment.rater_id == t.Rater.id, t.Assignment.state == "done")
+    r = t.Recruit
+    return (
+        select(r.submission, r.rater_id, r.status, r.again, r.entered_at, r.return_asked_at)
+        .add_columns(t.Rater.number, t.Rater.state, done.scalar_subquery().label("n_rated"))
+        .outerjoin(t.Rater, t.Rater.id == r.rater_id)
+        .where(r.campaign_id == campaign_id)
+    )
+
+
+def submissions_of(tx: Connection, campaign_id: str, *, first: str, start: int, most: int) -> tuple[Submission, ...]:
+    """Return some submissions of a campaign: those of one status first, then as they came."""
+    order = (case((t.Recruit.status == first, 0), else_=1), t.Recruit.entered_at, t.Recruit.submission)
+    query = _submissions(campaign_id).order_by(*order).offset(start).limit(most)
+    return tuple(Submission(**row._mapping) for row in tx.execute(query))
+
+
+def submission_of(tx: Connection, campaign_id: str, submission: str) -> Submission | None:
+    """Return a submission of a campaign, None where there is none."""
+    row = tx.execute(_submissions(campaign_id).where(t.Recruit.submission == submission)).one_or_none()
+    return None if row is None else Submission(**row._mapping)
+
+
+def n_submissions(tx: Connection, campaign_id: str, *, status: str | None = None) -> int:
+    """Return how many submissions a campaign has, in all or of one status."""
+    query = select(func.count()).select_from(t.Recruit).where(t.Recruit.campaign_id == campaign_id)
+    return tx.scalar(query if status is None else query.where(t.Recruit.status == status)) or 0
+
+
+def asked_return(tx: Connection, submission: str, *, now: datetime) -> None:
+    """Keep that somebody was asked to give a visit back."""
+    tx.execute(update(t.Recruit).where(t.Recruit.submission == submission).values(return_asked_at=now))
+
+
+def erase_all(tx: Connection, campaign_id: str) -> int:
+    """Delete all that tells whom a recruiter sent to a campaign, and return how many there were."""
+    return tx.execute(delete(t.Recruit).where(t.Recruit.campaign_id == campaign_id)).rowcount

@@ -1,0 +1,127 @@
+"""What raters did for which they are paid, counted where it is asked for."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Connection,
+    SQLColumnExpression,
+    Subquery,
+    case,
+    cast,
+    func,
+    select,
+    update,
+)
+
+from dissensus.pipeline.annotate.pay import CEILING_MS
+from dissensus.store import tables as t
+from dissensus.store.raters import Standing
+
+MOST_MS: Final = 2**31 - 1
+"""As the column takes it, 24 days of work: more can only be made up."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What one rater did.
+
+    Parameters
+    ----------
+    rater_id, number, state, entered_at
+        Who, and whether they go on.
+    had_finished
+        Whether who withdrew had finished; None for others.
+    n_rated
+        Items.
+    worked_ms
+        As `dissensus.pipeline.annotate.pay.worked_ms` counts it; of who withdrew, as it was then.
+    noted
+        What they were paid in all, as it was noted, in minor units.
+    status
+        What the recruiter told last of their visit; None where it told nothing, or sent nobody.
+    """
+
+    rater_id: str
+    number: int
+    state: Standing
+    entered_at: datetime
+    had_finished: bool | None
+    n_rated: int
+    worked_ms: int
+    noted: int
+    status: str | None
+
+    @property
+    def finished(self) -> bool:
+        """Whether they did all that there was for them."""
+        return self.state == "finished" or bool(self.had_finished)
+
+
+def work_of(tx: Connection, campaign_id: str, *, rater_id: str | None = None) -> tuple[Work, ...]:
+    """Return what the raters of a campaign did, or one of them, in their order; previews and dry runs are left out."""
+    theirs = (t.Rater.campaign_id == campaign_id) & ~t.Rater.rehearsal
+    theirs = theirs if rater_id is None else theirs & (t.Rater.id == rater_id)
+    rated, worked, noted = _rated(theirs), _worked(theirs), _noted(theirs)
+    query = (
+        select(t.Rater.id.label("rater_id"), t.Rater.number, t.Rater.state, t.Rater.entered_at, t.Rater.had_finished)
+        .add_columns(func.coalesce(rated.c.n, 0).label("n_rated"))
+        .add_columns(func.coalesce(t.Rater.worked_ms, worked.c.ms, 0).label("worked_ms"))
+        .add_columns(func.coalesce(noted.c.amount, 0).label("noted"), t.Recruit.status)
+        .outerjoin(rated, rated.c.rater_id == t.Rater.id)
+        .outerjoin(worked, worked.c.rater_id == t.Rater.id)
+        .outerjoin(noted, noted.c.rater_id == t.Rater.id)
+        .outerjoin(t.Recruit, t.Recruit.rater_id == t.Rater.id)
+        .where(theirs)
+        .order_by(t.Rater.number)
+    )
+    return tuple(Work(**row._mapping) for row in tx.execute(query))
+
+
+def _rated(theirs: ColumnElement[bool]) -> Subquery:
+    rater = t.Assignment.rater_id
+    done = select(rater, func.count().label("n")).join(t.Rater, t.Rater.id == rater)
+    return done.where(theirs, t.Assignment.state == "done").group_by(rater).subquery("rated")
+
+
+def _worked(theirs: ColumnElement[bool]) -> Subquery:
+    """Of each visit of an item the longest time that it reported, within limits; then all of a rater together."""
+    longest = func.max(t.Save.visible_ms - t.Save.idle_ms)
+    within = case((longest > CEILING_MS, CEILING_MS), (longest < 0, 0), else_=longest)
+    visits = (
+        select(t.Assignment.rater_id, within.label("ms"))
+        .join(t.Assignment, t.Assignment.id == t.Save.assignment_id)
+        .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+        .where(theirs)
+        .group_by(t.Assignment.rater_id, t.Save.assignment_id, t.Save.visit)
+        .subquery("visits")
+    )
+    sums = select(visits.c.rater_id, _whole(visits.c.ms).label("ms"))
+    return sums.group_by(visits.c.rater_id).subquery("worked")
+
+
+def _whole(column: SQLColumnExpression[int]) -> ColumnElement[int]:
+    # PostgreSQL would make a decimal of the sum of wide integers.
+    return cast(func.sum(column), BigInteger)
+
+
+def _noted(theirs: ColumnElement[bool]) -> Subquery:
+    rater = t.Payment.rater_id
+    sums = select(rater, _whole(t.Payment.amount).label("amount")).join(t.Rater, t.Rater.id == rater)
+    return sums.where(theirs).group_by(rater).subquery("noted")
+
+
+def keep_work(tx: Connection, work: Work) -> None:
+    """Keep what a rater is paid by, whose answers are about to be erased."""
+    kept = {"worked_ms": min(work.worked_ms, MOST_MS), "had_finished": work.finished}
+    tx.execute(update(t.Rater).where(t.Rater.id == work.rater_id).values(**kept))
+
+
+def statuses_away(tx: Connection, campaign_id: str) -> Mapping[str | None, int]:
+    """Return how many of those whom a recruiter sent were turned away, by what it told last of them."""
+    away = (t.Recruit.campaign_id == campaign_id) & t.Recruit.rater_id.is_(None)
+    return dict(tx.execute(select(t.Recruit.status, func.count()).where(away).group_by(t.Recruit.status)).all())
