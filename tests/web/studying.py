@@ -16,8 +16,7 @@ from tests.workflows.campaigns import definition, opened
 from dissensus.recruit.prolific import Client
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import quota
-from dissensus.workflows.entrance import doors
+from dissensus.workflows.entrance import doors, doors_of
 
 SECRET = "of-the-workspace"
 YOU = {
@@ -111,9 +110,7 @@ def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) 
     kept = opened(live.platform, n_items, prolific={"codes": CODES}, **changes)
     address = doors(live.url, kept, definition(prolific={"codes": CODES})).anybody
     with Client(TOKEN, base=prolific.root) as client:
-        # The site wrote the ids into the address for its owner to copy.
-        plain = re.sub(r"&PROLIFIC_PID=.*", "", str(address))
-        made = client.create(study(address=plain))
+        made = client.create(study(address=str(address)))
         assert prolific.studies[made]["external_study_url"] == address
         client.publish(made)
     return Study(live, prolific, made, kept)
@@ -121,9 +118,9 @@ def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) 
 
 def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
     kept = opened(live.platform, 2, prolific={"codes": CODES}, **changes)
-    links = quota.links(live.platform, "pilot", live.url, staff_id=kept.staff_id)
+    links = doors_of(live.platform, "pilot", live.url, staff_id=kept.staff_id).cells
     with Client(TOKEN, base=prolific.root) as client:
-        made = client.create(study(address=re.sub(r"&PROLIFIC_PID=.*", "", links["old"])))
+        made = client.create(study(address=links["old"]))
         client.publish(made)
     return Study(live, prolific, made, kept)
 

@@ -26,7 +26,7 @@ from dissensus.store.raters import Rater
 from dissensus.store.seats import Taken
 from dissensus.workflows import campaigns, entering, quota, rating, screening, steps, withdrawing
 from dissensus.workflows.entering import Arrival
-from dissensus.workflows.entrance import entrance
+from dissensus.workflows.entrance import doors_of, entrance
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.steps import Step
 
@@ -282,7 +282,7 @@ def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Plat
 def by_recruiter(platform: Platform, **changes: Any) -> tuple[Any, dict[str, str]]:
     """A campaign whose cells a recruiter fills, and the key of the link of each cell."""
     kept = with_seats(platform, quota={"source": "recruiter", **changes})
-    links = quota.links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id)
+    links = doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells
     return kept, {cell: link.removeprefix("https://rate.example/c/pilot?key=") for cell, link in links.items()}
 
 
@@ -318,7 +318,7 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
 
 def test_without_a_recruiter_no_link_is_for_a_cell(platform: Platform) -> None:
     kept = with_seats(platform)
-    assert quota.links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id) == {}
+    assert doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells == {}
     with pytest.raises(InvalidInput, match="Only a quota that the recruiter fills"):
         campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
 

@@ -17,6 +17,7 @@ from dissensus.cli import (
     export,
     fetch,
     gold,
+    prolific,
     report,
     serve,
     sign_in,
@@ -53,6 +54,7 @@ app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(campaign.app, name="campaign")
 app.add_typer(staff.app, name="staff")
+app.add_typer(prolific.app, name="prolific")
 app.add_typer(db.app, name="db")
 
 

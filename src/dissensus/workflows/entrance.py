@@ -16,6 +16,7 @@ from dissensus.store import campaigns, raters, recruits, seats
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import hashed
 from dissensus.store.recruits import Recruit
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 CELL_DIGITS: Final = 40
@@ -152,3 +153,10 @@ def doors(site: str, kept: Kept, campaign: Campaign) -> Doors:
     by_anybody = kept.key is not None and not campaign.recruited_cells
     cells = {cell: address(key) for cell, key in cell_keys(kept, campaign).items()}
     return Doors(anybody=address(str(kept.key)) if by_anybody else None, cells=cells)
+
+
+def doors_of(platform: Platform, name: str, site: str, *, staff_id: str) -> Doors:
+    """Return the addresses by which raters enter a campaign of somebody of the staff."""
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        return doors(site, kept, platform.definitions.of(tx, kept))

@@ -1,6 +1,5 @@
 """What staff see of the quota of a campaign."""
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from dissensus.errors import NotFound
@@ -8,18 +7,10 @@ from dissensus.pipeline.annotate.filling import Filling
 from dissensus.schema.quota import Quota
 from dissensus.store import seats
 from dissensus.store.seats import Taken
-from dissensus.workflows.entrance import doors
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
 LATELY = timedelta(hours=24)
-
-
-def links(platform: Platform, name: str, site: str, *, staff_id: str) -> Mapping[str, str]:
-    """Return the link of each cell, where a recruiter sends raters by cells and there is an open link."""
-    with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
-        return doors(site, kept, platform.definitions.of(tx, kept)).cells
 
 
 def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:

@@ -1,6 +1,6 @@
 """Prolific: entry, completion codes, statuses, signed webhooks, studies, and a client of its API."""
 
-from dissensus.recruit.prolific.client import Client
+from dissensus.recruit.prolific.client import BASE, Client
 from dissensus.recruit.prolific.codes import completion_address
 from dissensus.recruit.prolific.entry import PARAMETERS, Entry, entry_address, entry_from, with_places
 from dissensus.recruit.prolific.statuses import Status, StudyStatus, follows
@@ -10,6 +10,7 @@ from dissensus.recruit.prolific.webhooks import Event, Kind, event_from
 from dissensus.schema.completion import OUTCOMES, Outcome, codes_from
 
 __all__ = [
+    "BASE",
     "OUTCOMES",
     "PARAMETERS",
     "REJECTIONS",

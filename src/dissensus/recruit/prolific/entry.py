@@ -13,6 +13,7 @@ ID: Final = re.compile(r"[0-9a-fA-F]{24}")
 """An id of Prolific, whatever it names."""
 
 PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+PLACES: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
@@ -79,12 +80,12 @@ def entry_from(query: Mapping[str, str]) -> Entry:
 
 
 def entry_address(address: str) -> str:
-    """Return the address of a study with the places in which Prolific writes its ids.
+    """Return the address of a study with the places in which Prolific writes its ids, if it has them not yet.
 
     Raises
     ------
     InvalidInput
-        It is not an https address, or has a fragment, or the ids already.
+        It is not an https address, or has a fragment, or some of the ids already.
 
     Examples
     --------
@@ -92,6 +93,8 @@ def entry_address(address: str) -> str:
     'https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}'
     """
     check_secure(address)
+    if address.endswith(PLACES):
+        return address
     if "#" in address or any(name in address for name in PARAMETERS):
         raise InvalidInput(f"The address {shown(address)} has a # or ids of Prolific already. Give it without them.")
     return with_places(address)
@@ -99,8 +102,7 @@ def entry_address(address: str) -> str:
 
 def with_places(address: str) -> str:
     """Return an address with the places in which Prolific writes its ids, be it one that Prolific takes or not."""
-    ids = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
-    return f"{address}{'&' if '?' in address else '?'}{ids}"
+    return f"{address}{'&' if '?' in address else '?'}{PLACES}"
 
 
 def check_secure(address: str) -> None:

@@ -10,7 +10,8 @@ from dissensus.web.owner_contexts import QuotaPage, QuotaResults
 from dissensus.web.routes.entering import page
 from dissensus.web.visiting import May, Name, SiteOf, Visit
 from dissensus.workflows import overview
-from dissensus.workflows.quota import filling, links
+from dissensus.workflows.entrance import doors_of
+from dissensus.workflows.quota import filling
 
 router = APIRouter()
 
@@ -25,5 +26,5 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], request:
         taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
         return page(site, QuotaResults(**who, finished=taken))  # type: ignore[arg-type]
     address = site.address_for(request)
-    given = links(site.platform, name, address, staff_id=visit.staff.id) if "links" in visit.may else {}
+    given = doors_of(site.platform, name, address, staff_id=visit.staff.id).cells if "links" in visit.may else {}
     return page(site, QuotaPage(**who, cells=cells, links=given))  # type: ignore[arg-type]

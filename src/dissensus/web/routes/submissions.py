@@ -9,8 +9,7 @@ from fastapi.responses import RedirectResponse, Response
 from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
-from dissensus.recruit.prolific import Client
-from dissensus.recruit.prolific.client import BASE
+from dissensus.recruit.prolific import BASE, Client
 from dissensus.schema.hints import listed, shown
 from dissensus.settings import prolific_token_of
 from dissensus.web.pay_contexts import Deciding, Submissions
