@@ -137,7 +137,25 @@ RECRUITMENT: Rows = {
     "check_answer": {"rater_id": "r", "name": "rules", "attempt": 2, "answer": "No", "at": NOW},
     "payment": {"id": "y", "rater_id": "r", "amount": 650, "staff_id": "s", "at": NOW},
 }
-ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF, "0004": RECRUITMENT}
+EVENTS: Rows = {
+    **RECRUITMENT,
+    "event": {
+        "number": 2**31,
+        "campaign_id": "c",
+        "kind": "enter",
+        "at": NOW,
+        "rater_id": "r",
+        "staff_id": None,
+        "content": {"language": "en"},
+        "salt": "0" * 32,
+        "digest": "1" * 64,
+        "place": 1,
+        "link": "2" * 64,
+    },
+    "chain": {"campaign_id": "c", "n": 1, "head": "2" * 64},
+    "lease": {"name": "jobs", "holder": "h", "expires_at": NOW},
+}
+ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF, "0004": RECRUITMENT, "0005": EVENTS}
 """A row of every table as each revision has them; a new revision adds what it has."""
 
 

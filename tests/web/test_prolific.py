@@ -90,9 +90,8 @@ def test_ids_of_prolific_are_in_one_table_and_go_with_the_answers(live: Live, pr
 
 
 def export_of(live: Live, study: Study) -> str:
-    parts = exporting.stream_csv(
-        live.platform, "pilot", staff_id=study.kept.staff_id, asked=exporting.Asked(purposes=("rating",))
-    )
+    asked, staff_id = exporting.Asked(purposes=("rating",)), study.kept.staff_id
+    parts = exporting.stream_csv(live.platform, "pilot", staff_id=staff_id, asked=asked, now=live.clock())
     text = b"".join(parts).decode()
     assert "item-0" in text
     return text

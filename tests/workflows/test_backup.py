@@ -72,6 +72,7 @@ def kept(platform: Platform) -> Kept:
         tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
         tx.execute(insert(t.CheckAnswer).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
         tx.execute(insert(t.Payment).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
+        tx.execute(insert(t.Lease).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
         tx.execute(insert(t.Recruit).values(**ids, entered_at=NOW, changed_at=NOW))
     return made
@@ -179,7 +180,9 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
 
 def test_a_database_with_rows_is_left_alone(written: Path, platform: Platform, database_url: str) -> None:
     before = rows(platform.database)
-    with pytest.raises(Conflict, match=r"The database is not empty: there are rows in 'failure', 'staff', "):
+    with pytest.raises(
+        Conflict, match=r"The database is not empty: there are rows in 'event', 'failure', 'lease', 'staff', "
+    ):
         backup.restore(database_url, written)
     assert rows(platform.database) == before
 
@@ -230,7 +233,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: change(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
         (lambda path: change(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
-        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'failure', 'staff', "),
+        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'event', 'failure', 'lease', 'staff', "),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),
         (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is no backup of Dissensus, or cut short"),

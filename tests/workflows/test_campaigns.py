@@ -51,8 +51,8 @@ def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: 
     made = campaigns.create(platform, definition(), items(3), staff_id=staff_id, now=NOW)
     rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW)
     rehearse(platform, "other", 1, staff_id=staff_id, now=NOW)
-    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id) == 3
-    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id) == 0
+    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 3
+    assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 0
     with platform.database.reading() as tx:
         assert overview.numbers_of(tx, made.id).n_rehearsals == 2
         assert tx.scalar(select(func.count()).select_from(t.Save)) == 2
@@ -61,7 +61,7 @@ def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: 
     assert rehearse(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 1
     campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot is open, and its items cannot change now"):
-        campaigns.remove_items(platform, "pilot", staff_id=staff_id)
+        campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW)
 
 
 def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -> None:
@@ -109,7 +109,7 @@ def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
         lambda: campaigns.invite(platform, "pilot", 1, staff_id=other, now=NOW),
         lambda: campaigns.revise(platform, "pilot", definition(), staff_id=other, now=NOW),
         lambda: campaigns.add_items(platform, "pilot", items(5)[3:], staff_id=other, now=NOW),
-        lambda: campaigns.remove_items(platform, "pilot", staff_id=other),
+        lambda: campaigns.remove_items(platform, "pilot", staff_id=other, now=NOW),
         lambda: campaigns.draft(platform, "pilot", staff_id=other),
     ):
         with pytest.raises(NotFound, match="There is no campaign 'pilot'"):

@@ -214,11 +214,11 @@ def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform,
 
 def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     exporting.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
-    (tmp_path / "b.csv").write_bytes(b"".join(exporting.stream_csv(platform, "pilot", staff_id=kept.staff_id)))
+    (tmp_path / "b.csv").write_bytes(b"".join(exporting.stream_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW)))
     frames = [read_frame(tmp_path / name).drop("rater_id") for name in ("a.csv", "b.csv")]
     assert frames[0].equals(frames[1])
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
-        exporting.stream_csv(platform, "pilot", staff_id=owner(platform.database, "other"))
+        exporting.stream_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
 
 
 def test_it_is_of_one_moment(platform: Platform, kept: Kept) -> None:

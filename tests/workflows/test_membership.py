@@ -108,13 +108,13 @@ def test_the_last_owner_stays_one(platform: Platform, pilot: Kept) -> None:
     owner = pilot.staff_id
     last = r"owner is the last owner of pilot. Make somebody else an owner first"
     with pytest.raises(Conflict, match=last):
-        membership.remove(platform, "pilot", "owner", staff_id=owner)
+        membership.remove(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match=last):
-        membership.change_role(platform, "pilot", "owner", "analyst", staff_id=owner)
-    membership.change_role(platform, "pilot", "owner", "owner", staff_id=owner)
+        membership.change_role(platform, "pilot", "owner", "analyst", staff_id=owner, now=NOW)
+    membership.change_role(platform, "pilot", "owner", "owner", staff_id=owner, now=NOW)
     membership.add(platform, "pilot", "grace", "analyst", staff_id=owner, now=NOW)
-    membership.change_role(platform, "pilot", "grace", "owner", staff_id=owner)
-    membership.remove(platform, "pilot", "owner", staff_id=owner)
+    membership.change_role(platform, "pilot", "grace", "owner", staff_id=owner, now=NOW)
+    membership.remove(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match=r"^There is no campaign 'pilot'\.$"):
         membership.role_in(platform, "pilot", pilot.staff_id)
     assert overview.staff_id_of(platform, "pilot") == known(platform, "grace") != pilot.staff_id
@@ -127,7 +127,7 @@ def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilo
 
     def remove(person: str, by: str) -> None:
         try:
-            membership.remove(platform, "pilot", person, staff_id=by)
+            membership.remove(platform, "pilot", person, staff_id=by, now=NOW)
         except (Conflict, NotFound):
             return
 
@@ -153,7 +153,7 @@ def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: 
 
 def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: Kept) -> None:
     with pytest.raises(NotFound, match=r"Nobody called 'onwer' belongs to pilot. Did you mean 'owner'"):
-        membership.remove(platform, "pilot", "onwer", staff_id=pilot.staff_id)
+        membership.remove(platform, "pilot", "onwer", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(InvalidInput, match=r"'analist' is no role. Did you mean 'analyst'"):
         parse_role("analist")
     membership.add(platform, "pilot", "grace", "expert", staff_id=pilot.staff_id, now=NOW)

@@ -8,6 +8,7 @@ import dissensus
 from dissensus.cli import (
     aggregate,
     analyse,
+    audit,
     backup,
     campaign,
     convert,
@@ -50,6 +51,7 @@ app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("sign-in")(sign_in.sign_in)
 app.command("export")(export.export)
+app.command("audit")(audit.audit)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(campaign.app, name="campaign")

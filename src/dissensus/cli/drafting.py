@@ -57,7 +57,7 @@ def remove_items(
         n = overview.overview(platform, name, staff_id=staff_id).numbers.n_items
         if not yes:
             typer.confirm(f"Take all {n:,} items out of {name}? There is no way back.", abort=True, err=True)
-        n = campaigns.remove_items(platform, name, staff_id=staff_id)
+        n = campaigns.remove_items(platform, name, staff_id=staff_id, now=now())
     typer.echo(f"{n:,} items were removed; {name} has none.")
 
 

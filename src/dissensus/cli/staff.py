@@ -93,7 +93,7 @@ def change_role(
 
     wanted = parse_role(role)
     with opened(load_settings(settings), old=True) as platform:
-        membership.change_role(platform, name, person, wanted, staff_id=_owner(platform, name))
+        membership.change_role(platform, name, person, wanted, staff_id=_owner(platform, name), now=now())
     typer.echo(f"{person.strip()} belongs to {name} as {wanted}.")
 
 
@@ -106,7 +106,7 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
     from dissensus.workflows import membership
 
     with opened(load_settings(settings), old=True) as platform:
-        membership.remove(platform, name, person, staff_id=_owner(platform, name))
+        membership.remove(platform, name, person, staff_id=_owner(platform, name), now=now())
     typer.echo(f"{person.strip()} does not belong to {name} any more.")
 
 

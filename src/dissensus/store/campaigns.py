@@ -16,6 +16,7 @@ from dissensus.schema.conversation import Conversation
 from dissensus.schema.hints import more, shown
 from dissensus.schema.item import Item
 from dissensus.schema.question_mapping import plain
+from dissensus.store import events
 from dissensus.store import tables as t
 from dissensus.store.ids import hashed, new_id
 
@@ -74,6 +75,7 @@ def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str 
         raise Conflict(f"There is a campaign called {campaign.name}. Choose another name.") from None
     owns = {"campaign_id": campaign_id, "staff_id": staff_id, "role": "owner", "created_at": now}
     tx.execute(insert(t.Membership).values(**owns))
+    events.add_chain(tx, campaign_id)
     return campaign_id
 
 

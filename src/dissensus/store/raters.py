@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from dissensus.errors import NotAllowed
 from dissensus.schema.campaign import Consent, consent_from
+from dissensus.store import events
 from dissensus.store import tables as t
 from dissensus.store.ids import hashed, new_id
 
@@ -180,6 +181,7 @@ def erase(tx: Connection, rater_id: str) -> None:
     invitation = tx.scalar(theirs)
     for table in (t.Session, t.Notice, t.Declaration, t.Consent, t.CheckAnswer, t.Recruit):
         tx.execute(delete(table).where(table.rater_id == rater_id))
+    events.erase(tx, rater_id)
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, invitation_hash=None))
     if invitation is not None:
         tx.execute(delete(t.Invitation).where(t.Invitation.key_hash == invitation))

@@ -18,6 +18,12 @@ _KNOWN = select(t.Save.assignment_id).where(t.Save.key == bindparam("sent"))
 _ADD = insert(t.Save).returning(t.Save.number)
 _ADD_ANSWERS = insert(t.Answer)
 
+COLUMNS = (
+    *(t.Save.number, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms),
+    *(t.Answer.question, t.Answer.value, t.Answer.first_ms, t.Answer.last_ms, t.Answer.changes),
+)
+"""Of a save with one of its answers, if it has any."""
+
 
 def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final: bool, now: datetime) -> bool:
     """Keep a save, and tell whether it was new: the same key twice is one save.
@@ -59,8 +65,7 @@ def revision_of(tx: Connection, assignment_id: str) -> int:
 def saves_of(tx: Connection, assignment_ids: Sequence[str], *, final: bool = False) -> dict[str, tuple[Save, ...]]:
     """Return the saves of some assignments, or only those that ended them, in the order in which they came."""
     query = (
-        select(t.Save.assignment_id, t.Save.number, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms)
-        .add_columns(t.Answer.question, t.Answer.value, t.Answer.first_ms, t.Answer.last_ms, t.Answer.changes)
+        select(t.Save.assignment_id, *COLUMNS)
         .outerjoin(t.Answer, t.Answer.save_number == t.Save.number)
         .where(t.Save.assignment_id.in_(assignment_ids))
         .order_by(t.Save.assignment_id, t.Save.number)
@@ -68,11 +73,12 @@ def saves_of(tx: Connection, assignment_ids: Sequence[str], *, final: bool = Fal
     query = query.where(t.Save.final) if final else query
     found: dict[str, tuple[Save, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
-        found[assignment_id] = tuple(_saves(rows))
+        found[assignment_id] = tuple(saves_from(rows))
     return found
 
 
-def _saves(rows: Iterable[Any]) -> Iterator[Save]:
+def saves_from(rows: Iterable[Any]) -> Iterator[Save]:
+    """Yield saves from rows of `COLUMNS`, a row an answer, in the order of their numbers."""
     for _, of_save in groupby(rows, key=attrgetter("number")):
         every = list(of_save)
         first = every[0]

@@ -11,7 +11,7 @@
               ├─ recruit ──────────────────┼─ declaration   check_answer
               ├─ screened                  ├─ notice   payment
               └─ seat ─────────────────────┘
-              session (of a rater or of staff)
+              session (of a rater or of staff)   event   chain   lease
 
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
 later save, and `revision` tells which one is the latest (see `dissensus.pipeline.annotate.saves`). Counters beside them
@@ -30,6 +30,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 from dissensus.store.columns import Number
 from dissensus.store.declaring import HASH, ID, among
 from dissensus.store.declaring import Base as Base
+from dissensus.store.event_tables import Chain as Chain
+from dissensus.store.event_tables import Event as Event
+from dissensus.store.event_tables import Lease as Lease
 from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer
 from dissensus.store.recruiting_tables import Payment as Payment
 from dissensus.store.recruiting_tables import Recruit as Recruit

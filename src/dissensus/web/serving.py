@@ -37,6 +37,7 @@ LOGS: Final[dict[str, Any]] = {
         "uvicorn": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
         "dissensus.errors": {"handlers": ["plain"], "level": "ERROR", "propagate": False},
         "dissensus.access": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        "dissensus.events": {"handlers": ["lines"], "level": "INFO", "propagate": False},
     },
 }
 

@@ -18,6 +18,7 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_key
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 MOST_INVITED = 10_000
 """Personal links made at once."""
@@ -55,6 +56,7 @@ def create(
         key = new_key() if by_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         store.add_items(tx, campaign_id, items, now=now)
+        by_staff(tx, campaign_id, "create", staff_id, now, definition=campaign.digest, items=len(items))
         return store.campaign_of(tx, campaign_id)
 
 
@@ -64,15 +66,18 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
         store.add_items(tx, kept.id, items, now=now)
+        by_staff(tx, kept.id, "items", staff_id, now, added=len(items))
         return store.n_items(tx, kept.id)
 
 
-def remove_items(platform: Platform, name: str, *, staff_id: str) -> int:
+def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
     """Take all items out of a draft, with what previews and dry runs made of them, and return how many there were."""
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
-        return store.remove_items(tx, kept.id)
+        n = store.remove_items(tx, kept.id)
+        by_staff(tx, kept.id, "items", staff_id, now, removed=n)
+        return n
 
 
 def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> Kept:
@@ -93,6 +98,7 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
             store.consent_text(tx, kept.id, campaign.consent, now=now)
             _set_places(tx, kept, campaign, now)
         store.change_campaign(tx, kept.id, campaign, now=now)
+        by_staff(tx, kept.id, "revise", staff_id, now, definition=campaign.digest)
         return store.campaign_of(tx, kept.id)
 
 
@@ -150,6 +156,7 @@ def move(platform: Platform, name: str, to: State, *, staff_id: str, now: dateti
             store.consent_text(tx, kept.id, campaign.consent, now=now)
             _set_places(tx, kept, campaign, now)
         store.set_state(tx, kept.id, to, now=now)
+        by_staff(tx, kept.id, "move", staff_id, now, to=to)
         return store.campaign_of(tx, kept.id)
 
 
@@ -161,6 +168,7 @@ def clone(platform: Platform, name: str, new_name: str, *, staff_id: str, now: d
         key = None if kept.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
         store.add_items(tx, campaign_id, tuple(store.items_of(tx, kept.id)), now=now)
+        by_staff(tx, campaign_id, "create", staff_id, now, definition=campaign.digest, of=name)
         return store.campaign_of(tx, campaign_id)
 
 
@@ -181,6 +189,7 @@ def invite(
         kept, _ = seen_by(tx, name, staff_id)
         _check_cell(platform.definitions.of(tx, kept), cell)
         store.invite(tx, kept.id, keys, cell=cell, now=now)
+        by_staff(tx, kept.id, "invite", staff_id, now, n=n, cell=cell)
     return keys
 
 

@@ -11,6 +11,7 @@ from dissensus.schema.hints import listed, shown
 from dissensus.store import assignments, check_answers, raters, seats
 from dissensus.store.raters import Rater
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_rater
 from dissensus.workflows.steps import Present, Step, check_here, present, step, step_planned
 
 
@@ -35,6 +36,7 @@ def answer(platform: Platform, rater: Rater, name: str, value: str, *, attempt: 
         due = None if found is None else found.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
             check_answers.add_try(tx, rater.id, name, attempt, value, now=now)
+            by_rater(tx, here.rater, "check", now, name=name, attempt=attempt)
             if is_unfit(here.campaign.checks, check_answers.tries_of(tx, rater.id)):
                 here = _ended(tx, here, now)
             found = step_planned(tx, here, now=now)

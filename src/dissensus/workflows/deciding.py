@@ -19,6 +19,7 @@ from dissensus.store.submissions import Submission
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.paying import account_away, keep_paid
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 from dissensus.workflows.recruiting import become
 
 PAGE: Final = 100
@@ -242,4 +243,6 @@ def erase(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int
         if campaign.pay is not None:
             for one in work.work_of(tx, kept.id):
                 keep_paid(tx, campaign.pay, one, now=now)
-        return submissions.erase_all(tx, kept.id)
+        n = submissions.erase_all(tx, kept.id)
+        by_staff(tx, kept.id, "erase", staff_id, now, recruits=n)
+        return n

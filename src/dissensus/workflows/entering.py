@@ -15,6 +15,7 @@ from dissensus.store.ids import new_id, new_key
 from dissensus.store.raters import Rater, Said
 from dissensus.workflows.entrance import NO_IDS, Way, recruit_of, way_of
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_rater
 from dissensus.workflows.steps import Present, Step, check_here, claim_seat, present, step
 
 SESSION = timedelta(days=30)
@@ -129,6 +130,7 @@ def _let_in(
         rehearsal=rehearsal,
         now=now,
     )
+    by_rater(tx, rater, "enter", now, language=arrival.language, cell=way.cell)
     if arrival.sent is not None:
         _keep_recruit(tx, rater, arrival.sent, now)
     if way.cell is not None and not claim_seat(tx, Present(rater, kept, campaign), now=now):
@@ -184,6 +186,7 @@ def _keep_consent(
     text_id, _ = campaigns.consent_text(tx, kept.id, campaign.consent, now=now)
     if not raters.has_consented(tx, rater.id, text_id):
         raters.consent(tx, rater.id, text_id, given, now=now)
+        by_rater(tx, rater, "consent", now, text=campaign.consent.digest, given=dict(given))
 
 
 def said(platform: Platform, rater: Rater) -> tuple[Said, ...]:

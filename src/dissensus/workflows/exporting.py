@@ -25,6 +25,7 @@ from dissensus.store.exporting import Counts
 from dissensus.workflows import overview
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 README: Final = ".README.txt"
 KEY_BYTES: Final = 32
@@ -114,7 +115,8 @@ def export(
     for one in (path, readme):
         writing.check_free(one, overwrite=overwrite)
     guards = extension.startswith(".csv") and not asked.raw
-    with _opened(platform, name, overview.staff_id_of(platform, name), asked) as found:
+    staff_id = overview.staff_id_of(platform, name)
+    with _opened(platform, name, staff_id, asked) as found:
         # Before the file, which is never there without it.
         write_whole(found.readme(path.name, guards=guards, now=now).encode(), readme)
         try:
@@ -124,6 +126,7 @@ def export(
             with suppress(OSError):
                 readme.unlink()
             raise
+    _record(platform, name, staff_id, asked, now)
     return Exported(
         counts=found.counts,
         official=found.form.official,
@@ -133,14 +136,24 @@ def export(
     )
 
 
-def stream_csv(platform: Platform, name: str, *, staff_id: str, asked: Asked = Asked()) -> Iterator[bytes]:
+def stream_csv(
+    platform: Platform, name: str, *, staff_id: str, asked: Asked = Asked(), now: datetime
+) -> Iterator[bytes]:
     """Return the finished ratings of an owner's campaign as CSV, part by part.
 
     All that is refused is refused here, before the first part. A connection is held until the last one was taken, or
     the iterator is closed.
     """
+    # Before, since a connection is held from the first part on.
+    _record(platform, name, staff_id, asked, now)
     parts = _csv(platform, name, staff_id, asked)
     return chain([next(parts)], parts)
+
+
+def _record(platform: Platform, name: str, staff_id: str, asked: Asked, now: datetime) -> None:
+    with platform.database.writing() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        by_staff(tx, kept.id, "export", staff_id, now, purposes=list(asked.purposes), with_text=asked.with_text)
 
 
 def _csv(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[bytes]:

@@ -17,6 +17,7 @@ from dissensus.store.ids import new_key
 from dissensus.store.membership import Member, Pending
 from dissensus.store.staff import Staff
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 from dissensus.workflows.staff import SESSION, checked_name
 
 INVITATION: Final = timedelta(days=7)
@@ -103,6 +104,7 @@ def add(platform: Platform, name: str, person: str, role: Role, *, staff_id: str
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         found = people.staff_named(tx, person) or people.add_staff(tx, person, now=now)
         _join(tx, kept, found, role, now)
+        by_staff(tx, kept.id, "staff", staff_id, now, person=found.id, role=role)
 
 
 def invite(platform: Platform, name: str, role: Role, *, staff_id: str, now: datetime) -> str:
@@ -166,6 +168,7 @@ def _use(tx: Connection, key: str, staff_id: str, now: datetime) -> str:
     if not store.use_invitation(tx, key, now=now):
         raise _stale()
     _join(tx, kept, Staff(id=staff_id, name="You", created_at=now), role, now)
+    by_staff(tx, kept.id, "staff", staff_id, now, person=staff_id, role=role)
     return kept.name
 
 
@@ -190,7 +193,7 @@ def _join(tx: Connection, kept: Kept, staff: Staff, role: Role, now: datetime) -
     store.join(tx, kept.id, staff.id, role, now=now)
 
 
-def change_role(platform: Platform, name: str, person: str, role: Role, *, staff_id: str) -> None:
+def change_role(platform: Platform, name: str, person: str, role: Role, *, staff_id: str, now: datetime) -> None:
     """Make somebody who belongs to a campaign somebody else there.
 
     Raises
@@ -206,9 +209,10 @@ def change_role(platform: Platform, name: str, person: str, role: Role, *, staff
         if role != "owner":
             _keep_an_owner(tx, kept, member)
         store.set_role(tx, kept.id, member.staff_id, role)
+        by_staff(tx, kept.id, "staff", staff_id, now, person=member.staff_id, role=role)
 
 
-def remove(platform: Platform, name: str, person: str, *, staff_id: str) -> None:
+def remove(platform: Platform, name: str, person: str, *, staff_id: str, now: datetime) -> None:
     """Let somebody not belong to a campaign any more; pages that they have open lose it at once.
 
     Raises
@@ -223,6 +227,7 @@ def remove(platform: Platform, name: str, person: str, *, staff_id: str) -> None
         member = _member(tx, kept, person)
         _keep_an_owner(tx, kept, member)
         store.leave(tx, kept.id, member.staff_id)
+        by_staff(tx, kept.id, "staff", staff_id, now, person=member.staff_id, role=None)
 
 
 def _member(tx: Connection, kept: Kept, person: str) -> Member:

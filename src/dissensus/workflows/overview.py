@@ -18,6 +18,7 @@ from dissensus.store.raters import Standing
 from dissensus.store.staff import Staff
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 SAMPLE = 3
 
@@ -128,6 +129,7 @@ def settle(
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         store.settle(tx, kept.id, notice_id, show_again=show_again, now=now)
+        by_staff(tx, kept.id, "settle", staff_id, now, notice=notice_id, show_again=show_again)
 
 
 def staff_id_of(platform: Platform, name: str) -> str:

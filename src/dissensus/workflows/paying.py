@@ -21,6 +21,7 @@ from dissensus.store.payments import Payment
 from dissensus.store.work import Work
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,7 +240,7 @@ def note(
     """
     payment_id = _uuid(payment_id)
     with platform.database.writing() as tx:
-        seen_by(tx, name, staff_id, lock=True)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         _, one = _earner(tx, platform, name, rater_id, staff_id)
         known = payments.payment_of(tx, payment_id)
         if known is not None and (known.rater_id, known.amount) != (rater_id, amount):
@@ -249,6 +250,7 @@ def note(
             raise Conflict(f"Rater {one.number + 1} did nothing yet. Note what they were paid once they have begun.")
         if known is None:
             payments.add_payment(tx, rater_id, amount, payment_id=payment_id, staff_id=staff_id, now=now)
+            by_staff(tx, kept.id, "pay", staff_id, now, payment=payment_id, amount=amount)
 
 
 def _uuid(text: str) -> str:
@@ -267,7 +269,7 @@ def take_back(platform: Platform, name: str, rater_id: str, payment_id: str, *, 
         There is no such payment to this rater.
     """
     with platform.database.writing() as tx:
-        seen_by(tx, name, staff_id, lock=True)
+        kept, _ = seen_by(tx, name, staff_id, lock=True)
         _earner(tx, platform, name, rater_id, staff_id)
         known = payments.payment_of(tx, payment_id)
         if known is None or known.rater_id != rater_id or known.amount < 0:
@@ -275,6 +277,7 @@ def take_back(platform: Platform, name: str, rater_id: str, payment_id: str, *, 
         back = _reversal(payment_id)
         if payments.payment_of(tx, back) is None:
             payments.add_payment(tx, rater_id, -known.amount, payment_id=back, staff_id=staff_id, now=now)
+            by_staff(tx, kept.id, "pay", staff_id, now, payment=back, amount=-known.amount)
 
 
 def _reversal(payment_id: str) -> str:

@@ -8,13 +8,14 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, NotFound
-from dissensus.pipeline.annotate.saves import Save
+from dissensus.pipeline.annotate.saves import Save, digest_of
 from dissensus.schema.campaign import Campaign
 from dissensus.store import assignments, raters, saves
 from dissensus.store.assignments import Assignment
 from dissensus.store.raters import Rater
 from dissensus.workflows import recruiting
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_rater
 from dissensus.workflows.steps import Step, check_here, present, step, step_planned
 
 
@@ -44,8 +45,10 @@ def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given
         here = present(tx, platform, rater, now=now)
         assignment = _mine(tx, here.rater, assignment_id, now)
         _check(here.campaign, given, complete=True)
-        if saves.add_save(tx, assignment.id, key, given, final=True, now=now) and assignment.state != "done":
-            assignments.close(tx, assignment, "done", now=now)
+        if saves.add_save(tx, assignment.id, key, given, final=True, now=now):
+            by_rater(tx, here.rater, "submit", now, item=assignment.item.item_id, save=key, digest=digest_of(given))
+            if assignment.state != "done":
+                assignments.close(tx, assignment, "done", now=now)
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
 
@@ -57,6 +60,7 @@ def skip(platform: Platform, rater: Rater, assignment_id: str, *, now: datetime)
         assignment = _mine(tx, here.rater, assignment_id, now)
         if assignment.state == "open":
             assignments.close(tx, assignment, "skipped", now=now)
+            by_rater(tx, here.rater, "skip", now, item=assignment.item.item_id)
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
 
@@ -70,6 +74,7 @@ def declare(platform: Platform, rater: Rater, answers: Mapping[str, object], *, 
             raise Conflict("This campaign asks nothing about raters.")
         said = {**(raters.declared(tx, rater.id) or {}), **answers}
         raters.declare(tx, rater.id, here.campaign.demographics.check(said, complete=True), now=now)
+        by_rater(tx, here.rater, "declare", now, questions=sorted(answers))
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
 
@@ -91,6 +96,7 @@ def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"]
             if state == "rating":
                 recruiting.check_goes_on(tx, here)
             raters.set_standing(tx, rater.id, state, now=now)
+            by_rater(tx, here.rater, "stop" if state == "stopped" else "go on", now)
             here = replace(here, rater=replace(here.rater, state=state))
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
@@ -116,6 +122,8 @@ def notify(
         if raters.has_notified(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
         raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
+        about = None if assignment is None else assignment.item.item_id
+        by_rater(tx, here.rater, "notice", now, what=kind, item=about)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close(tx, assignment, "skipped", now=now)
@@ -132,6 +140,7 @@ def _mine(tx: Connection, rater: Rater, assignment_id: str, now: datetime) -> As
     if assignment.offered_at is None:
         # A page without a network goes on with the item that it has at hand.
         assignments.offered(tx, assignment.id, now=now)
+        by_rater(tx, rater, "offer", now, item=assignment.item.item_id)
     return assignment
 
 

@@ -11,7 +11,7 @@ from dissensus.pipeline.annotate.checks import is_unfit
 from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.rater_check import verdict
-from dissensus.store import campaigns, check_answers, raters, recruits, seats
+from dissensus.store import campaigns, check_answers, events, raters, recruits, seats
 from dissensus.store.recruits import Recruit
 from dissensus.workflows.entrance import recruit_of
 from dissensus.workflows.platform import Platform
@@ -43,6 +43,7 @@ def become(platform: Platform, submission: str, status: Status, *, now: datetime
         if known is None or not follows(_status(known), status):
             return False
         recruits.set_status(tx, submission, status.value, now=now)
+        events.record(tx, known.campaign_id, "recruiter", {"status": status.value}, rater_id=known.rater_id, now=now)
         rater = None if known.rater_id is None else raters.rater_of(tx, known.rater_id)
         if rater is not None and status.frees_seat:
             seats.release(tx, rater.id, now=now)

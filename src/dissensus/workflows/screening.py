@@ -7,6 +7,7 @@ from dissensus.errors import Conflict
 from dissensus.store import raters, recruits, seats
 from dissensus.store.raters import Rater
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_rater
 from dissensus.workflows.steps import Step, check_here, claim_seat, in_cell, present, step
 
 
@@ -39,4 +40,5 @@ def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, n
             raters.forget(tx, rater.id)
             return None
         raters.declare(tx, rater.id, said, now=now)
+        by_rater(tx, here.rater, "declare", now, questions=sorted(said))
     return step(platform, rater, now=now)

@@ -18,6 +18,7 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
 from dissensus.workflows.planning import is_exhausted, plan_more, unseen_since
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_rater
 
 DAY = timedelta(days=1)
 
@@ -203,6 +204,7 @@ def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], pro
     first = upcoming[0]
     if first.offered_at is None:
         assignments.offered(tx, first.id, now=now)
+        by_rater(tx, here.rater, "offer", now, item=first.item.item_id)
     # What was never shown has no answers yet.
     known = () if first.offered_at is None else saves.saves_of(tx, [first.id])[first.id]
     checked = any(check.after == progress.n_done + 1 for check in here.campaign.checks)

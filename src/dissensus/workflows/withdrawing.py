@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from dissensus.errors import NotFound
 from dissensus.schema.pay import Pay
-from dissensus.store import assignments, campaigns, raters, saves, seats, work
+from dissensus.store import assignments, campaigns, events, raters, saves, seats, work
 from dissensus.store.raters import Rater
 from dissensus.workflows.paying import keep_paid
 from dissensus.workflows.platform import Platform
@@ -37,8 +37,10 @@ def erasable(platform: Platform, rater_id: str) -> Erasable:
         return Erasable(n_rated=saves.n_rated(tx, rater_id), paid=campaign.pay is not None and not rater.rehearsal)
 
 
-def withdraw(platform: Platform, rater_id: str, *, now: datetime) -> int:
+def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
     """Erase all that a rater said, and return of how many items they had answered; twice is once.
+
+    By somebody of the staff it is on the rater's request.
 
     Where the campaign pays, how long they worked is kept, whether they had finished, and what they were paid.
     """
@@ -55,6 +57,9 @@ def withdraw(platform: Platform, rater_id: str, *, now: datetime) -> int:
         raters.erase(tx, rater_id)
         assignments.erase(tx, rater)
         raters.set_standing(tx, rater_id, "withdrawn", now=now)
+        if rater.state != "withdrawn" and not rater.rehearsal:
+            # Of whom is not told: what they did was erased a moment ago.
+            events.record(tx, rater.campaign_id, "withdraw", {}, staff_id=staff_id, now=now)
         return n
 
 

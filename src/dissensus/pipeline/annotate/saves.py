@@ -5,6 +5,8 @@ comes late, from a network that was dead or from another device, therefore never
 clock of a rater matters. Of two saves with one revision the one that came later holds.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -52,6 +54,15 @@ class Save:
     visible_ms: int
     idle_ms: int
     answers: Mapping[str, Given]
+
+
+def digest_of(save: Save) -> str:
+    """Return the SHA-256 of all that a save says, in hexadecimal; what is kept of it later must have the same."""
+    given = save.answers.items()
+    answers = {name: [one.value, one.first_ms, one.last_ms, one.changes] for name, one in given}
+    said = [save.revision, save.visit, save.visible_ms, save.idle_ms, answers]
+    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def current(saves: Iterable[Save]) -> dict[str, Given]:

@@ -74,7 +74,7 @@ def ask_to_remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], 
 @router.post("/campaigns/{name}/items/remove")
 def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, _sent: Sent) -> Response:
     """Take all items out of a draft."""
-    campaigns.remove_items(site.platform, name, staff_id=visit.staff.id)
+    campaigns.remove_items(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     return back(name)
 
 

@@ -58,7 +58,7 @@ def take_back(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 def change_role(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Change who somebody is in a campaign."""
     person, role = str(sent.get("person", "")), parse_role(sent.get("role"))
-    membership.change_role(site.platform, name, person, role, staff_id=visit.staff.id)
+    membership.change_role(site.platform, name, person, role, staff_id=visit.staff.id, now=site.clock())
     return _back_for(name, person, visit)
 
 
@@ -66,7 +66,7 @@ def change_role(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 def remove(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Let somebody not belong to a campaign any more."""
     person = str(sent.get("person", ""))
-    membership.remove(site.platform, name, person, staff_id=visit.staff.id)
+    membership.remove(site.platform, name, person, staff_id=visit.staff.id, now=site.clock())
     return _back_for(name, person, visit)
 
 

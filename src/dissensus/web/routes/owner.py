@@ -95,7 +95,7 @@ def export(
 ) -> Response:
     """Send the finished ratings of a campaign, part by part."""
     asked = exporting.Asked(purposes=tuple(purpose))
-    parts = exporting.stream_csv(site.platform, name, staff_id=visit.staff.id, asked=asked)
+    parts = exporting.stream_csv(site.platform, name, staff_id=visit.staff.id, asked=asked, now=site.clock())
     headers = {"content-disposition": f'attachment; filename="{name}.internal.csv"'}
     return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
 

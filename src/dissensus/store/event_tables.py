@@ -1,0 +1,60 @@
+"""What happened, and what runs beside the site."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.columns import Number
+from dissensus.store.declaring import HASH, ID, Base
+
+
+class Event(Base):
+    """Something that somebody did, changed or saw; see `dissensus.pipeline.annotate.chain`."""
+
+    __tablename__ = "event"
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "place"),
+        Index(
+            "ix_event_loose",
+            "campaign_id",
+            "number",
+            sqlite_where=text("place IS NULL"),
+            postgresql_where=text("place IS NULL"),
+        ),
+    )
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
+    campaign_id: Mapped[str] = mapped_column(
+        ID, doc="Refers to nothing: who writes here would hold the campaign, after the rater, and wait for who plans."
+    )
+    kind: Mapped[str]
+    at: Mapped[datetime | None] = mapped_column(doc="Null where it was erased, like all that follows but the digest.")
+    rater_id: Mapped[str | None] = mapped_column(ID, index=True)
+    staff_id: Mapped[str | None] = mapped_column(ID)
+    content: Mapped[dict[str, Any] | None]
+    salt: Mapped[str | None] = mapped_column(String(32))
+    digest: Mapped[str] = mapped_column(HASH)
+    place: Mapped[int | None] = mapped_column(doc="In the chain; null until it is linked.")
+    link: Mapped[str | None] = mapped_column(HASH)
+
+
+class Chain(Base):
+    """The end of the chain of a campaign; whoever links events holds it."""
+
+    __tablename__ = "chain"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    n: Mapped[int]
+    head: Mapped[str] = mapped_column(HASH)
+
+
+class Lease(Base):
+    """Which process does what one alone does, and until when."""
+
+    __tablename__ = "lease"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str]
+    expires_at: Mapped[datetime]
