@@ -36,6 +36,8 @@ class Settings(BaseModel):
         Processes that answer.
     threads
         Requests that one of them answers at once, and connections that it holds.
+    jobs
+        Whether the processes that answer also do what runs beside the site; one of them does at a time.
     secret_key
         Signs tokens and links, at least 32 characters. One is made and kept beside a SQLite database by itself; with
         PostgreSQL it must be given, so that all machines have the same.
@@ -68,6 +70,7 @@ class Settings(BaseModel):
     base_url: str | None = None
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     threads: Annotated[int, Field(ge=1, le=100)] = 10
+    jobs: bool = True
     secret_key: Annotated[str, Field(min_length=SHORTEST_KEY)] | None = None
     trusted_proxies: str = "127.0.0.1"
     metrics_token: str | None = None

@@ -26,6 +26,7 @@ from dissensus.cli import (
     staff,
     validate,
     vet,
+    work,
 )
 
 app = typer.Typer(
@@ -49,6 +50,7 @@ app.command("simulate")(simulate.simulate)
 app.command("fetch")(fetch.fetch)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
+app.command("work")(work.work)
 app.command("sign-in")(sign_in.sign_in)
 app.command("export")(export.export)
 app.command("audit")(audit.audit)

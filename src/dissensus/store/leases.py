@@ -3,6 +3,7 @@
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
+from sqlalchemy.exc import IntegrityError
 
 from dissensus.store import tables as t
 
@@ -15,7 +16,12 @@ def hold(tx: Connection, name: str, holder: str, *, until: datetime, now: dateti
         return True
     if tx.scalar(select(t.Lease.name).where(t.Lease.name == name)) is not None:
         return False
-    tx.execute(insert(t.Lease).values(name=name, holder=holder, expires_at=until))
+    try:
+        with tx.begin_nested():
+            tx.execute(insert(t.Lease).values(name=name, holder=holder, expires_at=until))
+    except IntegrityError:
+        # Another process was first.
+        return False
     return True
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
+from uuid import uuid4
 
 import anyio.to_thread
 from fastapi import Depends, FastAPI
@@ -31,17 +32,18 @@ from dissensus.web.routes import (
     signing_in,
     submissions,
 )
-from dissensus.web.site import Site
+from dissensus.web.site import Site, now
 from dissensus.web.tokens import Tokens
 from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
+from dissensus.workflows.jobs import Runner, every_job
 from dissensus.workflows.platform import open_platform
 
 RATERS = (rating, checking, events)
 STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, pay, submissions)
 
 
-def create_app(settings: Settings, secret: str) -> FastAPI:
+def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:
     """Return the site as an ASGI application.
 
     Parameters
@@ -50,15 +52,23 @@ def create_app(settings: Settings, secret: str) -> FastAPI:
         How it runs.
     secret
         Signs tokens; the same in all workers.
+    jobs
+        Whether it does what runs beside the site, where no other process does.
     """
     oidc.check(settings)
-    platform = open_platform(settings.database_url, threads=settings.threads)
+    # One connection more than threads that answer, for the jobs.
+    platform = open_platform(settings.database_url, threads=settings.threads + 1)
+    runner = Runner(platform=platform, holder=str(uuid4()), jobs=every_job(), clock=now)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         # As many threads as connections: no request waits for a connection that another thread holds.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
+        thread = runner.start() if jobs else None
         yield
+        if thread is not None:
+            runner.stopped.set()
+            await anyio.to_thread.run_sync(thread.join)
         platform.close()
 
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)

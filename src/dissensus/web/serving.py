@@ -37,6 +37,7 @@ LOGS: Final[dict[str, Any]] = {
         "uvicorn": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
         "dissensus.errors": {"handlers": ["plain"], "level": "ERROR", "propagate": False},
         "dissensus.access": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        "dissensus.jobs": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
         "dissensus.events": {"handlers": ["lines"], "level": "INFO", "propagate": False},
     },
 }
@@ -85,7 +86,7 @@ def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
 
 def _config(settings: Settings, secret: str) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(create_app, settings, secret),
+        partial(create_app, settings, secret, jobs=settings.jobs),
         factory=True,
         workers=settings.workers,
         access_log=False,

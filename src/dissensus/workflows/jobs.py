@@ -1,0 +1,103 @@
+"""What runs beside the site: one process at a time does it, and another goes on where that one dies."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from threading import Event, Thread
+from typing import Final, TypeAlias
+
+from dissensus.errors import DissensusError
+from dissensus.store import leases
+from dissensus.workflows.auditing import link_all
+from dissensus.workflows.platform import Platform
+
+LEASE: Final = "jobs"
+HELD: Final = timedelta(seconds=15)
+"""How long others wait for a process that gives no sign."""
+EVERY_S: Final = 1.0
+
+Job: TypeAlias = Callable[[Platform, datetime], object]
+
+log = logging.getLogger("dissensus.jobs")
+
+
+def every_job() -> dict[str, Job]:
+    """Return all that runs beside the site, by its names."""
+    return {"link events": lambda platform, _now: link_all(platform)}
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """Runs jobs again and again, while no other process does.
+
+    Parameters
+    ----------
+    platform
+        Where.
+    holder
+        Names this process among all.
+    jobs
+        By their names; each is quick, or does a part and the rest the next time.
+    clock
+        Tells the time.
+    """
+
+    platform: Platform
+    holder: str
+    jobs: Mapping[str, Job]
+    clock: Callable[[], datetime]
+    stopped: Event = field(default_factory=Event)
+    _held_until: datetime | None = None
+
+    def start(self) -> Thread:
+        """Run in a thread of its own, and return it."""
+        thread = Thread(target=self.run, name="jobs")
+        thread.start()
+        return thread
+
+    def run(self) -> None:
+        """Run until it is stopped; what goes wrong with one job keeps no other from being done."""
+        while not self.stopped.wait(EVERY_S):
+            self.turn()
+        self._let_go()
+
+    def turn(self) -> bool:
+        """Do each job once if it is this process's turn, and tell whether it is."""
+        try:
+            if not self._hold():
+                return False
+        except DissensusError as error:
+            log.warning("The jobs wait: %s", error)
+            return False
+        for name, job in self.jobs.items():
+            self._do(name, job)
+        return True
+
+    def _do(self, name: str, job: Job) -> None:
+        try:
+            job(self.platform, self.clock())
+        except DissensusError as error:
+            log.warning("The job %s waits: %s", name, error)
+        except Exception:
+            # Whatever it is, the site goes on, and so do the other jobs.
+            log.exception("The job %s failed.", name)
+
+    def _hold(self) -> bool:
+        """Take the lease, or prolong it in time; a sign a second would be a write a second."""
+        now = self.clock()
+        if self._held_until is not None and now < self._held_until - HELD / 2:
+            return True
+        with self.platform.database.writing() as tx:
+            held = leases.hold(tx, LEASE, self.holder, until=now + HELD, now=now)
+        self._held_until = now + HELD if held else None
+        return held
+
+    def _let_go(self) -> None:
+        if self._held_until is None:
+            return
+        try:
+            with self.platform.database.writing() as tx:
+                leases.let_go(tx, LEASE, self.holder)
+        except DissensusError as error:
+            log.warning("The lease on the jobs ends by itself: %s", error)
