@@ -31,6 +31,7 @@ from dissensus.web.routes import (
     rating,
     signing_in,
     submissions,
+    withdrawing,
 )
 from dissensus.web.site import Site, now
 from dissensus.web.tokens import Tokens
@@ -40,7 +41,7 @@ from dissensus.workflows.jobs import Runner, every_job
 from dissensus.workflows.platform import open_platform
 
 RATERS = (rating, checking, events)
-STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, pay, submissions)
+STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, pay, submissions, withdrawing)
 
 
 def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:

@@ -12,6 +12,7 @@ from dissensus.web.permissions import Who
 from dissensus.web.phrases import FIRST
 from dissensus.web.proposal import Proposal
 from dissensus.workflows.overview import Overview
+from dissensus.workflows.withdrawing import Erasable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,4 +186,20 @@ class Invited:
     form_token: str
     name: str
     links: tuple[str, ...]
+    language: str = FIRST
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawingFor:
+    """A withdrawal that a rater asked for: for whom, what it deletes, and that it did."""
+
+    template: ClassVar[str] = "owner/withdraw.html"
+
+    owner: str
+    form_token: str
+    name: str
+    rater_id: str
+    found: Erasable | None = None
+    n_deleted: int | None = None
+    faults: tuple[str, ...] = ()
     language: str = FIRST

@@ -62,6 +62,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "rehearse": Action("preview it, and let simulated raters go through", OWNER),
     "clone": Action("clone it", OWNER),
     "pay": Action("see what raters are owed, note payments, and decide on submissions", OWNER),
+    "withdraw-for": Action("withdraw for a rater who asks for it", OWNER),
     "staff": Action("see and say who belongs to it, and in which role", OWNER),
 }
 SCOPES: Final = frozenset(name for name, action in ACTIONS.items() if action.by_token)

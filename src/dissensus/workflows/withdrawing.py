@@ -6,9 +6,11 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.errors import NotFound
+from dissensus.schema.hints import shown
 from dissensus.schema.pay import Pay
 from dissensus.store import assignments, campaigns, events, raters, saves, seats, work
 from dissensus.store.raters import Rater
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.paying import keep_paid
 from dissensus.workflows.platform import Platform
 
@@ -35,6 +37,41 @@ def erasable(platform: Platform, rater_id: str) -> Erasable:
         rater = _rater(tx, rater_id)
         campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, rater.campaign_id))
         return Erasable(n_rated=saves.n_rated(tx, rater_id), paid=campaign.pay is not None and not rater.rehearsal)
+
+
+def erasable_of(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> Erasable:
+    """Return what a withdrawal would do that a rater of a campaign asked its staff for.
+
+    Raises
+    ------
+    NotFound
+        The campaign has no such rater, or they withdrew.
+    """
+    with platform.database.reading() as tx:
+        _theirs(tx, name, rater_id, staff_id)
+    return erasable(platform, rater_id)
+
+
+def withdraw_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
+    """Withdraw for a rater who asked for it, and return of how many items they had answered.
+
+    Raises
+    ------
+    NotFound
+        The campaign has no such rater, or they withdrew.
+    """
+    with platform.database.reading() as tx:
+        _theirs(tx, name, rater_id, staff_id)
+    return withdraw(platform, rater_id, staff_id=staff_id, now=now)
+
+
+def _theirs(tx: Connection, name: str, rater_id: str, staff_id: str) -> None:
+    kept, _ = seen_by(tx, name, staff_id)
+    rater = raters.rater_of(tx, rater_id)
+    if rater is None or rater.campaign_id != kept.id or rater.rehearsal:
+        raise NotFound(f"{name} has no rater {shown(rater_id)}. Their id stands on the last page that they saw.")
+    if rater.state == "withdrawn":
+        raise NotFound("This rater has withdrawn already. Nothing of theirs is left to delete.")
 
 
 def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
