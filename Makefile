@@ -14,7 +14,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web calibration reproduce clean
+.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.jso
 benchmark-web: $(READY)  ## put the site under load, write benchmarks/web/results.json and docs/benchmarks-web.md
 	$(BIN)/python benchmarks/web/measure.py $(ARGS)
 
+benchmark-peers: $(READY)  ## put other tools under the same load, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
+	benchmarks/web/peers $(ARGS)
+
 calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
 	$(BIN)/python benchmarks/calibration.py $(ARGS)
 
@@ -86,4 +89,4 @@ lock: $(READY)  ## refresh requirements.lock
 	  --custom-compile-command "make lock"
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .boot artefacts docs/_build benchmarks/.venv
+	rm -rf $(VENV) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers
