@@ -1,5 +1,6 @@
 """Raters from Prolific over HTTP: from its address to its code, and what it tells of them."""
 
+import logging
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -26,6 +27,7 @@ from tests.web.studying import (
     rows,
 )
 from tests.workflows.campaigns import opened
+from tests.workflows.recruited import PAY
 
 from dissensus.recruit.prolific import Outcome
 from dissensus.workflows import campaigns, exporting, overview
@@ -89,6 +91,28 @@ def test_ids_of_prolific_are_in_one_table_and_go_with_the_answers(live: Live, pr
     assert not study.tell()[-1], "of a visit that nobody knows any more nothing is kept"
 
 
+def test_no_log_and_no_refusal_has_an_id_of_prolific(
+    live: Live, prolific: Prolific, caplog: pytest.LogCaptureFixture
+) -> None:
+    study = published(live, prolific)
+    somebody, stranger = study.somebody(), study.somebody()
+    ids = [somebody.submission, stranger.submission]
+    ids += [prolific.submissions[one]["participant_id"] for one in ids]
+    with caplog.at_level(logging.DEBUG):
+        somebody.visitor.rate(somebody.agree(), Q_safe="No")
+        refused = [
+            replace(stranger, address=stranger.address.replace(*change)).arrive()
+            for change in (("key=", "key=x"), ("STUDY_ID=", "STUDY_ID=x"), ("/c/pilot", "/c/nothing"), ("/c/", "/d/"))
+        ]
+        assert any(study.tell())
+        study.deliver({"event_type": "submission.status.change", "resource_id": ids[0], "status": "something new"})
+    assert [one.status_code for one in refused] == [403, 422, 403, 404]
+    said = [record for record in caplog.records if not record.name.startswith(("httpx", "httpcore"))]
+    assert {record.name for record in said} >= {"dissensus.access", "dissensus.events"}
+    assert not [record for record in said for known in ids if known in f"{record.getMessage()} {record.__dict__}"]
+    assert not [one.url for one in refused for known in ids if known in one.text]
+
+
 def export_of(live: Live, study: Study) -> str:
     asked, staff_id = exporting.Asked(purposes=("rating",)), study.kept.staff_id
     parts = exporting.stream_csv(live.platform, "pilot", staff_id=staff_id, asked=asked, now=live.clock())
@@ -117,6 +141,7 @@ def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, pr
     page = again.arrive()
     assert "You came here before" in page.text
     assert "return this submission" in page.text
+    assert "That you came again was counted, and nothing more" in page.text
     assert "complete?cc=" not in page.text
     assert (study.kept_of(first.submission).again, study.kept_of(second.submission)) == (1, None)
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
@@ -184,6 +209,16 @@ def test_who_finds_no_seat_is_paid_for_coming_and_not_asked_again(live: Live, pr
     assert study.kept_of(somebody.submission).status == "SCREENED OUT"
 
 
+def test_who_comes_after_somebody_turned_away_in_one_browser_is_asked(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
+    first, second, third = study.somebody(), study.somebody(), study.somebody()
+    first.visitor.send("/about-you", **hidden(first.agree()), rater_age="old")
+    away = second.visitor.send("/about-you", **hidden(second.agree()), rater_age="old")
+    assert code_in(away) == CODES["quota_full"]
+    assert "What you may see" in third.arrive(second.visitor).text
+    assert code_in(second.arrive()) == CODES["quota_full"]
+
+
 def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolific) -> None:
     study = published(live, prolific, demographics=YOU, quota=ONE_OLD)
     leaves, comes = study.somebody(), study.somebody()
@@ -202,6 +237,37 @@ def test_a_return_frees_the_seat_and_ends_the_visit(live: Live, prolific: Prolif
     page = comes.visitor.send("/about-you", **hidden(page), rater_age="old")
     assert code_in(comes.rate_all(page)) == CODES["completed"]
     assert study.seats() == ["taken"]
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_who_stops_reads_what_is_seen_of_them_and_what_to_do(live: Live, prolific: Prolific, pays: bool) -> None:
+    study = published(live, prolific, pay=PAY if pays else None)
+    somebody = study.somebody()
+    rest = somebody.visitor.send("/stop", **hidden(somebody.agree()))
+    assert "please return your submission on Prolific" in rest.text
+    assert ("see how long you worked" in rest.text) == pays, "without pay nobody is shown it"
+    assert "need not do anything more" not in rest.text
+
+
+def test_who_signed_out_reads_what_their_own_link_still_does(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    rest = somebody.visitor.send("/stop", **hidden(somebody.agree()))
+    left = somebody.visitor.send("/leave", **hidden(rest))
+    assert "from Prolific, that link signs you in again" in left.text
+    assert somebody.arrive().url.path == "/rate"
+
+
+def test_who_was_paid_already_is_given_nothing_more_to_rate(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific)
+    somebody = study.somebody()
+    somebody.visitor.rate(somebody.agree(), Q_safe="No")
+    for told in ("AWAITING REVIEW", "APPROVED"):
+        prolific.move(somebody.submission, told)
+    study.tell()
+    over = somebody.arrive()
+    assert "On Prolific this visit has ended." in over.text
+    assert "/rate/" not in over.text
 
 
 def test_who_ran_out_of_time_may_go_on_while_there_is_a_seat(live: Live, prolific: Prolific) -> None:
@@ -226,6 +292,45 @@ def test_a_campaign_that_lets_nobody_in_sends_back(live: Live, prolific: Prolifi
     page = study.somebody().arrive()
     assert ("complete?cc=" in page.text) == (code is not None)
     assert code is None or code_in(page) == CODES[code]
+
+
+def test_who_would_have_to_wait_can_end_their_visit(live: Live, prolific: Prolific) -> None:
+    study = published(live, prolific, n_items=1, replication=1)
+    first, second = study.somebody(), study.somebody()
+    first.agree()
+    rest = second.agree()
+    assert "Nothing to rate right now" in rest.text
+    assert "you can end your visit here" in rest.text
+    assert code_in(rest) == CODES["quota_full"]
+
+
+@pytest.mark.parametrize("why", ["enough", "paused"])
+def test_who_has_worked_and_must_wait_is_decided_on_by_a_person(live: Live, prolific: Prolific, why: str) -> None:
+    study = published(live, prolific, most_a_day=1 if why == "enough" else 100)
+    worked, began = study.somebody(), study.somebody()
+    worked.visitor.rate(worked.agree(), Q_safe="No")
+    began.agree()
+    if why == "paused":
+        campaigns.move(live.platform, "pilot", "paused", staff_id=study.kept.staff_id, now=live.clock())
+    rest = worked.visitor.get("/rate")
+    assert "you can end your visit here" in rest.text
+    assert code_in(rest) == CODES["screened_out"]
+    assert "complete?cc=" not in began.visitor.get("/rate").text
+
+
+@pytest.mark.parametrize("pays", [True, False])
+def test_who_withdraws_after_work_that_is_paid_is_not_asked_to_return_it(
+    live: Live, prolific: Prolific, pays: bool
+) -> None:
+    study = published(live, prolific, pay=PAY if pays else None)
+    worked, began = study.somebody(), study.somebody()
+    page = worked.visitor.rate(worked.agree(), Q_safe="No")
+    codes = []
+    for one, shown in ((worked, page), (began, began.agree())):
+        (withdrawal,) = set(re.findall(r'href="(/withdraw/[^"]+)"', one.visitor.get("/agreed").text))
+        assert "/rate/" in shown.text
+        codes.append(code_in(one.visitor.send(unescape(withdrawal))))
+    assert codes == [CODES["screened_out" if pays else "no_consent"], CODES["no_consent"]]
 
 
 def test_who_worked_when_the_campaign_was_closed_has_completed(live: Live, prolific: Prolific) -> None:

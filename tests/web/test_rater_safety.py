@@ -169,7 +169,6 @@ def test_unknown_addresses_say_so_in_the_form_that_was_asked_for(live: Live) -> 
     assert (page.status_code, "There is nothing here" in page.text) == (404, True)
     data = visitor.get("/nowhere", headers={"accept": "application/json"})
     assert (data.status_code, data.json()) == (404, {"error": "There is nothing at this address."})
-    assert visitor.get("/c/nothing", params={"key": "x"}).status_code == 404
     assert visitor.send("/rate").status_code == 405
 
 

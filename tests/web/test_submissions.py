@@ -176,6 +176,7 @@ def test_who_came_is_erased_once_it_is_closed_and_what_they_were_paid_stays(hous
     asked = text_of(browser.get(f"{PAY_PAGE}/erase"))
     assert "2 people are known by their ids at Prolific" in asked
     assert "0.50 GBP is still due to people who were turned away" in asked
+    assert "Do not open the campaign again afterwards" in asked
     for _ in range(2):
         assert send(browser, f"{PAY_PAGE}/erase").status_code == 303
     assert browser.get(f"{QUEUE}/{submission}").status_code == 404

@@ -2,17 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from random import Random
 from typing import TypeVar
 
 import pytest
 from sqlalchemy import select
+from tests.recruit.fake_prolific import Prolific
 from tests.workflows.campaigns import AGREED, NOW, opened
+from tests.workflows.recruited import PAYING, arrived
 
-from dissensus.errors import NotAllowed
+from dissensus.errors import Conflict, NotAllowed
 from dissensus.pipeline.annotate.saves import Given, Save, current
-from dissensus.store import assignments, saves
+from dissensus.store import assignments, campaigns, recruits, saves
 from dissensus.store import tables as t
 from dissensus.store.database import connect
 from dissensus.store.raters import Rater
@@ -137,3 +139,28 @@ def test_who_withdraws_while_pages_still_send_leaves_nothing(crowded: Platform, 
     at_once(act)
     assert kept(crowded, plan) == {}
     assert check_loads(crowded, made.id) == {0: 12}
+
+
+def test_who_goes_on_while_their_visit_is_given_back_is_told(crowded: Platform) -> None:
+    made = opened(crowded, 3, **PAYING)
+    rater = enter(crowded, made.key)
+    submission = arrived(crowded, Prolific(), made.id, rater.id, "ACTIVE")
+    rating.stop(crowded, rater, now=NOW)
+    with ThreadPoolExecutor(1) as threads:
+        with crowded.database.writing() as tx:
+            # As far as the word of the return has come when they go on.
+            campaigns.campaign_of(tx, made.id, lock=True)
+            going_on = threads.submit(rating.go_on, crowded, rater, now=NOW)
+            wait([going_on], timeout=0.3)
+            recruits.set_status(tx, submission, "RETURNED", now=NOW)
+        with pytest.raises(Conflict, match="nobody would pay you"):
+            going_on.result()
+
+
+def test_who_stops_on_one_device_and_rates_on_another_is_never_in_a_knot(crowded: Platform) -> None:
+    made = opened(crowded, 3)
+    rater = enter(crowded, made.key)
+    acts = (rating.stop, rating.go_on, steps.step)
+    for _ in range(5):
+        at_once(lambda n: acts[n % 3](crowded, rater, now=NOW))
+    assert check_loads(crowded, made.id) == {1: 3}

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import insert, select
 from tests.recruit.fake_prolific import Prolific
-from tests.workflows.campaigns import AGREED, NOW, definition, items, opened, owner
+from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, opened, owner
 from tests.workflows.recruited import CODES, PAY, PAYING, arrived
 from tests.workflows.test_rating import enter, rate_all
 
@@ -18,13 +18,14 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.pay import CEILING_MS, account, total, worked_ms
 from dissensus.pipeline.annotate.saves import Save
 from dissensus.schema.pay import Pay
-from dissensus.store import saves, work
+from dissensus.store import check_answers, saves, work
 from dissensus.store import tables as t
 from dissensus.store.ids import new_id
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, entering, paying, rehearsing, withdrawing
+from dissensus.workflows import campaigns, checking, entering, paying, rating, rehearsing, screening, withdrawing
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.steps import step
 
 RATES = Pay(**PAY)  # type: ignore[arg-type]
 HOUR = 3_600_000
@@ -123,6 +124,39 @@ def test_what_prolific_paid_counts_and_who_was_turned_away_is_in_the_sum_alone(p
     assert found.away == total([account(RATES, 50, 50), account(RATES, 50, 0)])
     assert found.total == total([account(RATES, 600, 600), account(RATES, 100, 50)])
     assert history(platform, done).by_prolific == 600
+
+
+def test_who_was_sent_away_as_a_rater_is_owed_what_is_promised_for_that(platform: Platform) -> None:
+    rules = {"name": "rules", "kind": "comprehension", "text": "A?", "scale": ["A", "B"], "right": ["A"]}
+    kept = opened(platform, 1, **PAYING, replication=1, checks=[rules])
+    done, late, unfit = (enter(platform, kept.key) for _ in range(3))
+    for rater, value in ((done, "A"), (late, "A"), (unfit, "B"), (unfit, "B")):
+        attempt = 1 + len(tries_of(platform, rater).get("rules", ()))
+        checking.answer(platform, rater, "rules", value, attempt=attempt, now=NOW)
+    rate_all(platform, done)
+    # Nothing was left for them.
+    assert step(platform, late, now=NOW).place == "done"
+    assert [history(platform, one).paid.account.owed for one in (done, late, unfit)] == [600, 50, 50]
+    assert {paid.work.rater_id: paid.account.owed for paid in ledger(platform).raters}[unfit.id] == 50
+    note(platform, unfit, 50, str(uuid4()))
+    withdrawing.withdraw(platform, late.id, now=NOW)
+    assert not history(platform, late).paid.work.had_finished
+
+
+def tries_of(platform: Platform, rater: Rater) -> dict[str, list[str]]:
+    with platform.database.reading() as tx:
+        return check_answers.tries_of(tx, rater.id)
+
+
+def test_who_may_still_be_turned_away_is_not_noted_as_paid(platform: Platform) -> None:
+    one_old = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
+    kept = opened(platform, 1, **PAYING, demographics=ABOUT_YOU, quota=one_old)
+    first, second = enter(platform, kept.key), enter(platform, kept.key)
+    rating.stop(platform, second, now=NOW)
+    with pytest.raises(Conflict, match="Rater 2 did nothing yet"):
+        note(platform, second, 700, str(uuid4()))
+    assert screening.screen(platform, first, {"rater_age": "old"}, now=NOW) is not None
+    assert screening.screen(platform, second, {"rater_age": "old"}, now=NOW) is None
 
 
 @pytest.mark.parametrize("finishes", [True, False])

@@ -145,7 +145,7 @@ def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform
         assert raters.rater_signed_in(tx, again[1], now=NOW + timedelta(days=31)) is None
         assert raters.rater_signed_in(tx, "guess", now=NOW) is None
     assert enter(platform, other).id != rater.id
-    with pytest.raises(NotAllowed, match="This personal link is not valid"):
+    with pytest.raises(NotAllowed, match="This link is not valid"):
         enter(platform, "guess")
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import Connection, bindparam, insert, select
+from sqlalchemy import ColumnElement, Connection, bindparam, insert, select
 
 from dissensus.store import tables as t
 
@@ -25,9 +25,18 @@ def tries_of(tx: Connection, rater_id: str) -> dict[str, list[str]]:
 
 def tries_of_several(tx: Connection, rater_ids: Collection[str]) -> dict[str, dict[str, list[str]]]:
     """Return what each of some raters answered to each check, the first try first."""
+    return _by_rater(tx, t.CheckAnswer.rater_id.in_(rater_ids))
+
+
+def tries_within(tx: Connection, campaign_id: str) -> dict[str, dict[str, list[str]]]:
+    """Return what each rater of a campaign answered to each check, the first try first."""
+    return _by_rater(tx, t.CheckAnswer.rater_id.in_(select(t.Rater.id).where(t.Rater.campaign_id == campaign_id)))
+
+
+def _by_rater(tx: Connection, theirs: ColumnElement[bool]) -> dict[str, dict[str, list[str]]]:
     query = (
         select(t.CheckAnswer.rater_id, t.CheckAnswer.name, t.CheckAnswer.answer)
-        .where(t.CheckAnswer.rater_id.in_(rater_ids))
+        .where(theirs)
         .order_by(t.CheckAnswer.rater_id, t.CheckAnswer.name, t.CheckAnswer.attempt)
     )
     found: dict[str, dict[str, list[str]]] = {}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import attrgetter
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
@@ -16,6 +16,9 @@ from dissensus.store import tables as t
 from dissensus.store.ids import hashed, new_id
 
 Standing: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
+
+SHUT: Final = "This link is not valid (any more). Ask whoever sent it for a new one."
+"""What strangers are told of a key that opens nothing, be there such a campaign or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,7 +125,7 @@ def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
         )
     ).one_or_none()
     if known is None or known.campaign_id != campaign_id or known.revoked_at is not None:
-        raise NotAllowed("This personal link is not valid (any more). Ask whoever sent it for a new one.")
+        raise NotAllowed(SHUT)
     return None if known.cell is None else str(known.cell)
 
 

@@ -58,8 +58,8 @@ class Work:
 
     @property
     def finished(self) -> bool:
-        """Whether they did all that there was for them."""
-        return self.state == "finished" or bool(self.had_finished)
+        """Whether they did all that there was for them, and there was something."""
+        return (self.state == "finished" and self.n_rated > 0) or bool(self.had_finished)
 
 
 def work_of(tx: Connection, campaign_id: str, *, rater_id: str | None = None) -> tuple[Work, ...]:

@@ -1,6 +1,7 @@
 """How raters come into a campaign: by a link, once they agreed."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -13,7 +14,7 @@ from dissensus.store import campaigns, raters, recruits
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_id, new_key
 from dissensus.store.raters import Rater, Said
-from dissensus.workflows.entrance import NO_IDS, Way, recruit_of, way_of
+from dissensus.workflows.entrance import NO_IDS, Way, named_by_link, recruit_of, way_of
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.recording import by_rater
 from dissensus.workflows.steps import Present, Step, check_here, claim_seat, present, step
@@ -219,10 +220,12 @@ def _entered(
     tx: Connection, platform: Platform, name: str, key: str, ids: Mapping[str, str], *, lock: bool = False
 ) -> Rater | None:
     """Return who entered a campaign by a personal link, or by the submission that a recruiter names."""
-    kept = campaigns.campaign_named(tx, name)
+    kept = named_by_link(tx, name)
     rater = raters.rater_invited(tx, key, lock=lock)
     if rater is None and ids and platform.definitions.of(tx, kept).prolific is not None:
-        rater = _rater_sent(tx, entry_from(ids), lock=lock)
+        # What is wrong with ids is told at the entrance, to who has its key.
+        with suppress(InvalidInput):
+            rater = _rater_sent(tx, entry_from(ids), lock=lock)
     return rater if rater is not None and rater.campaign_id == kept.id else None
 
 

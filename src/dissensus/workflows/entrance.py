@@ -9,7 +9,7 @@ from typing import Final, Literal, TypeAlias
 
 from sqlalchemy import Connection
 
-from dissensus.errors import NotAllowed
+from dissensus.errors import NotAllowed, NotFound
 from dissensus.recruit.prolific import Entry, entry_from, with_places
 from dissensus.schema.campaign import Campaign, State
 from dissensus.store import campaigns, raters, recruits, seats
@@ -52,15 +52,13 @@ def entrance(platform: Platform, name: str, key: str, ids: Mapping[str, str] = N
 
     Raises
     ------
-    NotFound
-        There is no such campaign.
     NotAllowed
-        The link does not open it.
+        The link opens nothing; whether there is such a campaign is not told.
     InvalidInput
         A recruiter sends its raters, and an id is missing or is none.
     """
     with platform.database.reading() as tx:
-        kept = campaigns.campaign_named(tx, name)
+        kept = named_by_link(tx, name)
         campaign = platform.definitions.of(tx, kept)
         way = way_of(tx, kept, campaign, key)
         sent = None if campaign.prolific is None or way.invitation is not None else entry_from(ids)
@@ -73,6 +71,14 @@ def entrance(platform: Platform, name: str, key: str, ids: Mapping[str, str] = N
         elif state == "open" and not _room(tx, kept, campaign, way.cell, now):
             state = "full"
         return Entrance(kept.id, campaign, state, sent)
+
+
+def named_by_link(tx: Connection, name: str) -> Kept:
+    """Return the campaign that a link names; where there is none, it is as if the key were wrong."""
+    try:
+        return campaigns.campaign_named(tx, name)
+    except NotFound:
+        raise NotAllowed(raters.SHUT) from None
 
 
 def _room(tx: Connection, kept: Kept, campaign: Campaign, cell: str | None, now: datetime) -> bool:

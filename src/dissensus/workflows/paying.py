@@ -1,6 +1,6 @@
 """What raters are owed, were paid and are still due, and how owners note payments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID, uuid5
@@ -9,13 +9,14 @@ import polars as pl
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.pipeline.annotate.pay import Account, account, owed, total
+from dissensus.pipeline.annotate.checks import is_unfit
+from dissensus.pipeline.annotate.pay import Account, End, account, owed, total
 from dissensus.recruit.prolific import Status
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import shown
 from dissensus.schema.money import in_major
 from dissensus.schema.pay import Pay
-from dissensus.store import payments, submissions, work
+from dissensus.store import check_answers, payments, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.payments import Payment
 from dissensus.store.work import Work
@@ -115,7 +116,7 @@ def ledger(platform: Platform, name: str, *, staff_id: str) -> Ledger:
         pay = campaign.pay
         return Ledger(
             pay=pay,
-            raters=_accounts(tx, kept.id, pay) if pay else (),
+            raters=_accounts(tx, kept.id, campaign, pay) if pay else (),
             **_away(tx, kept.id, pay),  # type: ignore[arg-type]
             n_recruits=submissions.n_submissions(tx, kept.id),
             closed=kept.state == "closed",
@@ -134,14 +135,22 @@ def _paying(tx: Connection, platform: Platform, name: str, staff_id: str) -> tup
     return kept, campaign
 
 
-def _accounts(tx: Connection, campaign_id: str, pay: Pay) -> tuple[Paid, ...]:
-    every = [_paid(pay, one) for one in work.work_of(tx, campaign_id)]
+def _accounts(tx: Connection, campaign_id: str, campaign: Campaign, pay: Pay) -> tuple[Paid, ...]:
+    tries = check_answers.tries_within(tx, campaign_id) if campaign.checks else {}
+    every = [_paid(pay, one, _end(one, campaign, tries.get(one.rater_id, {}))) for one in work.work_of(tx, campaign_id)]
     return tuple(sorted(every, key=lambda paid: -paid.account.due))
 
 
-def _paid(pay: Pay, one: Work) -> Paid:
-    amount = owed(pay, one.worked_ms, "finished" if one.finished else "left")
+def _paid(pay: Pay, one: Work, end: End) -> Paid:
+    amount = owed(pay, one.worked_ms, end)
     return Paid(work=one, account=account(pay, amount, one.noted + by_prolific(pay, one.status)))
+
+
+def _end(one: Work, campaign: Campaign, tries: Mapping[str, Sequence[str]]) -> End:
+    """Return how it ended for a rater; who had nothing to rate, or did not understand what to do, was sent away."""
+    if one.finished:
+        return "finished"
+    return "screened_out" if one.state == "finished" or is_unfit(campaign.checks, tries) else "left"
 
 
 def _away(tx: Connection, campaign_id: str, pay: Pay | None) -> dict[str, object]:
@@ -192,25 +201,25 @@ def _rows(found: Ledger) -> Iterator[tuple[str, ...]]:
 def history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> History:
     """Return the account of one rater, and what it is made of."""
     with platform.database.reading() as tx:
-        pay, one = _earner(tx, platform, name, rater_id, staff_id)
+        pay, one, end = _earner(tx, platform, name, rater_id, staff_id)
         noted = payments.payments_of(tx, rater_id)
     ids = {payment.id for payment in noted}
     return History(
-        paid=_paid(pay, one),
+        paid=_paid(pay, one, end),
         by_prolific=by_prolific(pay, one.status),
         payments=noted,
         taken_back=frozenset(one for one in ids if _reversal(one) in ids),
     )
 
 
-def _earner(tx: Connection, platform: Platform, name: str, rater_id: str, staff_id: str) -> tuple[Pay, Work]:
+def _earner(tx: Connection, platform: Platform, name: str, rater_id: str, staff_id: str) -> tuple[Pay, Work, End]:
     kept, campaign = _paying(tx, platform, name, staff_id)
     if campaign.pay is None:
         raise NotFound(f"{name} says nothing of what raters are paid: its definition has no [pay].")
     found = work.work_of(tx, kept.id, rater_id=rater_id)
     if not found:
         raise NotFound(f"{name} has no rater {shown(rater_id)}.")
-    return campaign.pay, found[0]
+    return campaign.pay, found[0], _end(found[0], campaign, check_answers.tries_of(tx, rater_id))
 
 
 def note(
@@ -241,11 +250,11 @@ def note(
     payment_id = _uuid(payment_id)
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
-        _, one = _earner(tx, platform, name, rater_id, staff_id)
+        _, one, end = _earner(tx, platform, name, rater_id, staff_id)
         known = payments.payment_of(tx, payment_id)
         if known is not None and (known.rater_id, known.amount) != (rater_id, amount):
             raise Conflict("This form has noted another payment already, and nothing more was noted. Load it again.")
-        if one.state == "rating" and not one.n_rated and not one.worked_ms:
+        if end == "left" and one.state != "withdrawn" and not one.n_rated and not one.worked_ms:
             # Who is turned away after all is erased, which a payment would forbid.
             raise Conflict(f"Rater {one.number + 1} did nothing yet. Note what they were paid once they have begun.")
         if known is None:

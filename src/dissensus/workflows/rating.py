@@ -91,7 +91,8 @@ def go_on(platform: Platform, rater: Rater, *, now: datetime) -> Step:
 
 def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"], now: datetime) -> Step:
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
+        # Whoever tells that the visit is over, or plans on another device, holds the campaign too.
+        here = present(tx, platform, rater, plans=True, now=now)
         if (here.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
             if state == "rating":
                 recruiting.check_goes_on(tx, here)

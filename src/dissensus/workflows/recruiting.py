@@ -11,7 +11,7 @@ from dissensus.pipeline.annotate.checks import is_unfit
 from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.rater_check import verdict
-from dissensus.store import campaigns, check_answers, events, raters, recruits, seats
+from dissensus.store import campaigns, check_answers, events, raters, recruits, saves, seats
 from dissensus.store.recruits import Recruit
 from dissensus.workflows.entrance import recruit_of
 from dissensus.workflows.platform import Platform
@@ -32,7 +32,7 @@ def become(platform: Platform, submission: str, status: Status, *, now: datetime
     """Keep the new status of a visit if it follows from the one before, and tell whether it does.
 
     Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
-    what the rater gave is kept.
+    what the rater gave is kept. Whose visit is over is given nothing more to rate.
     """
     with platform.database.writing() as tx:
         known = recruits.recruit_by(tx, submission)
@@ -47,8 +47,8 @@ def become(platform: Platform, submission: str, status: Status, *, now: datetime
         rater = None if known.rater_id is None else raters.rater_of(tx, known.rater_id)
         if rater is not None and status.frees_seat:
             seats.release(tx, rater.id, now=now)
-            if rater.state == "rating":
-                raters.set_standing(tx, rater.id, "stopped", now=now)
+        if rater is not None and rater.state == "rating" and (status.frees_seat or status.ends):
+            raters.set_standing(tx, rater.id, "stopped", now=now)
         return True
 
 
@@ -98,7 +98,7 @@ class Visit:
     Parameters
     ----------
     back
-        How they go back; None where they may still come again, or stopped and hand nothing in.
+        How they go back; None where there is nothing to hand in, or they stopped and hand nothing in.
     over
         Whether the recruiter says that the visit is over.
     """
@@ -137,14 +137,17 @@ def way_out(platform: Platform, rater_id: str) -> WayBack | None:
         if known is None or _is_over(known):
             return None
         campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, known.campaign_id))
-    return way_back(campaign, "no_consent")
+        # Whoever is asked to return a submission cannot be paid for it.
+        paid = campaign.pay is not None and saves.n_rated(tx, rater_id) > 0
+    return way_back(campaign, "screened_out" if paid else "no_consent")
 
 
 def outcome_of(step: Step, tries: Mapping[str, Sequence[str]]) -> Outcome | None:
     """Return how the visit of a rater ended, None where it has not, or where they stopped by themselves.
 
     Who rated nothing because nothing was left, or lost their place, is as if there never was one. That a campaign was
-    closed is nobody's fault. Whose work may be rejected is looked at by a person first.
+    closed is nobody's fault. Who has worked and would have to wait may end here, and whose work may be rejected: a
+    person decides.
 
     Parameters
     ----------
@@ -157,8 +160,10 @@ def outcome_of(step: Step, tries: Mapping[str, Sequence[str]]) -> Outcome | None
     match step.place:
         case "unfit":
             return "screened_out"
-        case "full":
+        case "full" | "wait":
             return "screened_out" if rated else "quota_full"
+        case "enough" | "paused" if rated:
+            return "screened_out"
         case "closed" | "done" if step.place == "closed" or step.rater.state != "stopped":
             if rated and verdict(step.campaign.checks, tries, step.campaign.minutes or 0).may_reject:
                 return "failed_attention"

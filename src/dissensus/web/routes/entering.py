@@ -69,7 +69,8 @@ def warn(
 def _entrance(site: Site, here: Entrance, language: str, brought: Mapping[str, str], *, was_away: bool) -> Context:
     """Return the page of what a link leads to; none keeps anything of who has not agreed."""
     campaign, back = here.campaign, _way_back(here, "quota_full")
-    if here.state == "away" or (here.state == "open" and was_away):
+    # What a browser remembers is of whom it was; whom a recruiter sends is known by themselves.
+    if here.state == "away" or (here.state == "open" and was_away and here.sent is None):
         return TurnedAway(language=language, campaign=campaign, sent=here.sent is not None, back=back)
     if here.state == "open":
         refused = _way_back(here, "no_consent")
