@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
@@ -12,7 +12,7 @@ from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
 from dissensus.schema.questions import Questionnaire
 from dissensus.schema.quota import Quota
-from dissensus.schema.rater_check import Check, warnings_about
+from dissensus.schema.rater_check import Check, Verdict, verdict, warnings_about
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 STATES: Final[tuple[State, ...]] = get_args(State)
@@ -164,6 +164,11 @@ class Campaign:
         """What is allowed and may not be meant, as sentences for the owner."""
         # Without minutes there is no check of attention, to which alone they matter.
         return warnings_about(self.checks, self.minutes or 0)
+
+    def verdict(self, tries: Mapping[str, Sequence[str]]) -> Verdict:
+        """Return how a rater did in the checks, by all tries of each, the first one first."""
+        # Where the minutes are not said there is no check of attention, and they do not matter.
+        return verdict(self.checks, tries, self.minutes or 0)
 
     def about(self, declared: Mapping[str, Answer]) -> Questionnaire | None:
         """Return what raters are asked about themselves after the screener, given their answers to it."""

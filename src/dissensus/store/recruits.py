@@ -4,7 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import Connection, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
+from dissensus.errors import Conflict
 from dissensus.store import tables as t
 
 
@@ -53,9 +55,19 @@ def recruited_as(tx: Connection, rater_id: str) -> Recruit | None:
 def add_recruit(
     tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str, submission: str, now: datetime
 ) -> None:
-    """Keep whom a recruiter sent."""
+    """Keep whom a recruiter sent.
+
+    Raises
+    ------
+    Conflict
+        The submission was used for another campaign at this very moment.
+    """
     ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": study, "rater_id": rater_id}
-    tx.execute(insert(t.Recruit).values(**ids, again=0, entered_at=now, changed_at=now))
+    try:
+        with tx.begin_nested():
+            tx.execute(insert(t.Recruit).values(**ids, again=0, entered_at=now, changed_at=now))
+    except IntegrityError:
+        raise Conflict("This submission is used for another campaign. Nothing about you was kept here.") from None
 
 
 def came_again(tx: Connection, submission: str) -> None:

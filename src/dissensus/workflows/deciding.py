@@ -12,7 +12,7 @@ from dissensus.pipeline.annotate.pay import Account
 from dissensus.recruit.prolific import Client, Rejection, Status, follows
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import shown
-from dissensus.schema.rater_check import SHORT_MINUTES, Verdict, verdict
+from dissensus.schema.rater_check import Verdict
 from dissensus.store import check_answers, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.submissions import Submission
@@ -140,8 +140,7 @@ def _case(campaign: Campaign, one: Submission, given: Mapping[str, Sequence[str]
     return Case(
         submission=one,
         tries=tries,
-        # Without minutes there is no check of attention, and they do not matter.
-        verdict=None if away else verdict(campaign.checks, tries, campaign.minutes or SHORT_MINUTES),
+        verdict=None if away else campaign.verdict(tries),
         away=account_away(campaign.pay, one.status) if away and campaign.pay else None,
     )
 

@@ -10,7 +10,6 @@ from dissensus.errors import Conflict
 from dissensus.pipeline.annotate.checks import is_unfit
 from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
 from dissensus.schema.campaign import Campaign
-from dissensus.schema.rater_check import verdict
 from dissensus.store import campaigns, check_answers, events, raters, recruits, saves, seats
 from dissensus.store.recruits import Recruit
 from dissensus.workflows.entrance import recruit_of
@@ -165,7 +164,7 @@ def outcome_of(step: Step, tries: Mapping[str, Sequence[str]]) -> Outcome | None
         case "enough" | "paused" if rated:
             return "screened_out"
         case "closed" | "done" if step.place == "closed" or step.rater.state != "stopped":
-            if rated and verdict(step.campaign.checks, tries, step.campaign.minutes or 0).may_reject:
+            if rated and step.campaign.verdict(tries).may_reject:
                 return "failed_attention"
             return "completed" if rated else "quota_full"
     return None
