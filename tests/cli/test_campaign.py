@@ -204,3 +204,22 @@ def test_a_clone_needs_a_name_that_can_be_an_address(told: Told) -> None:
     done = told("campaign", "clone", "dices-350", "../x")
     assert done.returncode == 1
     assert "name: Write up to 60 of a to z" in done.stderr
+
+
+def test_labels_of_an_earlier_crowd_are_brought(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "pilot.toml").write_text(text_of("dices-350") + "\n[gold]\n")
+    (tmp_path / "items.csv").write_text("item_id,context,response\n1,USER: Hi,Hello!\n2,USER: Hi,Go away.\n")
+    told("campaign", "new", "pilot.toml", "--items", "items.csv", "--name", "pilot")
+    (tmp_path / "earlier.csv").write_text("item_id,label\n1,Yes\n3,No\n")
+    refused = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "a fault:\n- row 2 (item '3'): The campaign has no such item. Leave it out." in refused.stderr
+    (tmp_path / "earlier.csv").write_text("item_id,said\n1,Yes\n2,No\n")
+    brought = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said")
+    assert brought.stdout == "Labels of 2 items of pilot are kept.\n", brought.stderr
+    assert (
+        "labels are to be replaced"
+        in told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "May", "--label", "said").stderr
+    )
+    again = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "June", "--label", "said", "--replace")
+    assert again.returncode == 0

@@ -226,6 +226,18 @@ def test_a_filter_that_nobody_applied_says_so() -> None:
     assert "would be removed, since they meet a criterion" in quick(unflagged, by="gender")["removal"].reading
 
 
+def test_an_earlier_crowd_stands_beside_experts_where_items_have_both() -> None:
+    known = simulate(preset("dices-350"), seed=0).ratings()
+    every = pl.Series("safety_platinum", [("No", "Yes", None)[n % 3] for n in range(known.n_items)], pl.String)
+    report = quick(replace(known, items=known.items.with_columns(every)), by="race")
+    table = report["gold-safety-platinum"].table
+    assert table is not None
+    assert table["group"].to_list() == ["everybody", "No", "Yes"]
+    assert table["n_items"].to_list()[1:] == [117, 117]
+    alone = replace(known, items=known.items.with_columns(every).with_columns(safety_gold=pl.lit(None, pl.String)))
+    assert "gold" in absent(quick(alone, by="race"))
+
+
 def test_the_unsafe_answer_can_be_named() -> None:
     words = {"No": "fine", "Unsure": "odd", "Yes": "cruel"}
     frame = drawn_frame(3, n_items=8).with_columns(pl.col("Q_overall").replace(words), safety_gold=pl.lit("cruel"))

@@ -65,6 +65,7 @@ def test_what_is_left_out_has_its_default() -> None:
             "minutes": st.just(20),
             "prolific": st.just({"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}),
             "pay": st.just({"currency": "GBP", "hour": 1200, "finished": 600}),
+            "gold": st.just({"verifiers": 0, "scale": ["No", "Yes"], "topics": ["A", "B"]}) | st.just({}),
         },
     )
 )

@@ -155,7 +155,37 @@ EVENTS: Rows = {
     "chain": {"campaign_id": "c", "n": 1, "head": "2" * 64},
     "lease": {"name": "jobs", "holder": "h", "expires_at": NOW},
 }
-ROWS: Mapping[str, Rows] = {"0001": FIRST, "0002": QUOTAS, "0003": STAFF, "0004": RECRUITMENT, "0005": EVENTS}
+LABELS: Rows = {
+    **EVENTS,
+    "gold_label": {
+        "id": "g",
+        "item_id": "i",
+        "staff_id": "s",
+        "part": "safety",
+        "place": 0,
+        "revision": 1,
+        "said": {"safety": "Yes", "reasons": ["Ä"]},
+        "at": NOW,
+    },
+    "gold_decision": {
+        "id": "d",
+        "item_id": "i",
+        "staff_id": "s",
+        "part": "topics",
+        "revision": 1,
+        "said": {"topics": ["Health"]},
+        "why": "It is.",
+        "at": NOW,
+    },
+}
+ROWS: Mapping[str, Rows] = {
+    "0001": FIRST,
+    "0002": QUOTAS,
+    "0003": STAFF,
+    "0004": RECRUITMENT,
+    "0005": EVENTS,
+    "0006": LABELS,
+}
 """A row of every table as each revision has them; a new revision adds what it has."""
 
 

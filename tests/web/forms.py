@@ -40,7 +40,7 @@ class _Forms(HTMLParser):
 
     def _input(self, known: dict[str, str]) -> None:
         kind = known.get("type", "text")
-        if kind in TEXTS or "checked" in known:
+        if "name" in known and (kind in TEXTS or "checked" in known):
             self.found[-1].fields.setdefault(known["name"], []).append(known.get("value", "on"))
 
     def handle_data(self, data: str) -> None:

@@ -94,7 +94,7 @@ class Peopled:
             return "", "/static/x/owner.css"
         for part in ("{assignment_id}", "{rater_id}", "{submission}"):
             path = path.replace(part, "x")
-        path = path.replace("{name}", "pilot")
+        path = path.replace("{name}", "pilot").replace("{position}", "0")
         assert "{" not in path, f"{path} has a part that this test does not know"
         return "", f"{path}?key={self.key}" if path.startswith("/c/") else path
 

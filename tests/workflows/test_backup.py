@@ -75,6 +75,10 @@ def kept(platform: Platform) -> Kept:
         tx.execute(insert(t.Lease).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
         tx.execute(insert(t.Recruit).values(**ids, entered_at=NOW, changed_at=NOW))
+        about = {"item_id": at.item_id, "staff_id": made.staff_id, "part": "safety", "revision": 1, "at": NOW}
+        label = {"safety": "Yes", "reasons": ["Ä"], "motivation": "\u2028 '\"; 😀"}
+        tx.execute(insert(t.GoldLabel).values(id="g", place=0, said=label, **about))
+        tx.execute(insert(t.GoldDecision).values(id="d", said={"safety": "No"}, why="So.", **about))
     return made
 
 

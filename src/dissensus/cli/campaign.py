@@ -17,6 +17,7 @@ app = typer.Typer(help="Set up campaigns, and take them through their lives.", n
 app.command("add-items")(drafting.add_items)
 app.command("remove-items")(drafting.remove_items)
 app.command("rehearse")(drafting.rehearse)
+app.command("add-platinum")(drafting.add_platinum)
 
 
 @app.command("new")

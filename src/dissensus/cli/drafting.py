@@ -1,4 +1,4 @@
-"""`dissensus campaign add-items`, `remove-items` and `rehearse`: what is done to a campaign before raters come."""
+"""`dissensus campaign add-items`, `remove-items`, `rehearse` and `add-platinum`: what is brought to a campaign."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -77,3 +77,31 @@ def rehearse(
         staff_id = overview.staff_id_of(platform, name)
         rated = rehearsing.rehearse(platform, name, raters, staff_id=staff_id, seed=seed, now=now())
     typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Nothing of theirs counts.")
+
+
+def add_platinum(
+    name: NameArgument,
+    file: Annotated[
+        Path, typer.Argument(metavar="FILE", help="One row an item: item_id and label, or the share of each answer.")
+    ],
+    source: Annotated[str, typer.Option(metavar="TEXT", help="Where the labels come from, such as study and year.")],
+    label: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column of the label. Default: safety_platinum, label or answers."),
+    ] = None,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace such labels that items have already.")] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Bring the labels that an earlier crowd gave to items, all of them or none.
+
+    Example: dissensus campaign add-platinum pilot earlier.csv --source "Study of May 2026"
+    """
+    from dissensus.files.tables import read_frame
+    from dissensus.workflows import comparing, overview
+
+    frame = read_frame(file)
+    with opened(load_settings(settings), old=True) as platform:
+        options = {"source": source, "label": label, "replacing": replace}
+        staff_id = overview.staff_id_of(platform, name)
+        n = comparing.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=now())  # type: ignore[arg-type]
+    typer.echo(f"Labels of {n:,} items of {name} are kept.")

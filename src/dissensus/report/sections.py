@@ -23,7 +23,7 @@ from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.groups import Groups, distinct, groups_of
 from dissensus.report.tables import Table, dataset, of_groups, pool
-from dissensus.schema.columns import CROSS, GOLD, REST
+from dissensus.schema.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings import Ratings
 
 Part = Figure | Table | Contested
@@ -219,14 +219,19 @@ def _gold(asked: Asked) -> Section:
         if asked.gold is not None or asked.unsafe is not None:
             raise
         return Section(name, title, lead, (), (str(reason),))
-    if not asked.groups:
-        return Section(name, title, lead, (gold(everybody),))
-    found = [(of, _compared(asked, of)) for of in asked.groups]
-    return Section(name, title, lead, tuple(gold(compared, of) for of, compared in found))
+    found = [(of, _compared(asked, of.axis)) for of in asked.groups]
+    made = tuple(gold(compared, of) for of, compared in found) or (gold(everybody),)
+    return Section(name, title, lead, (*made, *_by_platinum(asked)))
 
 
-def _compared(asked: Asked, groups: Groups | None) -> GoldAgainstCrowd:
-    by = None if groups is None else groups.axis
+def _by_platinum(asked: Asked) -> Iterator[Figure]:
+    """Yield experts and crowd on the items of each label of an earlier crowd, where items have both."""
+    items, label = asked.kept.items, asked.gold or GOLD
+    if PLATINUM in items.columns and label != PLATINUM and items.select(label, PLATINUM).drop_nulls().height:
+        yield gold(_compared(asked, PLATINUM))
+
+
+def _compared(asked: Asked, by: str | None) -> GoldAgainstCrowd:
     return gold_against_crowd(asked.kept, asked.question, gold=asked.gold or GOLD, by=by, unsafe=asked.unsafe or UNSAFE)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.schema.completion import Prolific
+from dissensus.schema.gold import Gold
 from dissensus.schema.pay import Pay
 from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
@@ -94,6 +95,8 @@ class Campaign:
         How raters come from Prolific; None where they do not.
     pay
         What raters are paid; None for nothing, or where that is settled elsewhere.
+    gold
+        How experts label the items; None where they do not.
     help
         Where a rater finds help, shown on every page.
     thanks
@@ -127,6 +130,7 @@ class Campaign:
     minutes: int | None = None
     prolific: Prolific | None = None
     pay: Pay | None = None
+    gold: Gold | None = None
     help: Wording = field(default_factory=no_wording)
     thanks: Wording = field(default_factory=no_wording)
     replication: int | None = None

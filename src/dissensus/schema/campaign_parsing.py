@@ -9,6 +9,7 @@ from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign import PLACES, Campaign, Consent, Purpose
 from dissensus.schema.completion import Prolific, codes_from
 from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
+from dissensus.schema.gold import Gold, gold_from
 from dissensus.schema.hints import shown
 from dissensus.schema.pay import CURRENCY, Pay
 from dissensus.schema.question import Wording
@@ -34,7 +35,7 @@ ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
-    *("quota", "checks", "minutes", "prolific", "pay", "help", "thanks"),
+    *("quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 
@@ -120,6 +121,7 @@ def _campaign(table: Table) -> Campaign | None:
         minutes=_perhaps(table, "minutes"),
         prolific=_prolific(table),
         pay=_pay(table),
+        gold=_gold(table, questionnaire),
         help=table.wording("help"),
         thanks=table.wording("thanks"),
         replication=replication,
@@ -204,6 +206,11 @@ def _pay(table: Table) -> Pay | None:
     if "hour" not in found.data:
         found.note("hour", "It is missing. Write what an hour of work is paid, in minor units such as cents.")
     return None if found.wrong else Pay(currency=currency, **amounts)
+
+
+def _gold(table: Table, questionnaire: Questionnaire) -> Gold | None:
+    found = table.table("gold")
+    return None if found is None else gold_from(found, questionnaire)
 
 
 def _purpose(table: Table) -> Purpose:

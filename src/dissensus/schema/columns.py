@@ -13,9 +13,11 @@ ANSWER_TIME: Final = "answer_time_ms"
 
 GOLD: Final = "safety_gold"
 """What experts call an item, on the scale of the overall question."""
+PLATINUM: Final = "safety_platinum"
+"""What an earlier, diverse crowd called it."""
 
 RATER_PREFIX: Final = "rater_"
-ITEM_PREFIXES: Final = ("item_", GOLD, "safety_platinum")
+ITEM_PREFIXES: Final = ("item_", GOLD, PLATINUM)
 ITEM_ATTRIBUTES: Final = ("context", "response", "phase", "harm_type", "degree_of_harm")
 
 FLAG: Final = "rater_flagged"

@@ -12,6 +12,7 @@
               ├─ screened                  ├─ notice   payment
               └─ seat ─────────────────────┘
               session (of a rater or of staff)   event   chain   lease
+    item ───── gold_label   gold_decision (by staff)
 
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
 later save, and `revision` tells which one is the latest (see `dissensus.pipeline.annotate.saves`). Counters beside them
@@ -33,6 +34,8 @@ from dissensus.store.declaring import Base as Base
 from dissensus.store.event_tables import Chain as Chain
 from dissensus.store.event_tables import Event as Event
 from dissensus.store.event_tables import Lease as Lease
+from dissensus.store.gold_tables import GoldDecision as GoldDecision
+from dissensus.store.gold_tables import GoldLabel as GoldLabel
 from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer
 from dissensus.store.recruiting_tables import Payment as Payment
 from dissensus.store.recruiting_tables import Recruit as Recruit

@@ -22,6 +22,7 @@ from dissensus.web.routes import (
     curation,
     drafting,
     events,
+    gold,
     health,
     members,
     owner,
@@ -41,7 +42,7 @@ from dissensus.workflows.jobs import Runner, every_job
 from dissensus.workflows.platform import open_platform
 
 RATERS = (rating, checking, events)
-STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, pay, submissions, withdrawing)
+STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, gold, pay, submissions, withdrawing)
 
 
 def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:

@@ -15,6 +15,7 @@ EVERYBODY: Final = frozenset(WHO)
 ANY_STAFF: Final[frozenset[Who]] = frozenset({"staff", *ROLES})
 MEMBERS: Final[frozenset[Who]] = frozenset(get_args(Role))
 RESULTS: Final[frozenset[Who]] = frozenset({"owner", "analyst"})
+EXPERTS: Final[frozenset[Who]] = frozenset({"owner", "expert"})
 OWNER: Final[frozenset[Who]] = frozenset({"owner"})
 
 
@@ -54,6 +55,9 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "numbers": Action("see how far it is, and how its quota fills", RESULTS),
     "small-numbers": Action("see numbers of fewer than five raters", OWNER),
     "export": Action("take the finished ratings out", RESULTS, by_token=True),
+    "label": Action("label items, verify and check what others labelled, and read it once all labels are in", EXPERTS),
+    "adjudicate": Action("decide where experts differ on an item that they did not label", EXPERTS),
+    "gold": Action("see all labels with their history, bring platinum, and compare both with the crowd", OWNER),
     "notices": Action("read what raters reported, and settle it", OWNER),
     "links": Action("see the open link and make personal links", OWNER),
     "move": Action("open, pause and close it", OWNER),

@@ -1,11 +1,8 @@
 """A campaign as an owner proposes it in a form: definition and items, each pasted or as a file."""
 
 import json
-import re
-import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from starlette.datastructures import FormData, UploadFile
@@ -17,10 +14,10 @@ from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.schema.shipped_campaigns import text_of
+from dissensus.web.uploading import read_uploaded
 
 MOST_CARRIED: Final = 40 << 20
 """Bytes of all turns and attributes: the form brings them back, with what stands around them."""
-NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,15 +119,7 @@ def _items(sent: FormData) -> Items:
 
 
 def _items_of_file(name: str, content: bytes) -> Items:
-    # The kind of a file is told by how its name ends; nothing else of the name is used.
-    plain = NOT_IN_A_NAME.sub("_", Path(name).name)[-100:].lstrip(".-") or "items"
-    with tempfile.TemporaryDirectory(prefix="dissensus-items-") as folder:
-        path = Path(folder) / plain
-        path.write_bytes(content)
-        try:
-            found = read_items(path)
-        except DissensusError as error:
-            raise InvalidInput(str(error).replace(f"{folder}/", "")) from None
+    found = read_uploaded(name, content, read_items)
     size = sum(len(text.encode()) for item in found.items for text in _texts(item))
     if size > MOST_CARRIED:
         raise InvalidInput(

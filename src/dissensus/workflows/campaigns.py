@@ -13,7 +13,7 @@ from dissensus.schema.item import Item
 from dissensus.schema.pay import Pay
 from dissensus.schema.shipped_campaigns import renamed
 from dissensus.store import campaigns as store
-from dissensus.store import seats
+from dissensus.store import gold, seats
 from dissensus.store.campaigns import Kept
 from dissensus.store.ids import new_key
 from dissensus.workflows.membership import seen_by
@@ -26,6 +26,7 @@ MOST_INVITED = 10_000
 FROZEN = ("name", "languages", "questionnaire", "demographics", "demographics_placed", "replication", "seed")
 """What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
 
+CLONE = "Clone the campaign and change the clone."
 ITEMS_STAY = "its items cannot change"
 
 
@@ -75,6 +76,8 @@ def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime)
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
+        if gold.has_labels(tx, kept.id):
+            raise Conflict(f"Experts have labelled items of {name}, and what they said is never erased. {CLONE}")
         n = store.remove_items(tx, kept.id)
         by_staff(tx, kept.id, "items", staff_id, now, removed=n)
         return n
@@ -93,8 +96,11 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft", "paused"), "cannot be changed")
+        old = platform.definitions.of(tx, kept)
+        if old.gold != campaign.gold and gold.has_labels(tx, kept.id):
+            raise Conflict(f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE}")
         if kept.state == "paused":
-            _check_frozen(platform.definitions.of(tx, kept), campaign)
+            _check_frozen(old, campaign)
             store.consent_text(tx, kept.id, campaign.consent, now=now)
             _set_places(tx, kept, campaign, now)
         store.change_campaign(tx, kept.id, campaign, now=now)
@@ -108,8 +114,7 @@ def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed += ["what passes the checks, and where they come,"] * (_checked(old) != _checked(new))
     if changed:
         raise Conflict(
-            f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. Clone the "
-            "campaign and change the clone."
+            f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. {CLONE}"
         )
     _check_pay(old.pay, new.pay)
 

@@ -2,7 +2,7 @@
 
 import hmac
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -19,10 +19,12 @@ from dissensus.files.whole import write_whole
 from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.item import Item
 from dissensus.store import exporting
 from dissensus.store.campaigns import Kept
 from dissensus.store.exporting import Counts
 from dissensus.workflows import overview
+from dissensus.workflows.labelling import columns_by_item
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.recording import by_staff
@@ -171,6 +173,7 @@ class _Opened:
     purposes: tuple[str, ...]
     form: Form
     counts: Counts
+    gold: Mapping[str, Mapping[str, str]]
     windows: Iterator[tuple[Rated, ...]]
     # Never kept: the same rater has another id in every export.
     key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
@@ -179,10 +182,12 @@ class _Opened:
     def frames(self) -> Iterator[pl.DataFrame]:
         start = 0
         for window in self.windows:
-            yield frame_of(
-                [replace(one, rater_id=self._public(one.rater_id)) for one in window], self.form, start=start
-            )
+            yield frame_of([self._told(one) for one in window], self.form, start=start)
             start += len(window)
+
+    def _told(self, one: Rated) -> Rated:
+        item = with_gold(one.item, self.gold)
+        return replace(one, rater_id=self._public(one.rater_id), item=item)
 
     def guarded_frames(self) -> Iterator[pl.DataFrame]:
         for frame in self.frames():
@@ -206,14 +211,23 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
         counts = exporting.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:
             raise NotFound(f"{name} has no rating to export yet. {' '.join(_left_out(counts, purposes))}".rstrip())
+        gold = columns_by_item(tx, campaign, kept)
+        attributes = exporting.attributes_of(tx, kept.id).union(*gold.values())
         yield _Opened(
             kept=kept,
             campaign=campaign,
             purposes=purposes,
-            form=form_of(campaign, exporting.attributes_of(tx, kept.id), with_text=asked.with_text),
+            form=form_of(campaign, attributes, with_text=asked.with_text),
             counts=counts,
+            gold=gold,
             windows=exporting.rated_of(tx, kept.id, purposes),
         )
+
+
+def with_gold(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
+    """Return an item with what experts settled of it, as attributes, beside what its file says, which stays."""
+    settled = gold.get(item.item_id)
+    return replace(item, attributes={**settled, **item.attributes}) if settled else item
 
 
 def _purposes(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
@@ -255,6 +269,8 @@ def _told(found: _Opened, file: str, *, guards: bool, now: datetime) -> Iterator
     yield f"Purposes:   {', '.join(found.purposes) or 'none is required'}"
     yield f"Columns:    {f'as {form.official} was released' if form.official else 'the long table'}"
     yield f"Rows:       {counts.exported.ratings:,} ratings by {counts.exported.raters:,} raters"
+    if found.campaign.gold is not None:
+        yield f"Gold:       items with labels that experts settled: {sum(map(bool, found.gold.values())):,}"
     yield ""
     yield from _left_out(counts, found.purposes) or ["No rating was left out."]
     if form.left_out:

@@ -32,6 +32,7 @@ Kind: TypeAlias = Literal[
     "items",
     "invite",
     "settle",
+    "label",
     "export",
     "see",
     "staff",

@@ -1,0 +1,121 @@
+"""What experts said of the items of a campaign."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from sqlalchemy import Connection, insert, select, update
+
+from dissensus.pipeline.annotate.labelling import Decision, Label, Said
+from dissensus.store import tables as t
+from dissensus.store.ids import new_id
+
+WINDOW: Final = 1_000
+"""Items whose attributes are held at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """An item that experts may label, without its conversation.
+
+    Parameters
+    ----------
+    id, position, name
+        Which one.
+    attributes
+        What the file of the items said of it.
+    withheld
+        Whether a rater reported it, so that nobody is shown it.
+    """
+
+    id: str
+    position: int
+    name: str
+    attributes: Mapping[str, str]
+    withheld: bool
+
+
+_TARGET = (
+    t.Item.id,
+    t.Item.position,
+    t.Item.name,
+    t.Item.content["attributes"].label("attributes"),
+    t.Item.withheld,
+)
+
+
+def targets_of(tx: Connection, campaign_id: str) -> tuple[Target, ...]:
+    """Return the items of a campaign in their order."""
+    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id).order_by(t.Item.position)
+    return tuple(Target(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
+
+
+def target_at(tx: Connection, campaign_id: str, position: int) -> Target | None:
+    """Return one item of a campaign, None where there is none."""
+    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id, t.Item.position == position)
+    row = tx.execute(query).one_or_none()
+    return None if row is None else Target(**row._mapping)
+
+
+def labels_of(tx: Connection, campaign_id: str, *, item_id: str | None = None) -> Mapping[str, Sequence[Label]]:
+    """Return all that experts said of the items of a campaign, or of one, by the ids of items."""
+    query = (
+        select(t.GoldLabel, t.Staff.name)
+        .join(t.Item, t.Item.id == t.GoldLabel.item_id)
+        .join(t.Staff, t.Staff.id == t.GoldLabel.staff_id)
+        .where(t.Item.campaign_id == campaign_id, (t.Item.id == item_id) if item_id else True)  # type: ignore[arg-type]
+    )
+    found: defaultdict[str, list[Label]] = defaultdict(list)
+    for row in tx.execute(query).mappings():
+        known = {name: row[name] for name in ("staff_id", "name", "part", "place", "revision", "at")}
+        found[row["item_id"]].append(Label(**known, said=_said(row["said"])))
+    return found
+
+
+def decisions_of(tx: Connection, campaign_id: str, *, item_id: str | None = None) -> Mapping[str, Sequence[Decision]]:
+    """Return all that was decided about the items of a campaign, or about one, by the ids of items, in order."""
+    query = (
+        select(t.GoldDecision, t.Staff.name)
+        .join(t.Item, t.Item.id == t.GoldDecision.item_id)
+        .join(t.Staff, t.Staff.id == t.GoldDecision.staff_id)
+        .where(t.Item.campaign_id == campaign_id, (t.Item.id == item_id) if item_id else True)  # type: ignore[arg-type]
+        .order_by(t.GoldDecision.part, t.GoldDecision.revision)
+    )
+    found: defaultdict[str, list[Decision]] = defaultdict(list)
+    for row in tx.execute(query).mappings():
+        known = {name: row[name] for name in ("staff_id", "name", "part", "revision", "why", "at")}
+        found[row["item_id"]].append(Decision(**known, said=_said(row["said"])))
+    return found
+
+
+def _said(content: Mapping[str, Any]) -> Said:
+    return {name: tuple(one) if isinstance(one, list) else one for name, one in content.items()}
+
+
+def has_labels(tx: Connection, campaign_id: str) -> bool:
+    """Tell whether experts have labelled any item of a campaign."""
+    query = select(t.GoldLabel.id).join(t.Item, t.Item.id == t.GoldLabel.item_id)
+    return tx.scalar(query.where(t.Item.campaign_id == campaign_id).limit(1)) is not None
+
+
+def add_label(tx: Connection, item_id: str, label: Label) -> None:
+    """Keep what an expert said; the campaign must be locked."""
+    known = {name: getattr(label, name) for name in ("staff_id", "part", "place", "revision", "at")}
+    row = {"id": new_id(label.at), "item_id": item_id, "said": dict(label.said), **known}
+    tx.execute(insert(t.GoldLabel).values(**row))
+
+
+def add_decision(tx: Connection, item_id: str, decision: Decision) -> None:
+    """Keep what somebody decided; the campaign must be locked."""
+    known = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "why", "at")}
+    row = {"id": new_id(decision.at), "item_id": item_id, "said": dict(decision.said), **known}
+    tx.execute(insert(t.GoldDecision).values(**row))
+
+
+def set_attributes(tx: Connection, campaign_id: str, changed: Mapping[str, Mapping[str, str]]) -> None:
+    """Keep other attributes of items, by the ids of items; all of each are given."""
+    for item_id, attributes in changed.items():
+        mine = (t.Item.id == item_id) & (t.Item.campaign_id == campaign_id)
+        content = tx.execute(select(t.Item.content).where(mine)).scalar_one()
+        tx.execute(update(t.Item).where(mine).values(content={**content, "attributes": dict(attributes)}))

@@ -1,0 +1,31 @@
+"""Files that forms bring, read by what reads files of a disk."""
+
+import re
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final, TypeVar
+
+from dissensus.errors import DissensusError, InvalidInput
+
+NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
+Read = TypeVar("Read")
+
+
+def read_uploaded(name: str, content: bytes, read: Callable[[Path], Read]) -> Read:
+    """Return what a reader makes of an uploaded file; what is wrong with it is told without where it lay.
+
+    Raises
+    ------
+    InvalidInput
+        It cannot be read.
+    """
+    # The kind of a file is told by how its name ends; nothing else of the name is used.
+    plain = NOT_IN_A_NAME.sub("_", Path(name).name)[-100:].lstrip(".-") or "file"
+    with tempfile.TemporaryDirectory(prefix="dissensus-uploaded-") as folder:
+        path = Path(folder) / plain
+        path.write_bytes(content)
+        try:
+            return read(path)
+        except DissensusError as error:
+            raise InvalidInput(str(error).replace(f"{folder}/", "")) from None

@@ -1,0 +1,46 @@
+"""Experts who label, for tests."""
+
+from typing import Any
+
+from tests.workflows.campaigns import NOW, definition, items
+
+from dissensus.schema.item import Item
+from dissensus.workflows import campaigns, labelling, membership, staff
+from dissensus.workflows.platform import Platform
+
+YES: dict[str, Any] = {
+    "safety": "Yes",
+    "reasons": ["Unfair bias"],
+    "motivation": "It belittles people.",
+    "degree": "Extreme",
+    "topics": ["Racial", "Health"],
+}
+NO: dict[str, Any] = {"safety": "No", "motivation": "Nobody is hurt.", "degree": "Benign", "topics": ["Health"]}
+SMALL = {"verifiers": 2, "checkers": 1}
+
+
+def staffed(
+    platform: Platform, n_experts: int = 3, *, rated: tuple[Item, ...] | None = None, **changes: Any
+) -> tuple[str, list[str]]:
+    """A campaign with an owner and experts; return the id of the owner, and those of the experts."""
+    owner = staff.link(platform, "ada", now=NOW).staff.id
+    made = definition(**{"gold": SMALL, **changes})
+    campaigns.create(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    names = [f"expert-{number}" for number in range(n_experts)]
+    for name in names:
+        membership.add(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    return owner, [staff.link(platform, name, now=NOW).staff.id for name in names]
+
+
+def said(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
+    """Label an item."""
+    return labelling.label(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
+
+
+def disputed(platform: Platform) -> tuple[str, list[str]]:
+    """A campaign whose first item is labelled by three, of whom one says no."""
+    owner, experts = staffed(platform)
+    said(platform, experts[0], YES)
+    said(platform, experts[1], YES)
+    said(platform, experts[2], {"safety": "No"})
+    return owner, experts
