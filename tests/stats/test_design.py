@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.designs import LARGE, Case, Kernel, case, cases, kernel
 from tests.strategies import Floats, quick
 
+from dissensus.errors import InvalidInput
 from dissensus.stats.design import Design, chunks, statistics
 
 
@@ -96,3 +97,10 @@ def test_chunks_hold_every_replicate_once_in_order() -> None:
 def test_a_row_larger_than_a_chunk_comes_alone() -> None:
     assert list(chunks(3, 1 << 40)) == [range(1), range(1, 2), range(2, 3)]
     assert list(chunks(0, 8)) == []
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(2, -1), (0, 2)])
+def test_a_group_that_nobody_is_in_is_refused(inside: int, outside: int) -> None:
+    design = Design(np.array([0, 0]), np.array([0, 1]), np.array([0, 1]), 1, 2, 2)
+    with pytest.raises(InvalidInput, match="names a group that no rater is in"):
+        statistics(design, np.array([[0, 1]], np.int32), np.array([inside]), np.array([outside]))

@@ -178,6 +178,19 @@ LABELS: Rows = {
         "at": NOW,
     },
 }
+WATCHING: Rows = {
+    **LABELS,
+    "snapshot": {"campaign_id": "c", "content": '{"n": 1}', "through": 2**31, "made_at": NOW, "read_at": NOW},
+    "flag_decision": {
+        "id": "g",
+        "rater_id": "r",
+        "verdict": "exclude",
+        "reason": "Every item in four seconds.",
+        "evidence": "fast",
+        "staff_id": "s",
+        "at": NOW,
+    },
+}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -185,6 +198,7 @@ ROWS: Mapping[str, Rows] = {
     "0004": RECRUITMENT,
     "0005": EVENTS,
     "0006": LABELS,
+    "0007": WATCHING,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

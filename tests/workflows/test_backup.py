@@ -24,6 +24,7 @@ from dissensus.store.raters import Rater
 from dissensus.workflows import backup, campaigns, entering, membership, rating, screening, steps
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.watching import Watched, tick
 
 if TYPE_CHECKING:
     from tests.databases import Databases
@@ -72,6 +73,8 @@ def kept(platform: Platform) -> Kept:
         tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
         tx.execute(insert(t.CheckAnswer).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
         tx.execute(insert(t.Payment).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
+        judged = {"rater_id": rater.id, "verdict": "keep", "reason": "Ä", "evidence": "fast", "staff_id": made.staff_id}
+        tx.execute(insert(t.FlagDecision).values(id="d", **judged, at=NOW))
         tx.execute(insert(t.Lease).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
         tx.execute(insert(t.Recruit).values(**ids, entered_at=NOW, changed_at=NOW))
@@ -79,6 +82,7 @@ def kept(platform: Platform) -> Kept:
         label = {"safety": "Yes", "reasons": ["Ä"], "motivation": "\u2028 '\"; 😀"}
         tx.execute(insert(t.GoldLabel).values(id="g", place=0, said=label, **about))
         tx.execute(insert(t.GoldDecision).values(id="d", said={"safety": "No"}, why="So.", **about))
+    tick(platform, Watched(), now=NOW)
     return made
 
 

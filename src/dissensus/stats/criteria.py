@@ -1,5 +1,6 @@
 """The criteria by which a rater is flagged."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -52,6 +53,8 @@ class Criteria:
 
 SHARES = tuple(field.name for field in fields(Criteria))[:4]
 """The criteria that are shares, in order."""
+PARTS = {"below_half": "half", "below_third": "a third", "below_quarter": "a quarter"}
+"""Those about times, with the part of the pool's median that each is about."""
 
 
 def meets(times: Times, labels: Labels, criteria: Criteria) -> npt.NDArray[np.bool_]:
@@ -73,3 +76,28 @@ def meets(times: Times, labels: Labels, criteria: Criteria) -> npt.NDArray[np.bo
     enough = np.stack([times.n_timed] * 3 + [labels.n_ratings]) >= criteria.min_ratings
     thresholds = np.array([getattr(criteria, name) for name in SHARES])
     return np.asarray(enough & (shares >= thresholds[:, None]))
+
+
+def in_words(
+    rater: int, times: Times, labels: Labels, scale: Sequence[str], met: npt.NDArray[np.bool_]
+) -> Iterator[str]:
+    """Yield the criteria that a rater meets, in words.
+
+    Parameters
+    ----------
+    rater
+        The code of the rater.
+    times, labels
+        The evidence on all raters.
+    scale
+        The answers in order.
+    met
+        Which criteria this rater meets, shape (4,); see `meets`.
+    """
+    for name in np.array(SHARES)[met]:
+        if name == "same_label":
+            share, n = labels.same_label[rater], labels.n_ratings[rater]
+            yield f"one label: {100 * share:.1f} % of {n:,} answers are {scale[labels.top[rater]]}"
+        else:
+            share, n = getattr(times, name)[rater], times.n_timed[rater]
+            yield f"fast: {100 * share:.1f} % of {n:,} items in less than {PARTS[name]} of the pool's median time"

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
 from dissensus.stats.counts import FloatArray
 
@@ -110,7 +111,15 @@ def statistics(
     -------
     ndarray, shape (B, C, 7)
         In the order of `METRICS`; NaN where undefined. The same on any number of threads.
+
+    Raises
+    ------
+    InvalidInput
+        A comparison names a group beyond the largest code of all.
     """
+    if max(inside.max(initial=-1), outside.max(initial=-1)) > group.max(initial=-1):
+        # The kernels would read beyond their arrays.
+        raise InvalidInput("A comparison names a group that no rater is in. Leave it out.")
     weights = [w for w in (rater_weight, item_weight) if w is not None]
     n_replicates = len(weights[0]) if weights else len(group)
     sums = np.zeros((n_replicates, len(inside), kernels.width(design.n_categories)))

@@ -12,6 +12,7 @@ from dissensus.pipeline.annotate.saves import answer_time_ms, submitted
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
 from dissensus.store.check_answers import tries_of_several
+from dissensus.store.flags import excluded
 from dissensus.store.saves import saves_of
 
 WINDOW: Final = 100
@@ -53,7 +54,7 @@ class Counts:
 
 def counts_of(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Counts:
     """Count what is exported and what is left out."""
-    here, really, agreed = t.Rater.campaign_id == campaign_id, _taking_part(campaign_id), _agreed(purposes)
+    here, really, agreed = t.Rater.campaign_id == campaign_id, taking_part(campaign_id), agreeing(purposes)
     begun = select(t.Save.assignment_id).where(t.Save.assignment_id == t.Assignment.id).exists()
     unfinished = _rows(func.count()).where(really, agreed, t.Assignment.state != "done", begun)
     withdrawn = select(func.count()).select_from(t.Rater).where(here, ~t.Rater.rehearsal, t.Rater.state == "withdrawn")
@@ -92,17 +93,17 @@ def rated_of(
     query = (
         _rows(t.Assignment.id, t.Assignment.rater_id, t.Item.name, t.Item.content)
         .join(t.Item, t.Item.id == t.Assignment.item_id)
-        .where(_taking_part(campaign_id), _agreed(purposes), t.Assignment.state == "done")
+        .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done")
         .order_by(t.Assignment.id)
         .limit(window)
     )
-    last = ""
+    last, flagged = "", excluded(tx, campaign_id)
     while rows := tx.execute(query.where(t.Assignment.id > last)).all():
         last = rows[-1].id
-        yield _window(tx, rows)
+        yield _window(tx, rows, flagged)
 
 
-def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
+def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[Rated, ...]:
     ids = [row.id for row in rows]
     saves, finals, at = saves_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
     rater_ids = {row.rater_id for row in rows}
@@ -116,6 +117,7 @@ def _window(tx: Connection, rows: Sequence[Any]) -> tuple[Rated, ...]:
             answer_time_ms=answer_time_ms(saves[row.id]),
             answered_at=at[row.id],
             tries=tries.get(row.rater_id, {}),
+            flagged=row.rater_id in flagged,
         )
         for row in rows
     )
@@ -149,11 +151,12 @@ def _count(tx: Connection, whose: ColumnElement[bool]) -> Count:
     return Count(raters=raters, ratings=ratings)
 
 
-def _taking_part(campaign_id: str) -> ColumnElement[bool]:
+def taking_part(campaign_id: str) -> ColumnElement[bool]:
+    """Tell whether a rater is of a campaign, is no preview or dry run, and did not withdraw."""
     return and_(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal, t.Rater.state != "withdrawn")
 
 
-def _agreed(purposes: Sequence[str]) -> ColumnElement[bool]:
+def agreeing(purposes: Sequence[str]) -> ColumnElement[bool]:
     """Tell whether a rater agreed to each purpose, in the latest version of the consent text that they answered."""
     last = [
         select(t.Consent.given)

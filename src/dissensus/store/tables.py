@@ -9,7 +9,7 @@
               ├─ consent_text ── consent ─┐
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
               ├─ recruit ──────────────────┼─ declaration   check_answer
-              ├─ screened                  ├─ notice   payment
+              ├─ screened   snapshot       ├─ notice   payment   flag_decision
               └─ seat ─────────────────────┘
               session (of a rater or of staff)   event   chain   lease
     item ───── gold_label   gold_decision (by staff)
@@ -45,6 +45,8 @@ from dissensus.store.staff_tables import SignIn as SignIn
 from dissensus.store.staff_tables import Staff as Staff
 from dissensus.store.staff_tables import StaffInvitation as StaffInvitation
 from dissensus.store.staff_tables import Token as Token
+from dissensus.store.watching_tables import FlagDecision as FlagDecision
+from dissensus.store.watching_tables import Snapshot as Snapshot
 
 
 class Campaign(Base):

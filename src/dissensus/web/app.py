@@ -32,6 +32,7 @@ from dissensus.web.routes import (
     rating,
     signing_in,
     submissions,
+    watching,
     withdrawing,
 )
 from dissensus.web.site import Site, now
@@ -42,7 +43,10 @@ from dissensus.workflows.jobs import Runner, every_job
 from dissensus.workflows.platform import open_platform
 
 RATERS = (rating, checking, events)
-STAFF = (signing_in, provider, account, owner, members, drafting, curation, quota, gold, pay, submissions, withdrawing)
+STAFF = (
+    *(signing_in, provider, account, owner, members, drafting, curation),
+    *(quota, watching, gold, pay, submissions, withdrawing),
+)
 
 
 def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:

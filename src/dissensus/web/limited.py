@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from dissensus.pipeline.watch import Figures, Stretch
 from dissensus.workflows.overview import Line, Overview
+from dissensus.workflows.watching import Watch
 
 if TYPE_CHECKING:
     from dissensus.store.overview import Numbers
@@ -94,3 +96,56 @@ def listed_for(line: Line, may: frozenset[str]) -> Listed:
     """Return a campaign in a list for somebody who may do this in it."""
     total = total_for(line.numbers, may)
     return Listed(line=line, raters=total, rated=None if total is None else line.numbers.assignments["done"])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watchable:
+    """A campaign under way, as somebody may see it.
+
+    Parameters
+    ----------
+    watch
+        What is shown.
+    n_raters
+        How many raters rated; None where they are too few for any figure.
+    hidden
+        Whether something is left out because it is about few.
+    """
+
+    watch: Watch
+    n_raters: int | None
+    hidden: bool = False
+
+
+def watch_for(found: Watch, may: frozenset[str]) -> Watchable:
+    """Return a campaign under way without what somebody who may do this may not see."""
+    found = found if "flags" in may else replace(found, decisions={})
+    n_raters = 0 if found.snapshot is None else found.snapshot.figures.pool.n_raters
+    if "small-numbers" in may or found.snapshot is None or not n_raters:
+        return Watchable(watch=found, n_raters=n_raters)
+    if n_raters < LEAST:
+        return Watchable(watch=replace(found, snapshot=None, forecast=None), n_raters=None)
+    figures = without_few(found.snapshot.figures)
+    # A pace of few tells when each of them works.
+    told = figures.days[-2:] == found.snapshot.figures.days[-2:]
+    forecast = found.forecast if told or found.forecast is None else replace(found.forecast, an_hour=None, done_at=None)
+    hidden = len(figures.groups) < len(found.snapshot.figures.groups) or not told
+    limited = replace(found, snapshot=replace(found.snapshot, figures=figures), forecast=forecast)
+    return Watchable(watch=limited, n_raters=n_raters, hidden=hidden)
+
+
+def without_few(figures: Figures) -> Figures:
+    """Return figures without groups and days of few raters, nor what would give these away, and without flags."""
+    groups = []
+    for every in figures.axes.values():
+        rest = figures.pool.n_raters - sum(group.n_raters for group in every)
+        sizes: list[tuple[str | None, int]] = [*((group.group, group.n_raters) for group in every), (None, rest)]
+        shown = suppressed(dict(sizes))
+        groups += [group for group in every if shown[group.group] is not None]
+    # Of hours there are too few raters in each, and they would tell when somebody works.
+    return replace(figures, groups=tuple(groups), hours=(), days=_of_many(figures.days), flagged=())
+
+
+def _of_many(days: tuple[Stretch, ...]) -> tuple[Stretch, ...]:
+    shown = suppressed({day.start: day.n_raters for day in days})
+    return tuple(day for day in days if shown[day.start] is not None)

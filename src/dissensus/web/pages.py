@@ -2,12 +2,14 @@
 
 import hashlib
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import cache
 from importlib.resources import files
 from typing import Any, ClassVar, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
+from dissensus.pipeline.watch import CELL
 from dissensus.schema.campaign import worded
 from dissensus.schema.money import in_major
 from dissensus.web.phrases import chosen, direction, languages, phrases
@@ -80,6 +82,9 @@ def make_pages() -> Pages:
     environment.filters["amount"] = amount
     environment.filters["money"] = money
     environment.filters["duration"] = duration
+    environment.filters["taken"] = taken
+    environment.filters["away"] = away
+    environment.filters["axis_name"] = axis_name
     return Pages(environment)
 
 
@@ -129,6 +134,47 @@ def duration(ms: int) -> str:
     if hours:
         return f"{hours:,} h {minutes} min"
     return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
+
+
+def taken(ms: float) -> str:
+    """Return an answer time as people read it.
+
+    Examples
+    --------
+    >>> taken(860.0), taken(41_234.0), taken(90_000.0)
+    ('0.9 s', '41 s', '1.5 min')
+    """
+    seconds = ms / 1000
+    return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
+
+
+def away(then: datetime, now: datetime) -> str:
+    """Return how long it is until then.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> away(noon + timedelta(minutes=50), noon), away(noon + timedelta(hours=30), noon)
+    ('an hour', '30 hours')
+    >>> away(noon + timedelta(days=9), noon)
+    '9 days'
+    """
+    hours = (then - now) / timedelta(hours=1)
+    if hours <= 1:
+        return "an hour"
+    return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
+
+
+def axis_name(axis: str) -> str:
+    """Return an axis as it is read.
+
+    Examples
+    --------
+    >>> axis_name("rater_age"), axis_name("cell")
+    ('Age', 'Cell of the quota')
+    """
+    return "Cell of the quota" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
 
 
 def asset(name: str) -> str:

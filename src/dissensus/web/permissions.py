@@ -54,6 +54,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS),
     "numbers": Action("see how far it is, and how its quota fills", RESULTS),
     "small-numbers": Action("see numbers of fewer than five raters", OWNER),
+    "flags": Action("see which raters are flagged and why, and decide about them", OWNER),
     "export": Action("take the finished ratings out", RESULTS, by_token=True),
     "label": Action("label items, verify and check what others labelled, and read it once all labels are in", EXPERTS),
     "adjudicate": Action("decide where experts differ on an item that they did not label", EXPERTS),

@@ -20,7 +20,7 @@ from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import did_you_mean, listed
 from dissensus.schema.item import Item
-from dissensus.store import exporting
+from dissensus.store import exporting, flags
 from dissensus.store.campaigns import Kept
 from dissensus.store.exporting import Counts
 from dissensus.workflows import overview
@@ -217,7 +217,7 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
             kept=kept,
             campaign=campaign,
             purposes=purposes,
-            form=form_of(campaign, attributes, with_text=asked.with_text),
+            form=form_of(campaign, attributes, with_text=asked.with_text, with_flag=flags.any_decided(tx, kept.id)),
             counts=counts,
             gold=gold,
             windows=exporting.rated_of(tx, kept.id, purposes),

@@ -5,12 +5,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from threading import Event, Thread
+from time import monotonic
 from typing import Final, TypeAlias
 
 from dissensus.errors import DissensusError
 from dissensus.store import leases
 from dissensus.workflows.auditing import link_all
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.watching import Watched, tick
 
 LEASE: Final = "jobs"
 HELD: Final = timedelta(seconds=15)
@@ -22,9 +24,44 @@ Job: TypeAlias = Callable[[Platform, datetime], object]
 log = logging.getLogger("dissensus.jobs")
 
 
+@dataclass(slots=True)
+class Spaced:
+    """A job that rests after it worked, so that it takes no more than a share of the time from who answers.
+
+    Parameters
+    ----------
+    job
+        What is done.
+    rest_s
+        How long it rests at least.
+    share
+        Of the time that it takes at most.
+    """
+
+    job: Job
+    rest_s: float = 2.0
+    share: float = 0.2
+    _due: float = 0.0
+
+    def __call__(self, platform: Platform, now: datetime) -> None:
+        """Do it, unless it rests."""
+        started = monotonic()
+        if started < self._due:
+            return
+        try:
+            self.job(platform, now)
+        finally:
+            took = monotonic() - started
+            self._due = monotonic() + max(self.rest_s, took * (1 / self.share - 1))
+
+
 def every_job() -> dict[str, Job]:
-    """Return all that runs beside the site, by its names."""
-    return {"link events": lambda platform, _now: link_all(platform)}
+    """Return all that runs beside the site, by its names; what one process has at hand is in it."""
+    watched = Watched()
+    return {
+        "link events": lambda platform, _now: link_all(platform),
+        "watch": Spaced(lambda platform, now: tick(platform, watched, now=now)),
+    }
 
 
 @dataclass(slots=True, kw_only=True)

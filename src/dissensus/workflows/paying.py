@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 import polars as pl
 from sqlalchemy import Connection
 
-from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.errors import Conflict, NotFound
 from dissensus.pipeline.annotate.checks import is_unfit
 from dissensus.pipeline.annotate.pay import Account, End, account, owed, total
 from dissensus.recruit.prolific import Status
@@ -20,6 +20,7 @@ from dissensus.store import check_answers, payments, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.payments import Payment
 from dissensus.store.work import Work
+from dissensus.workflows.form_ids import form_id
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.recording import by_staff
@@ -247,7 +248,7 @@ def note(
     Conflict
         They did nothing yet, or the form noted something else before.
     """
-    payment_id = _uuid(payment_id)
+    payment_id = form_id(payment_id)
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _, one, end = _earner(tx, platform, name, rater_id, staff_id)
@@ -260,13 +261,6 @@ def note(
         if known is None:
             payments.add_payment(tx, rater_id, amount, payment_id=payment_id, staff_id=staff_id, now=now)
             by_staff(tx, kept.id, "pay", staff_id, now, payment=payment_id, amount=amount)
-
-
-def _uuid(text: str) -> str:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        raise InvalidInput("The form has lost its number. Load the page again, and send it once more.") from None
 
 
 def take_back(platform: Platform, name: str, rater_id: str, payment_id: str, *, staff_id: str, now: datetime) -> None:

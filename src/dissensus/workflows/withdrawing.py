@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from dissensus.errors import NotFound
 from dissensus.schema.hints import shown
 from dissensus.schema.pay import Pay
-from dissensus.store import assignments, campaigns, events, raters, saves, seats, work
+from dissensus.store import assignments, campaigns, events, raters, saves, seats, watching, work
 from dissensus.store.raters import Rater
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.paying import keep_paid
@@ -93,6 +93,7 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
         # Notices name the item that they are about.
         raters.erase(tx, rater_id)
         assignments.erase(tx, rater)
+        watching.forget_snapshot(tx, rater.campaign_id)
         raters.set_standing(tx, rater_id, "withdrawn", now=now)
         if rater.state != "withdrawn" and not rater.rehearsal:
             # Of whom is not told: what they did was erased a moment ago.

@@ -50,6 +50,8 @@ class Rated:
         When it was submitted last.
     tries
         What the rater answered to checks, all tries of each.
+    flagged
+        Whether somebody decided that the rater is to be left out of analyses.
     """
 
     rater_id: str
@@ -59,6 +61,7 @@ class Rated:
     answer_time_ms: int
     answered_at: datetime
     tries: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    flagged: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,7 @@ class Form:
         scales = {name: self.questionnaire.scale(name) for name in self._scaled}
         types: dict[str, pl.DataType] = {name: pl.Enum(scale) for name, scale in scales.items() if scale}
         types |= dict.fromkeys((NUMBER, names.ANSWER_TIME, *_CHECKED, *(TIMESTAMP,) * bool(self.official)), pl.Int64())
+        types[names.FLAG] = pl.Boolean()
         return {name: types.get(name, pl.String()) for name in self.columns}
 
     @property
@@ -110,7 +114,9 @@ class Form:
         return (*single, *self.questionnaire.overalls)
 
 
-def form_of(campaign: Campaign, attributes: Collection[str] = (), *, with_text: bool = False) -> Form:
+def form_of(
+    campaign: Campaign, attributes: Collection[str] = (), *, with_text: bool = False, with_flag: bool = False
+) -> Form:
     """Return the columns of an export of a campaign.
 
     Parameters
@@ -121,6 +127,8 @@ def form_of(campaign: Campaign, attributes: Collection[str] = (), *, with_text: 
         Names of the attributes that its items have.
     with_text
         Whether what raters wrote in their own words has columns too.
+    with_flag
+        Whether there is a column, the last one, of who is flagged.
 
     Examples
     --------
@@ -139,7 +147,7 @@ def form_of(campaign: Campaign, attributes: Collection[str] = (), *, with_text: 
     return Form(
         questionnaire=campaign.questionnaire,
         official=official,
-        columns=tuple(name for name in columns if name not in written),
+        columns=(*(name for name in columns if name not in written), *(names.FLAG,) * with_flag),
         about_raters=about_raters,
         attributes=named,
         checks=campaign.checks,
@@ -238,6 +246,7 @@ def _row(rated: Rated, form: Form, number: int) -> dict[str, Any]:
         TIMESTAMP: _time(rated.answered_at, form),
         names.CHECKS_PASSED: states.count("passed"),
         names.CHECKS_FAILED: states.count("failed"),
+        names.FLAG: rated.flagged,
         TALK[0]: context,
         TALK[1]: response,
     }

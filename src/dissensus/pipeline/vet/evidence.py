@@ -12,7 +12,7 @@ from dissensus.pipeline.vet.asking import axes_of, granular_questions
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.schema.columns import ANSWER_TIME, FLAG, RATER_ID
 from dissensus.schema.ratings import Ratings
-from dissensus.stats.criteria import SHARES, Criteria, meets
+from dissensus.stats.criteria import PARTS, Criteria, in_words, meets
 from dissensus.stats.design import Design
 from dissensus.stats.vetting import (
     Labels,
@@ -26,7 +26,6 @@ from dissensus.stats.vetting import (
 
 Floats = npt.NDArray[np.float64]
 COMPREHENSION = "Q1_whole_conversation_evaluation"
-PARTS = {"below_half": "half", "below_third": "a third", "below_quarter": "a quarter"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +195,7 @@ def _table(
     top = pl.Series(labels.top).replace(-1, None).cast(pl.UInt32)
     words: list[list[str]] = [[] for _ in range(ratings.n_raters)]
     for r in np.flatnonzero(met.any(axis=0)).tolist():
-        words[r] = list(_words(r, times, labels, scale, met[:, r]))
+        words[r] = list(in_words(r, times, labels, scale, met[:, r]))
     partly = [each for each in evidence if not np.isnan(each.values).all()]
     reasons = [pl.when(pl.col(each.name).is_null()).then(pl.lit(f"{each.name}: {each.unknown}")) for each in partly]
     frame = pl.DataFrame(
@@ -213,14 +212,3 @@ def _table(
     in_file = ratings.raters[FLAG] if FLAG in ratings.raters.columns else pl.lit(None, dtype=pl.Boolean)
     because = pl.concat_str(reasons, separator="; ", ignore_nulls=True).replace("", None)
     return frame.with_columns(in_file.alias("flagged_in_file"), because.alias("unknown"))
-
-
-def _words(r: int, times: Times, labels: Labels, scale: tuple[str, ...], met: npt.NDArray[np.bool_]) -> Iterator[str]:
-    """Yield the criteria that a rater meets, in words."""
-    for name in np.array(SHARES)[met]:
-        if name == "same_label":
-            share, n = labels.same_label[r], labels.n_ratings[r]
-            yield f"one label: {100 * share:.1f} % of {n:,} answers are {scale[labels.top[r]]}"
-        else:
-            share, n = getattr(times, name)[r], times.n_timed[r]
-            yield f"fast: {100 * share:.1f} % of {n:,} items in less than {PARTS[name]} of the pool's median time"
