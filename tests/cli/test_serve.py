@@ -103,7 +103,7 @@ def test_it_answers_writes_no_names_down_and_stops(tmp_path: Path, database_url:
     with served(tmp_path, database_url=database_url, secret_key=KEY) as site:
         assert site.get("/healthz").text == "ok\n"
         assert site.get("/readyz").status_code == 200
-        assert site.get("/c/secret-campaign?key=secret-key").status_code == 404
+        assert site.get("/c/secret-campaign?key=secret-key").status_code == 403
         assert site.get("/static/x/owner.css").status_code == 200
         assert site.get("/secret-address").status_code == 404
         assert site.stop() == 0
@@ -111,7 +111,7 @@ def test_it_answers_writes_no_names_down_and_stops(tmp_path: Path, database_url:
     assert {(line["method"], line["route"], line["status"]) for line in lines} == {
         ("GET", "/healthz", 200),
         ("GET", "/readyz", 200),
-        ("GET", "/c/{name}", 404),
+        ("GET", "/c/{name}", 403),
         ("GET", "/static/{digest}/{name}", 200),
         ("GET", "none", 404),
     }
