@@ -24,10 +24,16 @@ def rows(page: str, heading: str) -> dict[str, list[str]]:
     return {cells[0].strip(" `"): [cell.strip() for cell in cells[1:]] for cells in lines}
 
 
+def written(default: object) -> str:
+    """A value as TOML has it, without quotes."""
+    return str(default).lower() if isinstance(default, bool) else str(default)
+
+
 def test_every_setting_is_documented_with_its_default() -> None:
     documented = {name: cells[0].strip("`") for name, cells in rows(OPERATION, "## Settings").items()}
     assert documented == {
-        name: "none" if field.default is None else str(field.default) for name, field in Settings.model_fields.items()
+        name: "none" if field.default is None else written(field.default)
+        for name, field in Settings.model_fields.items()
     }
 
 

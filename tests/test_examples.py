@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,15 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from tests.web.live import serving
+from tests.web.owners import House
+from tests.web.programs import QUOTA, opened, rate, token
+from tests.workflows.campaigns import ABOUT_YOU
 
 EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 NEEDS_DATA = "dices.ipynb"
+NEEDS_SITE = "client.ipynb"
 
 
 def executed(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
@@ -27,13 +34,31 @@ def executed(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
     yield from (output for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs)
 
 
+@pytest.fixture
+def site(sqlite_template: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """A site with a campaign that young and old rated, each in their own way."""
+    file = shutil.copy(sqlite_template, tmp_path / "site.db")
+    with serving(f"sqlite:///{file}") as live, ExitStack() as browsers:
+        house = House(live, browsers)
+        kept = opened(house, 12, demographics=ABOUT_YOU, quota=QUOTA)
+        for age in ("young", "old"):
+            rate(house, kept, 5, age=age)
+        yield {"DISSENSUS_URL": live.url, "DISSENSUS_TOKEN": token(live.platform, "ada"), "NO_PROXY": "127.0.0.1"}
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs(path: Path, request: pytest.FixtureRequest) -> None:
     if path.name == NEEDS_DATA:
         request.getfixturevalue("dices_350")
-    shown = list(executed(path))
+    environment = request.getfixturevalue("site") if path.name == NEEDS_SITE else {}
+    shown = list(executed(path, **environment))
     assert [output["text"] for output in shown if output.get("name") == "stderr"] == []
     assert any("<svg" in output.get("data", {}).get("text/html", "") for output in shown)
+
+
+def test_without_a_site_a_notebook_says_what_to_do() -> None:
+    with pytest.raises(CellExecutionError, match="Set DISSENSUS_URL and DISSENSUS_TOKEN"):
+        list(executed(EXAMPLES / NEEDS_SITE, DISSENSUS_URL="", DISSENSUS_TOKEN=""))
 
 
 def test_without_data_a_notebook_says_what_to_do(tmp_path: Path) -> None:

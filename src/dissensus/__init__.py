@@ -10,6 +10,7 @@ from typing import Any
 from dissensus.lazily import resolver
 
 _HOMES = {
+    "client": ("Client",),
     "errors": (
         "Conflict",
         "DissensusError",

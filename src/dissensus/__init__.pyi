@@ -1,4 +1,5 @@
 from dissensus import report as report
+from dissensus.client import Client as Client
 from dissensus.errors import Conflict as Conflict
 from dissensus.errors import DissensusError as DissensusError
 from dissensus.errors import InvalidInput as InvalidInput

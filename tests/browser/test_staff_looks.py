@@ -69,6 +69,7 @@ def owners_way(page: Page, scheme: str) -> str:
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("link", name="ada").click()
     page.get_by_label("What it is for, in your words").fill("The export of every night")
+    page.get_by_label("export: take the finished ratings out").check()
     page.get_by_role("button", name="Make a token").click()
     assert page.get_by_label("The token").input_value().startswith("dis_")
     sound(page, "token", scheme)

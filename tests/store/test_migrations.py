@@ -191,6 +191,18 @@ WATCHING: Rows = {
         "at": NOW,
     },
 }
+IDEMPOTENCY: Rows = {
+    **WATCHING,
+    "idempotency": {
+        "token_hash": "k6",
+        "key": "once",
+        "digest": "d",
+        "status": 201,
+        "salt": "0" * 32,
+        "sealed": "eA==",
+        "created_at": NOW,
+    },
+}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -199,6 +211,7 @@ ROWS: Mapping[str, Rows] = {
     "0005": EVENTS,
     "0006": LABELS,
     "0007": WATCHING,
+    "0008": IDEMPOTENCY,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

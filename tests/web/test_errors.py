@@ -80,7 +80,7 @@ def test_forms_that_lack_fields_tell_all_of_them(live: Live) -> None:
         ({"visit": "v" * 37}, "visit is too long: it may have 36 characters."),
         ({"colour": "red"}, "colour means nothing here."),
         ({"answers": dict.fromkeys(map(str, range(1001)), "x")}, "answers has too many parts: it may have 1,000."),
-        ({"final": []}, "final is not what it may be."),
+        ({"final": []}, "final must be true or false."),
     ],
 )
 def test_what_scripts_send_is_refused_in_our_words(live: Live, change: dict[str, Any], says: str) -> None:

@@ -16,12 +16,14 @@ from tests.workflows.campaigns import AGREED, NOW, definition, items
 
 from dissensus.schema.roles import ROLES, Role, parse_role
 from dissensus.store.staff import Staff
+from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.permissions import ACTIONS, SCOPES, WHO, action_named, as_table, may
 from dissensus.web.visiting import May, Open
-from dissensus.workflows import campaigns, entering, membership, passwords, staff
+from dissensus.workflows import api_tokens, campaigns, entering, membership, passwords, staff
 from dissensus.workflows.entering import Arrival
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+API = "/api/v1"
 PASSWORD = "a few plain words"
 DOOR = "d" * 32
 VISITORS = ("stranger", "rater", "foreign", *ROLES)
@@ -36,7 +38,7 @@ def routes_of(app: FastAPI) -> list[APIRoute]:
 
 
 def actions_of(route: APIRoute) -> set[str]:
-    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open)}
+    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open | ByToken)}
 
 
 def _flat(dependant: Dependant) -> Iterator[Dependant]:
@@ -52,10 +54,13 @@ class Peopled:
     live: Live
     key: str
     people: dict[str, Staff]
+    keys: dict[str, str]
     browser: httpx.Client
 
     def ask(self, method: str, path: str, who: str) -> str:
         """Send a request as somebody would whose form is in order, and return what becomes of it."""
+        if path.startswith(f"{API}/campaigns"):
+            return self._by_token(method, path, who)
         tokens, platform = self.live.site.tokens, self.live.platform
         session, cookies = "", {"dissensus_door": DOOR}
         if who == "rater":
@@ -75,6 +80,11 @@ class Peopled:
         answer = self.browser.request(method, path, headers=headers, **sent)
         self.browser.cookies.clear()
         return outcome(answer)
+
+    def _by_token(self, method: str, path: str, who: str) -> str:
+        """Send a request as somebody's program would; a rater has no token, nor has a stranger."""
+        headers = {"authorization": f"Bearer {self.keys[who]}"} if who in self.keys else {}
+        return outcome(self.browser.request(method, self._filled(path)[1], headers=headers))
 
     def _filled(self, path: str) -> tuple[str, str]:
         """Return what the form of a page without a session is bound to, and the address."""
@@ -127,8 +137,11 @@ def house(live: Live) -> Iterator[Peopled]:
         membership.add(platform, "pilot", role, role, staff_id=owner_id, now=NOW)
     passwords.set_for(platform, live.site.hasher(), "owner", PASSWORD)
     key = str(campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
+    keys = {
+        who: api_tokens.make(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0] for who, one in people.items()
+    }
     with httpx.Client(base_url=live.url, timeout=20) as browser:
-        yield Peopled(live, key, people, browser)
+        yield Peopled(live, key, people, keys, browser)
 
 
 @one_kind
@@ -143,7 +156,8 @@ def test_every_route_names_one_action_of_the_table(live: Live) -> None:
 def test_routes_about_a_campaign_are_all_those_that_name_one(live: Live) -> None:
     for route in routes_of(live.app):
         (action,) = actions_of(route)
-        assert (action_named(action).about == "campaign") == route.path.startswith("/campaigns/{name}"), route.path
+        path = route.path.removeprefix(API)
+        assert (action_named(action).about == "campaign") == path.startswith("/campaigns/{name}"), route.path
 
 
 @one_kind
@@ -157,6 +171,27 @@ def test_every_route_does_for_everybody_what_the_table_says(house: Peopled) -> N
                 if found != expected(action, who):
                     wrong.append(f"{method} {route.path} as {who}: {found}, and {expected(action, who)} by the table")
     assert wrong == []
+
+
+@one_kind
+def test_routes_of_the_api_ask_for_scopes_that_there_are_and_each_is_for_some(live: Live) -> None:
+    asked = {action for route in routes_of(live.app) for action in actions_of(route) if isinstance(route, TokenRoute)}
+    assert asked | {"small-numbers"} == SCOPES
+
+
+@one_kind
+def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peopled) -> None:
+    platform = house.live.platform
+    for route in routes_of(house.live.app):
+        if not isinstance(route, TokenRoute):
+            continue
+        (action,) = actions_of(route)
+        scopes = SCOPES - {action}
+        key, _ = api_tokens.make(
+            platform, house.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
+        )
+        house.keys["owner"] = key
+        assert {house.ask(method, route.path, "owner") for method in route.methods or ()} == {"refused"}, route.path
 
 
 @one_kind
@@ -177,7 +212,7 @@ def test_roles_have_no_less_than_any_staff_and_owners_most(role: Role) -> None:
 def test_the_table_reads_as_one() -> None:
     assert {who for action in ACTIONS.values() for who in action.who} == set(WHO)
     assert may("stranger") < may("staff")
-    assert {"export"} == SCOPES
+    assert {"account", "pay", "notices", "rehearse"}.isdisjoint(SCOPES)
     with pytest.raises(LookupError, match="Did you mean 'export'"):
         action_named("exports")
 

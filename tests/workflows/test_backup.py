@@ -70,6 +70,8 @@ def kept(platform: Platform) -> Kept:
         tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id=made.staff_id, expires_at=NOW))
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
         tx.execute(insert(t.Token).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times))
+        same = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "salt": "0" * 32, "sealed": "eA=="}
+        tx.execute(insert(t.Idempotency).values(**same, created_at=NOW))
         tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
         tx.execute(insert(t.CheckAnswer).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
         tx.execute(insert(t.Payment).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))

@@ -85,7 +85,7 @@ def has_link(tx: Connection, campaign_id: str, link: str) -> bool:
 def entries_of(tx: Connection, campaign_id: str) -> Iterator[Entry]:
     """Yield all that is linked, in its order."""
     for row in _rows(tx, t.Event.place, t.Event.campaign_id == campaign_id, t.Event.place.is_not(None)):
-        yield Entry(place=row.place, digest=row.digest, link=row.link, salt=row.salt, event=_event(row))
+        yield entry_from(row)
 
 
 def events_of(tx: Connection, campaign_id: str, kind: Kind) -> Iterator[Event]:
@@ -100,6 +100,11 @@ def _rows(tx: Connection, by: InstrumentedAttribute[Any], *where: ColumnElement[
     while rows := tx.execute(query.where(by > last)).all():
         yield from rows
         last = getattr(rows[-1], by.key)
+
+
+def entry_from(row: Any) -> Entry:
+    """Return what is linked as the core knows it."""
+    return Entry(place=row.place, digest=row.digest, link=row.link, salt=row.salt, event=_event(row))
 
 
 def _event(row: Any) -> Event | None:

@@ -90,25 +90,32 @@ def rated_of(
     window
         How many are held at a time.
     """
+    last = ""
+    while found := rated_after(tx, campaign_id, purposes, last=last, most=window):
+        last = found[-1][0]
+        yield tuple(rated for _, rated in found)
+
+
+def rated_after(
+    tx: Connection, campaign_id: str, purposes: Sequence[str], *, last: str, most: int
+) -> tuple[tuple[str, Rated], ...]:
+    """Return some finished ratings of raters who agreed to all purposes, after an assignment, each with its id."""
     query = (
         _rows(t.Assignment.id, t.Assignment.rater_id, t.Item.name, t.Item.content)
         .join(t.Item, t.Item.id == t.Assignment.item_id)
-        .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done")
+        .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done", t.Assignment.id > last)
         .order_by(t.Assignment.id)
-        .limit(window)
+        .limit(most)
     )
-    last, flagged = "", excluded(tx, campaign_id)
-    while rows := tx.execute(query.where(t.Assignment.id > last)).all():
-        last = rows[-1].id
-        yield _window(tx, rows, flagged)
+    return _window(tx, tx.execute(query).all(), excluded(tx, campaign_id))
 
 
-def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[Rated, ...]:
+def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, Rated], ...]:
     ids = [row.id for row in rows]
     saves, finals, at = saves_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
     rater_ids = {row.rater_id for row in rows}
     declared, tries = _declared(tx, rater_ids), tries_of_several(tx, rater_ids)
-    return tuple(
+    found = (
         Rated(
             rater_id=row.rater_id,
             item=item_from(row.name, row.content),
@@ -121,6 +128,7 @@ def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tup
         )
         for row in rows
     )
+    return tuple(zip(ids, found, strict=True))
 
 
 def _submitted_at(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:

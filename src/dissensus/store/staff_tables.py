@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKey, Index, UniqueConstraint
+from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.schema.roles import ROLES
@@ -46,6 +46,20 @@ class Token(Base):
     created_at: Mapped[datetime]
     expires_at: Mapped[datetime]
     used_at: Mapped[datetime | None] = mapped_column(doc="Lately, to the minute.")
+
+
+class Idempotency(Base):
+    """A request of a program that made something, and what was answered, for a day."""
+
+    __tablename__ = "idempotency"
+
+    token_hash: Mapped[str] = mapped_column(ForeignKey("token.key_hash", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True, doc="Chosen by the program.")
+    digest: Mapped[str] = mapped_column(HASH, doc="Of all that it says.")
+    status: Mapped[int | None] = mapped_column(doc="Null while there is no answer.")
+    salt: Mapped[str] = mapped_column(String(32))
+    sealed: Mapped[str] = mapped_column(doc="The answer, which nobody reads without the token and the key.")
+    created_at: Mapped[datetime] = mapped_column(index=True)
 
 
 class SignIn(Base):

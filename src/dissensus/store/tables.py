@@ -2,7 +2,7 @@
 
 ::
 
-    staff ─┬─ sign_in   token   failure (to sign in)
+    staff ─┬─ sign_in   token ── idempotency   failure (to sign in)
            └─ membership ─┐
     campaign ─┬───────────┴─ staff_invitation
               ├─ item ──────────────┐
@@ -40,6 +40,7 @@ from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer
 from dissensus.store.recruiting_tables import Payment as Payment
 from dissensus.store.recruiting_tables import Recruit as Recruit
 from dissensus.store.staff_tables import Failure as Failure
+from dissensus.store.staff_tables import Idempotency as Idempotency
 from dissensus.store.staff_tables import Membership as Membership
 from dissensus.store.staff_tables import SignIn as SignIn
 from dissensus.store.staff_tables import Staff as Staff

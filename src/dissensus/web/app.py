@@ -13,6 +13,7 @@ from fastapi.responses import FileResponse, Response
 from dissensus.errors import NotFound
 from dissensus.settings import Settings
 from dissensus.web import errors, oidc
+from dissensus.web.api import document
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
@@ -79,8 +80,10 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
 
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
     app.state.site = Site(settings, platform, Tokens(secret), make_pages())
-    for room in (*RATERS, *STAFF, health):
+    for room in (*RATERS, *STAFF, health, document):
         app.include_router(room.router)
+    for programs in document.ROUTERS:
+        app.include_router(programs)
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)
     app.add_middleware(Guard)

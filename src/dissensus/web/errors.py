@@ -16,6 +16,7 @@ from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase,
 from dissensus.web.contexts import Trouble
 from dissensus.web.guard import TooLarge, TooSlow
 from dissensus.web.phrases import chosen, languages
+from dissensus.web.problem import PREFIX, invalid, problem
 from dissensus.web.received import wrong
 from dissensus.web.site import site_of
 
@@ -32,6 +33,11 @@ SAID: Final[Mapping[int, str]] = {
     405: "This address takes no such request. Open it as a page, or send the form of its page.",
 }
 """What our framework refuses, in our words."""
+SAID_TO_PROGRAMS: Final[Mapping[int, str]] = {
+    400: "What was sent cannot be read. Send JSON in UTF-8.",
+    404: "There is nothing at this address. /api/v1/openapi.json tells what there is.",
+    405: "This address takes no such request. /api/v1/openapi.json tells which it takes.",
+}
 PLACES: Final[Mapping[str, str]] = {"path": "the address", "query": "the address", "cookie": "a cookie"}
 REFERENCE_BYTES: Final = 4
 
@@ -101,12 +107,15 @@ async def _refuse(request: Request, error: Exception) -> Response:
 async def _turn_away(request: Request, error: Any) -> Response:
     if isinstance(error.__cause__, (TooLarge, TooSlow)):
         raise error.__cause__
-    answer = _answer(request, error.status_code, SAID.get(error.status_code, str(error.detail)))
+    said = SAID_TO_PROGRAMS if request.url.path.startswith(PREFIX) else SAID
+    answer = _answer(request, error.status_code, said.get(error.status_code, str(error.detail)))
     answer.headers.update(error.headers or {})
     return answer
 
 
 async def _correct(request: Request, error: Any) -> Response:
+    if request.url.path.startswith(PREFIX):
+        return invalid(error.errors())
     return _answer(request, 422, "\n".join(dict.fromkeys(map(_fault, error.errors()))))
 
 
@@ -122,6 +131,8 @@ def _broken(request: Request, reference: str) -> Response:
 
 
 def _answer(request: Request, status: int, text: str, *, reference: str | None = None) -> Response:
+    if request.url.path.startswith(PREFIX):
+        return problem(status, text, **({} if reference is None else {"reference": reference}))
     if request.headers.get("accept", "").startswith("application/json"):
         return JSONResponse({"error": text}, status)
     language = chosen(request.headers.get("accept-language", ""), languages())

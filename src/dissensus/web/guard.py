@@ -8,9 +8,13 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from dissensus.web.problem import PREFIX, problem
+
 MOST_BYTES: Final = 1 << 20
 MOST_UPLOADED: Final = 64 << 20
 """Of a file of items, which staff alone may send."""
+MOST_FROM_PROGRAMS: Final = 8 << 20
+"""Of JSON, which is read whole; more items come in more requests."""
 PATIENCE_S: Final = 30
 """For the next part of a request."""
 SAFE: Final = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -79,6 +83,8 @@ class Guard:
             await told(scope, receive, _guarded(send))
 
     def _most(self, scope: Scope) -> int:
+        if scope["path"].startswith(PREFIX):
+            return MOST_FROM_PROGRAMS
         return MOST_UPLOADED if scope["path"].startswith(self.large) else MOST_BYTES
 
     def _refused(self, scope: Scope) -> Response | None:
@@ -147,6 +153,8 @@ def _secured(send: Send) -> Send:
 
 def _told(scope: Scope, status: int, text: str) -> Response:
     """Return a refusal, to programs as data."""
+    if scope["path"].startswith(PREFIX):
+        return problem(status, text)
     if Headers(scope=scope).get("accept", "").startswith("application/json"):
         return JSONResponse({"error": text}, status)
     return PlainTextResponse(text, status)

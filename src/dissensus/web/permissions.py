@@ -1,6 +1,6 @@
 """Who may do what: one table, which every route names an action of, and which tests hold the routes to."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
@@ -49,26 +49,30 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "tell": Action("tell, signed as a recruiter, what became of whom it sent", EVERYBODY, "site"),
     "sign-in": Action("sign in, and come to belong to a campaign by a link", EVERYBODY, "site"),
     "account": Action("see and change their own password, sessions and tokens", ANY_STAFF, "site"),
-    "list": Action("list the campaigns that they belong to", ANY_STAFF, "site"),
-    "create": Action("draw a sample of a corpus, and make a campaign, which they own", ANY_STAFF, "site"),
-    "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS),
-    "numbers": Action("see how far it is, and how its quota fills", RESULTS),
-    "small-numbers": Action("see numbers of fewer than five raters", OWNER),
+    "list": Action("list the campaigns that they belong to", ANY_STAFF, "site", by_token=True),
+    "create": Action(
+        "draw a sample of a corpus, and make a campaign, which they own", ANY_STAFF, "site", by_token=True
+    ),
+    "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS, by_token=True),
+    "numbers": Action("see how far it is, and how its quota fills", RESULTS, by_token=True),
+    "small-numbers": Action("see numbers of fewer than five raters", OWNER, by_token=True),
     "flags": Action("see which raters are flagged and why, and decide about them", OWNER),
     "export": Action("take the finished ratings out", RESULTS, by_token=True),
     "label": Action("label items, verify and check what others labelled, and read it once all labels are in", EXPERTS),
     "adjudicate": Action("decide where experts differ on an item that they did not label", EXPERTS),
     "gold": Action("see all labels with their history, bring platinum, and compare both with the crowd", OWNER),
     "notices": Action("read what raters reported, and settle it", OWNER),
-    "links": Action("see the open link and make personal links", OWNER),
-    "move": Action("open, pause and close it", OWNER),
-    "revise": Action("change its definition", OWNER),
-    "items": Action("add and remove items", OWNER),
+    "links": Action("see the open link and make personal links", OWNER, by_token=True),
+    "raters": Action("list its raters, by random ids, with what each has done", OWNER, by_token=True),
+    "log": Action("read the log of what happened in it", OWNER, by_token=True),
+    "move": Action("open, pause and close it", OWNER, by_token=True),
+    "revise": Action("change its definition", OWNER, by_token=True),
+    "items": Action("read, add and remove items", OWNER, by_token=True),
     "rehearse": Action("preview it, and let simulated raters go through", OWNER),
     "clone": Action("clone it", OWNER),
     "pay": Action("see what raters are owed, note payments, and decide on submissions", OWNER),
-    "withdraw-for": Action("withdraw for a rater who asks for it", OWNER),
-    "staff": Action("see and say who belongs to it, and in which role", OWNER),
+    "withdraw-for": Action("withdraw for a rater who asks for it", OWNER, by_token=True),
+    "staff": Action("see and say who belongs to it, and in which role", OWNER, by_token=True),
 }
 SCOPES: Final = frozenset(name for name, action in ACTIONS.items() if action.by_token)
 """What tokens can be for."""
@@ -105,4 +109,9 @@ def as_table() -> str:
         [f"`{name}`", action.says, *("✓" if who in action.who else "" for who in WHO), "✓" if action.by_token else ""]
         for name, action in ACTIONS.items()
     ]
+    return as_markdown(head, rows)
+
+
+def as_markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a table as Markdown."""
     return "\n".join(f"| {' | '.join(row)} |" for row in [head, ["---"] * len(head), *rows])

@@ -32,6 +32,20 @@ WRONG: Final[Mapping[str, str]] = {
     "uuid_type": "must be a UUID",
     "uuid_parsing": "must be a UUID",
     "bool_parsing": "must be 1 or 0",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "string_unicode": "has half of a surrogate pair, which is no text",
+    "string_too_short": "is too short: it must have {min_length:,} or more characters",
+    "too_short": "has too few parts: it must have {min_length:,} or more",
+    "string_pattern_mismatch": "must be as the pattern {pattern} says",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "literal_error": "must be one of {expected}",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "definition_type": "must be a text or an object",
+    "model_attributes_type": "must be an object",
+    "model_type": "must be an object",
 }
 """What is wrong with a value, in our words, by the name that Pydantic has for it."""
 
@@ -109,8 +123,18 @@ def wrong(fault: Mapping[str, Any]) -> str:
     >>> wrong({"type": "string_too_long", "ctx": {"max_length": 100}})
     'is too long: it may have 100 characters. Load the page again, or open your link again.'
     """
-    known = WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
-    return f"{known}. Load the page again, or open your link again."
+    return f"{faulty(fault)}. Load the page again, or open your link again."
+
+
+def faulty(fault: Mapping[str, Any]) -> str:
+    """Say what is wrong with a value.
+
+    Examples
+    --------
+    >>> faulty({"type": "missing"})
+    'is missing'
+    """
+    return WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
 
 
 def whole_number(text: str, what: str, least: int, most: int) -> int:

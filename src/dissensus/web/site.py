@@ -1,7 +1,7 @@
 """What every request of one worker uses."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
 
@@ -9,6 +9,7 @@ from argon2 import PasswordHasher
 from fastapi import Request, Response
 
 from dissensus.settings import Settings
+from dissensus.web.meter import Meter
 from dissensus.web.pages import Pages
 from dissensus.web.tokens import Tokens
 from dissensus.workflows.passwords import make_hasher
@@ -36,6 +37,8 @@ class Site:
         Renders what they see.
     clock
         Tells the time.
+    meter
+        Counts what programs ask.
     """
 
     settings: Settings
@@ -43,6 +46,7 @@ class Site:
     tokens: Tokens
     pages: Pages
     clock: Callable[[], datetime] = now
+    meter: Meter = field(default_factory=Meter)
 
     def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
         """Let a browser carry a key that no script reads and no other site sends."""

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+from collections.abc import Sequence
 from dataclasses import asdict, astuple, dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -98,6 +99,18 @@ class Tokens:
     def read_withdrawal(self, token: str) -> str:
         """Return the rater that such a token is of."""
         return str(self._read("withdrawal", token))
+
+    def cursor(self, of: str, place: Sequence[object]) -> str:
+        """Return a token for a place in a list."""
+        return self._signer("cursor").dumps([of, *place])
+
+    def read_cursor(self, of: str, token: str) -> list[Any] | None:
+        """Return the place in a list that such a token is for, None where it is not ours, or of another list."""
+        try:
+            known, *place = self._signer("cursor").loads(token)
+        except BadSignature:
+            return None
+        return place if known == of else None
 
     def form(self, session: str) -> str:
         """Return what forms of a session carry, so that no other site can send them."""

@@ -1,7 +1,7 @@
 """Who comes, and whether they may: what every route of staff depends on."""
 
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import Cookie, Depends, Header, HTTPException, Path, Request
@@ -14,6 +14,7 @@ from dissensus.web.site import Site, site_of
 from dissensus.workflows import api_tokens, membership, staff
 
 if TYPE_CHECKING:
+    from dissensus.store.api_tokens import Token
     from dissensus.store.staff import Staff
 
 COOKIE: Final = "dissensus_owner"
@@ -41,6 +42,8 @@ class Visit:
         Who they are in the campaign that it is about.
     may
         All that they may do there.
+    scopes
+        What the token is for that a program came with; None where nobody came with one.
     """
 
     staff: "Staff"
@@ -48,6 +51,7 @@ class Visit:
     form_token: str
     role: Who = "staff"
     may: frozenset[str] = may("staff")
+    scopes: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +78,12 @@ class May:
     ----------
     action
         In the table of permissions.
+    by_token
+        Whether the page answers programs that come with a token too.
     """
 
     action: str
+    by_token: bool = False
 
     def __call__(
         self,
@@ -89,21 +96,26 @@ class May:
         action = action_named(self.action)
         # Another kind of authorization is of a proxy before the site, and says nothing here.
         kind, _, key = authorization.partition(" ")
-        by_token = action.by_token and kind.lower() == "bearer"
-        visit = self._by_token(site, key.strip()) if by_token else _by_session(site, session)
-        if action.about == "campaign":
-            visit = _within(site, visit, request.path_params["name"], action)
-        request.state.visit = visit
-        return visit
+        if self.by_token and kind.lower() == "bearer":
+            return with_token(request, *bearer(site, key.strip()), action=self.action)
+        return _within(request, site, _by_session(site, session), action)
 
-    def _by_token(self, site: Site, key: str) -> Visit:
-        found = api_tokens.bearer(site.platform, key, now=site.clock())
-        if found is None:
-            told = "This token is none of ours, has ended or was revoked. Make another one on the page of your account."
-            raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
-        if self.action not in found[1].scopes:
-            raise NotAllowed(f"This token is not for that. Make one that has the scope {self.action}.")
-        return Visit(found[0], "", "")
+
+def bearer(site: Site, key: str) -> "tuple[Staff, Token]":
+    """Return whose a token is, and the token; refuse one that is not good."""
+    found = api_tokens.bearer(site.platform, key, now=site.clock())
+    if found is None:
+        told = "This token is none of ours, has ended or was revoked. Make another one on the page of your account."
+        raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
+    return found
+
+
+def with_token(request: Request, staff: "Staff", token: "Token", *, action: str) -> Visit:
+    """Return who comes with a token, and refuse what it is not for, or they may not do."""
+    if action not in token.scopes:
+        raise NotAllowed(f"This token is not for that. Make one that has the scope {action}.")
+    visit = Visit(staff, "", "", may=may("staff") & token.scopes, scopes=token.scopes)
+    return _within(request, site_of(request), visit, action_named(action))
 
 
 def _by_session(site: Site, session: str) -> Visit:
@@ -113,12 +125,25 @@ def _by_session(site: Site, session: str) -> Visit:
     return Visit(found, session, site.tokens.form(session))
 
 
-def _within(site: Site, visit: Visit, name: str, action: Action) -> Visit:
+def _within(request: Request, site: Site, visit: Visit, action: Action) -> Visit:
+    if action.about == "campaign":
+        visit = _as_member(site, visit, request.path_params["name"], action)
+    request.state.visit = visit
+    return visit
+
+
+def _as_member(site: Site, visit: Visit, name: str, action: Action) -> Visit:
     role = membership.role_in(site.platform, name, visit.staff.id)
     if role not in action.who:
         others = " and ".join(f"{who}s" for who in sorted(action.who))
         raise NotAllowed(f"You belong to {name} as {role}, and only {others} may {action.says}. Ask an owner.")
-    return Visit(visit.staff, visit.session, visit.form_token, role, may(role))
+    return replace(visit, role=role, may=seen_in(visit, role))
+
+
+def seen_in(visit: Visit, role: Who) -> frozenset[str]:
+    """Return what somebody may do in a role; a token shows no small numbers where it shows none at all."""
+    allowed = may(role) if visit.scopes is None else may(role) & visit.scopes
+    return allowed if "numbers" in allowed else allowed - {"small-numbers"}
 
 
 async def _form(request: Request) -> AsyncIterator[FormData]:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import polars as pl
+from sqlalchemy import Connection
 
 import dissensus
 from dissensus.errors import InvalidInput, NotFound
@@ -128,7 +129,7 @@ def export(
             with suppress(OSError):
                 readme.unlink()
             raise
-    _record(platform, name, staff_id, asked, now)
+    note_export(platform, name, staff_id, asked, now)
     return Exported(
         counts=found.counts,
         official=found.form.official,
@@ -147,12 +148,13 @@ def stream_csv(
     the iterator is closed.
     """
     # Before, since a connection is held from the first part on.
-    _record(platform, name, staff_id, asked, now)
+    note_export(platform, name, staff_id, asked, now)
     parts = _csv(platform, name, staff_id, asked)
     return chain([next(parts)], parts)
 
 
-def _record(platform: Platform, name: str, staff_id: str, asked: Asked, now: datetime) -> None:
+def note_export(platform: Platform, name: str, staff_id: str, asked: Asked, now: datetime) -> None:
+    """Keep in the log that somebody takes ratings out."""
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         by_staff(tx, kept.id, "export", staff_id, now, purposes=list(asked.purposes), with_text=asked.with_text)
@@ -207,21 +209,30 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
-        purposes = _purposes(campaign, asked.purposes)
+        purposes = purposes_of(campaign, asked.purposes)
         counts = exporting.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:
             raise NotFound(f"{name} has no rating to export yet. {' '.join(_left_out(counts, purposes))}".rstrip())
-        gold = columns_by_item(tx, campaign, kept)
-        attributes = exporting.attributes_of(tx, kept.id).union(*gold.values())
+        form, gold = columns_of(tx, kept, campaign, asked)
         yield _Opened(
             kept=kept,
             campaign=campaign,
             purposes=purposes,
-            form=form_of(campaign, attributes, with_text=asked.with_text, with_flag=flags.any_decided(tx, kept.id)),
+            form=form,
             counts=counts,
             gold=gold,
             windows=exporting.rated_of(tx, kept.id, purposes),
         )
+
+
+def columns_of(
+    tx: Connection, kept: Kept, campaign: Campaign, asked: Asked
+) -> tuple[Form, Mapping[str, Mapping[str, str]]]:
+    """Return the columns of an export, and what experts settled by item and column."""
+    gold = columns_by_item(tx, campaign, kept)
+    attributes = exporting.attributes_of(tx, kept.id).union(*gold.values())
+    form = form_of(campaign, attributes, with_text=asked.with_text, with_flag=flags.any_decided(tx, kept.id))
+    return form, gold
 
 
 def with_gold(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
@@ -230,7 +241,7 @@ def with_gold(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
     return replace(item, attributes={**settled, **item.attributes}) if settled else item
 
 
-def _purposes(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
+def purposes_of(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
     """Return what raters must have agreed to: all that is required, and what is asked for."""
     known = [purpose.name for purpose in campaign.consent.purposes]
     for name in asked:

@@ -11,6 +11,7 @@ from typing import Final, TypeAlias
 from dissensus.errors import DissensusError
 from dissensus.store import leases
 from dissensus.workflows.auditing import link_all
+from dissensus.workflows.idempotency import forget_old
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.watching import Watched, tick
 
@@ -60,6 +61,7 @@ def every_job() -> dict[str, Job]:
     watched = Watched()
     return {
         "link events": lambda platform, _now: link_all(platform),
+        "forget answers": forget_old,
         "watch": Spaced(lambda platform, now: tick(platform, watched, now=now)),
     }
 

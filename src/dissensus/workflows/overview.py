@@ -54,6 +54,8 @@ class Overview:
     ----------
     kept, campaign
         Which one, and what was decided about it.
+    role
+        Who the reader is in it.
     numbers
         How far it is.
     notices
@@ -66,6 +68,7 @@ class Overview:
 
     kept: Kept
     campaign: Campaign
+    role: Role
     numbers: Numbers
     notices: tuple[Notice, ...]
     sample: tuple[Item, ...]
@@ -92,17 +95,18 @@ def campaigns_of(platform: Platform, staff: Staff) -> tuple[Line, ...]:
     """Return the campaigns that somebody belongs to, the latest first."""
     with platform.database.reading() as tx:
         roles = membership.campaigns_of(tx, staff.id)
-        return tuple(_line(platform, tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
+        return tuple(line_of(platform, tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
 
 
 def all_campaigns(platform: Platform) -> tuple[Line, ...]:
     """Return all campaigns, by their owners."""
     with platform.database.reading() as tx:
-        found = [_line(platform, tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
+        found = [line_of(platform, tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
     return tuple(sorted(found, key=lambda line: line.owners))
 
 
-def _line(platform: Platform, tx: Connection, kept: Kept, role: Role) -> Line:
+def line_of(platform: Platform, tx: Connection, kept: Kept, role: Role) -> Line:
+    """Return a campaign as it stands in a list."""
     owners = tuple(one.name for one in membership.members_of(tx, kept.id) if one.role == "owner")
     campaign, numbers = platform.definitions.of(tx, kept), store.numbers_of(tx, kept.id)
     return Line(kept=kept, campaign=campaign, owners=owners, role=role, numbers=numbers)
@@ -111,10 +115,11 @@ def _line(platform: Platform, tx: Connection, kept: Kept, role: Role) -> Line:
 def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
     """Return all about a campaign of somebody."""
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
+        kept, role = seen_by(tx, name, staff_id)
         return Overview(
             kept=kept,
             campaign=platform.definitions.of(tx, kept),
+            role=role,
             numbers=store.numbers_of(tx, kept.id),
             notices=store.notices_of(tx, kept.id),
             sample=tuple(campaigns.items_of(tx, kept.id, most=SAMPLE)),

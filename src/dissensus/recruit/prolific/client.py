@@ -1,6 +1,5 @@
 """Asking Prolific: studies, submissions and webhooks over its API."""
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from time import sleep as wait_seconds
 from types import TracebackType
@@ -8,9 +7,9 @@ from typing import Any, Final, Self
 
 import httpx
 
+from dissensus.asking import Asking, Repeat, Service, check_secure, check_token, connected
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.recruit.prolific.asking import Asking, Repeat, connected
-from dissensus.recruit.prolific.entry import ID, check_secure
+from dissensus.recruit.prolific.entry import ID
 from dissensus.recruit.prolific.study import Study, study_body
 from dissensus.recruit.prolific.submissions import Rejection, Submission, rejection_body, submission_from
 from dissensus.recruit.prolific.webhooks import Kind
@@ -18,6 +17,15 @@ from dissensus.schema.hints import shown
 from dissensus.schema.numbers import check_number, check_whole
 
 BASE: Final = "https://api.prolific.com"
+PROLIFIC: Final = Service(
+    name="Prolific",
+    remedies={
+        401: " Is the token right? Make another one at https://app.prolific.com/researcher/tokens.",
+        403: " The token may not do this: is it of the right workspace?",
+        404: " Is the id right, and the token of its workspace?",
+    },
+    look="https://app.prolific.com",
+)
 PAGE: Final = 100
 MOST_PAGES: Final = 10_000
 
@@ -68,13 +76,9 @@ class Client:
         check_secure(base)
         check_number("timeout", timeout, 0.001)
         check_whole("tries", tries, 1)
-        if not re.fullmatch(r"[!-~]+", token):
-            raise InvalidInput(
-                "The token of Prolific is empty or has blanks or other signs in it. Copy it again from "
-                "https://app.prolific.com/researcher/tokens."
-            )
+        check_token(token, "https://app.prolific.com/researcher/tokens")
         self._base = base.rstrip("/")
-        self._asking = Asking(connected(self._base, token, timeout), token, tries, sleep)
+        self._asking = Asking(PROLIFIC, connected(self._base, f"Token {token}", timeout), token, tries, sleep)
 
     def __repr__(self) -> str:
         return f"Client(base={self._base!r})"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
-from urllib.parse import urlsplit
 
+from dissensus.asking import check_secure
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import shown
 
@@ -14,7 +14,6 @@ ID: Final = re.compile(r"[0-9a-fA-F]{24}")
 
 PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
 PLACES: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
-LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,14 +102,3 @@ def entry_address(address: str) -> str:
 def with_places(address: str) -> str:
     """Return an address with the places in which Prolific writes its ids, be it one that Prolific takes or not."""
     return f"{address}{'&' if '?' in address else '?'}{PLACES}"
-
-
-def check_secure(address: str) -> None:
-    """Refuse an address by which others could read what is sent."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        parts = urlsplit("")
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
-        raise InvalidInput(f"{shown(address)} is no https address. Give one such as https://rate.example/c/pilot.")

@@ -35,7 +35,7 @@ def _account(site: Site, visit: Visit, *faults: str, done: str = "") -> Response
         sessions=staff.sessions(site.platform, visit.staff, now=now),
         this_session=staff.session_id(visit.session),
         tokens=api_tokens.tokens_of(site.platform, visit.staff, now=now),
-        scopes=tuple((name, ACTIONS[name].says) for name in sorted(SCOPES)),
+        scopes=tuple((name, ACTIONS[name].says) for name in ACTIONS if name in SCOPES),
         done=done,
         faults=faults,
     )

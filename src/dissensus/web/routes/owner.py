@@ -89,7 +89,7 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Req
 @router.get("/campaigns/{name}/export.csv")
 def export(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(May("export"))],
+    visit: Annotated[Visit, Depends(May("export", by_token=True))],
     name: Name,
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:

@@ -1,26 +1,48 @@
-"""One question to Prolific: asked again where that helps and harms nothing, refusals told, the token never shown."""
+"""One question to a service: asked again where that helps and harms nothing, refusals told, the token never shown."""
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 import httpx
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.schema.hints import shown
 
 Repeat: TypeAlias = Literal["always", "if refused"]
-"""When something may be asked again: always, or only if Prolific did not take the request."""
+"""When something may be asked again: always, or only if the service did not take the request."""
 
 LONGEST_WAIT: Final = 60.0
 LONGEST_DETAIL: Final = 500
 ERRORS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
-REMEDIES: Final[Mapping[int, str]] = {
-    401: " Is the token right? Make another one at https://app.prolific.com/researcher/tokens.",
-    403: " The token may not do this: is it of the right workspace?",
-    404: " Is the id right, and the token of its workspace?",
-}
+BUSY: Final = (409, 429)
+LOOPBACK: Final = ("127.0.0.1", "localhost")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Service:
+    """Whom one asks, as messages tell it.
+
+    Parameters
+    ----------
+    name
+        How it is called in a sentence.
+    remedies
+        What to do about a refusal, by its status; each begins with a space.
+    look
+        Where to see whether something was done that must not be done twice.
+    ours
+        Whether its words are ours: told whole, line by line, and with what to do.
+    """
+
+    name: str
+    remedies: Mapping[int, str]
+    look: str = ""
+    ours: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +52,14 @@ class Problem:
     reason: str
     wait: float = 0.0
     taken: bool = True
-    """Whether Prolific may have done what was asked."""
+    """Whether the service may have done what was asked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """A connection to Prolific, and how patient it is."""
+    """A connection to a service, and how patient it is."""
 
+    service: Service
     http: httpx.Client
     token: str = field(repr=False)
     tries: int
@@ -48,14 +71,15 @@ class Asking:
         path: str,
         *,
         body: object = None,
-        query: Mapping[str, int] | None = None,
+        query: Mapping[str, Any] | None = None,
+        headers: Mapping[str, str] | None = None,
         repeat: Repeat = "always",
     ) -> httpx.Response:
         """Return the answer, which is JSON or empty."""
         number = 0
         while True:
             number += 1
-            answer = self._try(self.http.build_request(method, path, json=body, params=query))
+            answer = self._try(self.http.build_request(method, path, json=body, params=query, headers=headers))
             if isinstance(answer, httpx.Response):
                 return answer
             if number == self.tries or answer.wait > LONGEST_WAIT or (answer.taken and repeat == "if refused"):
@@ -72,8 +96,8 @@ class Asking:
         except (httpx.TransportError, httpx.DecodingError) as error:
             return Problem(self._plain(str(error)) or type(error).__name__)
         status = response.status_code
-        if status == 429 or status >= 500:
-            return Problem(f"it answers HTTP {status}", _retry_after(response.headers), taken=status != 429)
+        if status == 429 or status >= 500 or (status in BUSY and "retry-after" in response.headers):
+            return Problem(f"it answers HTTP {status}", _retry_after(response.headers), taken=status >= 500)
         if not response.is_success:
             raise self._refusal(response)
         return self._checked(response)
@@ -82,32 +106,38 @@ class Asking:
         with suppress(ValueError, RecursionError):
             if not response.content or response.json() is not None:
                 return response
-        raise Unavailable(f"{response.url.host} answers with something else than JSON. Is it the API of Prolific?")
+        raise Unavailable(
+            f"{response.url.host} answers with something else than JSON. Is it the API of {self.service.name}?"
+        )
 
     def _refusal(self, response: httpx.Response) -> DissensusError:
         status = response.status_code
         error = ERRORS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
-        says = self._plain(_detail(response))
-        return error(
-            f"Prolific refuses this with HTTP {status}{f': {says}' if says else ''}.{REMEDIES.get(status, '')}"
-        )
+        if self.service.ours and (detail := _detail(response)):
+            return error(self._hidden(detail))
+        says, remedy = self._plain(" ".join(_detail(response).split())), self.service.remedies.get(status, "")
+        return error(f"{self.service.name} refuses this with HTTP {status}{f': {says}' if says else ''}.{remedy}")
 
     def _unavailable(self, problem: Problem, number: int, repeat: Repeat) -> Unavailable:
         wait = f" and asks to wait {problem.wait:,.0f} seconds" if problem.wait else ""
         unclear = problem.taken and repeat == "if refused"
-        look = " It may be done nevertheless: look on https://app.prolific.com before you try again." if unclear else ""
+        look = f" It may be done nevertheless: look on {self.service.look} before you try again." if unclear else ""
         return Unavailable(
-            f"Prolific does not answer: {problem.reason}{wait} (try {number} of {self.tries}).{look or ' Try later.'}"
+            f"{self.service.name} does not answer: {problem.reason}{wait} (try {number} of {self.tries})."
+            f"{look or ' Try later.'}"
         )
 
     def _plain(self, text: str) -> str:
         """Return what a server said without the token, which it may repeat."""
-        return text.replace(self.token, "…")[:LONGEST_DETAIL].rstrip(" .")
+        return self._hidden(text)[:LONGEST_DETAIL].rstrip(" .")
+
+    def _hidden(self, text: str) -> str:
+        return text.replace(self.token, "…")
 
 
-def connected(base: str, token: str, timeout: float) -> httpx.Client:
+def connected(base: str, authorization: str, timeout: float) -> httpx.Client:
     """Return a client that follows no redirect, so that the token goes nowhere else."""
-    headers = {"Authorization": f"Token {token}", "User-Agent": "dissensus"}
+    headers = {"Authorization": authorization, "User-Agent": "dissensus"}
     try:
         return httpx.Client(base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, follow_redirects=False)
     except (ImportError, OSError, ValueError) as error:
@@ -126,11 +156,28 @@ def _retry_after(headers: httpx.Headers) -> float:
 
 
 def _detail(response: httpx.Response) -> str:
-    """Return why Prolific refuses something, in its words, whichever of its two forms they have."""
+    """Return why a service refuses something, in its words, whichever of the known forms they have."""
     read: Any = None
     with suppress(ValueError, RecursionError):
         read = response.json()
     nested = read.get("error") if isinstance(read, dict) else None
     said = nested if isinstance(nested, dict) else read if isinstance(read, dict) else {}
     detail = said.get("detail") or said.get("message") or said.get("title") or ""
-    return " ".join(str(detail).split())
+    return str(detail)
+
+
+def check_secure(address: str, like: str = "https://rate.example/c/pilot") -> None:
+    """Refuse an address by which others could read what is sent."""
+    try:
+        parts = urlsplit(address)
+    except ValueError:
+        parts = urlsplit("")
+    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
+    if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
+        raise InvalidInput(f"{shown(address)} is no https address. Give one such as {like}.")
+
+
+def check_token(token: str, where: str) -> None:
+    """Refuse what cannot be a token, without showing it."""
+    if not re.fullmatch(r"[!-~]+", token):
+        raise InvalidInput(f"The token is empty or has blanks or other signs in it. Copy it again from {where}.")

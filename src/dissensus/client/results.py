@@ -1,0 +1,223 @@
+"""What the platform answers, as frozen values; what it hides from whose token it is, is None."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from dissensus.schema.campaign import State
+from dissensus.schema.roles import Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """A campaign in a list.
+
+    Parameters
+    ----------
+    name, title, state
+        Which one; the title by language.
+    role
+        Of whose token it is.
+    owners
+        Their names.
+    raters, rated
+        Raters, and items that they have finished, each counted for each rater.
+    created_at
+        When it was made.
+    """
+
+    name: str
+    title: Mapping[str, str]
+    state: State
+    role: Role
+    owners: tuple[str, ...]
+    raters: int | None
+    rated: int | None
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Numbers:
+    """How far a campaign is.
+
+    Parameters
+    ----------
+    items, raters, rated
+        Items, raters, and items that raters have finished, each counted for each rater.
+    standings
+        Raters by standing.
+    """
+
+    items: int
+    raters: int | None
+    rated: int | None
+    standings: Mapping[str, int] | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Campaign:
+    """All about a campaign.
+
+    Parameters
+    ----------
+    name, state
+        Which one.
+    role
+        Of whose token it is.
+    moves
+        What it can become now.
+    definition, digest
+        What a new one is made from, and its SHA-256.
+    numbers
+        How far it is.
+    created_at, changed_at
+        When it was made, and when definition or state last changed.
+    """
+
+    name: str
+    state: State
+    role: Role
+    moves: tuple[State, ...]
+    definition: Mapping[str, Any]
+    digest: str
+    numbers: Numbers | None
+    created_at: datetime
+    changed_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rater:
+    """A rater; the id is not that of exports.
+
+    Parameters
+    ----------
+    id, standing
+        Who, and whether they go on.
+    cell
+        Of the quota; None where there is none, or before it is known.
+    language
+        What they read.
+    n_done, n_skipped, n_open
+        Items that they rated, left out, and still have.
+    """
+
+    id: str
+    standing: Literal["rating", "finished", "stopped", "withdrawn"]
+    cell: str | None
+    language: str
+    n_done: int
+    n_skipped: int
+    n_open: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """Somebody who belongs to a campaign.
+
+    Parameters
+    ----------
+    id, name, role, since
+        Who, as whom, and since when.
+    """
+
+    id: str
+    name: str
+    role: Role
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Invitation:
+    """A link by which somebody comes to belong to a campaign, once.
+
+    Parameters
+    ----------
+    role, expires_at
+        As whom, and until when.
+    link
+        The link, which is told when it is made, and never again.
+    """
+
+    role: Role
+    expires_at: datetime
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Members:
+    """Who belongs to a campaign.
+
+    Parameters
+    ----------
+    members, invitations
+        Who does, and the links that nobody has used.
+    """
+
+    members: tuple[Member, ...]
+    invitations: tuple[Invitation, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """How far a cell of a quota is.
+
+    Parameters
+    ----------
+    cell
+        Its name.
+    target, places
+        Raters that are wanted in the end, and that are let in.
+    finished, held, screened
+        Who has finished, who is under way, and who was turned away.
+    """
+
+    cell: str
+    target: int
+    places: int | None
+    finished: int | None
+    held: int | None
+    screened: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quota:
+    """How a quota fills.
+
+    Parameters
+    ----------
+    source
+        Who chooses raters: a screener, or the recruiter.
+    balanced
+        Whether each item is rated by so many of each cell.
+    cells
+        In the order of the quota.
+    """
+
+    source: Literal["screener", "recruiter"]
+    balanced: bool
+    cells: tuple[Cell, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """Something that happened in a campaign.
+
+    Parameters
+    ----------
+    place, digest, link
+        Where in the chain, its digest, and that of the chain up to it.
+    kind, content
+        What.
+    at, by, staff
+        When, and by whom; None where it was erased, and `staff` the id of a member.
+    """
+
+    place: int
+    kind: str
+    at: datetime | None
+    by: Literal["staff", "rater", "other"] | None
+    staff: str | None
+    content: Mapping[str, Any]
+    digest: str
+    link: str

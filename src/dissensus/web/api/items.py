@@ -1,0 +1,41 @@
+"""What is rated."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends
+
+from dissensus.schema.item import Item
+from dissensus.web.api.answers import TROUBLE
+from dissensus.web.api.bearing import ByToken, TokenRoute
+from dissensus.web.api.paging import After, Limit, Page, begun, page_of
+from dissensus.web.api.sent import SentItems
+from dissensus.web.api.shown import ItemCount, ItemShown, TurnShown
+from dissensus.web.visiting import Name, SiteOf, Visit
+from dissensus.workflows import campaigns, listing
+
+router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Items"])
+
+By = Annotated[Visit, Depends(ByToken("items"))]
+
+
+@router.get("/items", operation_id="list_items")
+def list_items(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after: After = "") -> Page[ItemShown]:
+    """List the items of a campaign, in their order."""
+    of = f"items of {name}"
+    (start,) = begun(site, of, after) or [0]
+    found = listing.items_from(site.platform, name, staff_id=visit.staff.id, start=start, most=limit + 1)
+    items, following = page_of(site, of, found, limit, lambda _: start + limit)
+    return Page(data=[_shown(item) for item in items], next=following)
+
+
+def _shown(item: Item) -> ItemShown:
+    turns = [TurnShown(speaker=turn.speaker, text=turn.text) for turn in item.conversation.turns]
+    return ItemShown(id=item.item_id, conversation=turns, attributes=dict(item.attributes))
+
+
+@router.post("/items", operation_id="add_items", status_code=201)
+def add(site: SiteOf, visit: By, name: Name, sent: SentItems) -> ItemCount:
+    """Add items to a draft: all of them, or none where one cannot be added."""
+    items = tuple(one.item() for one in sent.items)
+    n = campaigns.add_items(site.platform, name, items, staff_id=visit.staff.id, now=site.clock())
+    return ItemCount(items=n)

@@ -1,0 +1,46 @@
+"""The same request twice, by a key that the program chose, makes one thing and has one answer."""
+
+import hashlib
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+from fastapi import HTTPException, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from dissensus.web.site import site_of
+from dissensus.workflows import idempotency
+from dissensus.workflows.idempotency import Answer, UnderWay
+
+if TYPE_CHECKING:
+    from dissensus.web.api.bearing import Caller
+
+KEY: Final = "idempotency-key"
+REPEATED: Final = {"idempotency-replayed": "true"}
+CONFLICT: Final = 409
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
+
+
+async def once(request: Request, caller: "Caller", key: str, handle: Handler) -> Response:
+    """Return what a handler answers to the first of the same requests, to all of them."""
+    platform, now = site_of(request).platform, site_of(request).clock()
+    asked = idempotency.Request(
+        token_id=caller.token.id, token=caller.key, key=key, digest=_digest(request, await request.body())
+    )
+    try:
+        known = await run_in_threadpool(idempotency.begin, platform, asked, now=now)
+    except UnderWay as error:
+        raise HTTPException(CONFLICT, str(error), {"retry-after": "1"}) from None
+    if known is not None:
+        return Response(known.body, known.status, REPEATED, "application/json")
+    try:
+        answer = await handle(request)
+    except BaseException:
+        await run_in_threadpool(idempotency.give_up, platform, asked)
+        raise
+    await run_in_threadpool(idempotency.end, platform, asked, Answer(answer.status_code, bytes(answer.body)))
+    return answer
+
+
+def _digest(request: Request, body: bytes) -> str:
+    said = f"{request.method} {request.scope['path']}?{request.url.query}\n".encode("utf-8", "surrogatepass")
+    return hashlib.sha256(said + body).hexdigest()

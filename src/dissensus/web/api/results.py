@@ -1,0 +1,126 @@
+"""What came of a campaign: ratings, quota, and the log of what happened."""
+
+from secrets import token_hex
+from typing import Annotated, Any, Final
+
+import polars as pl
+from fastapi import APIRouter, Depends, Query
+
+from dissensus.pipeline.annotate.chain import Entry
+from dissensus.web.api.answers import TROUBLE
+from dissensus.web.api.bearing import ByToken, TokenRoute
+from dissensus.web.api.paging import After, Limit, Page, begun, page_of
+from dissensus.web.api.shown import CellShown, Column, EventShown, QuotaShown, RatingsPage
+from dissensus.web.limited import finished
+from dissensus.web.site import Site
+from dissensus.web.visiting import Name, SiteOf, Visit
+from dissensus.workflows import listing, overview
+from dissensus.workflows.exporting import ID_DIGITS, Asked
+from dissensus.workflows.quota import filling
+from dissensus.workflows.rated_parts import Place, begin_export, rated_part
+
+router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Results"])
+
+UNTOLD: Final = frozenset({"digest", "save"})
+"""Of events: a digest of one answer of three can be guessed, and says what somebody answered."""
+
+
+@router.get("/ratings", operation_id="list_ratings")
+def list_ratings(
+    site: SiteOf,
+    visit: Annotated[Visit, Depends(ByToken("export"))],
+    name: Name,
+    purpose: Annotated[
+        list[str], Query(max_length=20, description="What raters must have agreed to, besides what is required.")
+    ] = [],  # noqa: B006 - FastAPI copies it
+    limit: Limit = 100,
+    after: After = "",
+) -> RatingsPage:
+    """List finished ratings, as the export has them: raters have ids that hold from the first page to the last alone.
+
+    Who withdraws meanwhile is in no later page; what is finished meanwhile may be in none.
+    """
+    of = f"ratings of {name} for {sorted(set(purpose))}"
+    asked = Asked(purposes=tuple(purpose))
+    place = begun(site, of, after)
+    if place is None:
+        begin_export(site.platform, name, asked=asked, staff_id=visit.staff.id, now=site.clock())
+    last, n, drawn = place or ("", 0, token_hex())
+    part = rated_part(
+        site.platform,
+        name,
+        asked=asked,
+        place=Place(last=last, n=n),
+        most=limit,
+        public=lambda rater_id: _public(site, drawn, rater_id),
+        staff_id=visit.staff.id,
+    )
+    more = part.next
+    following = None if more is None else site.tokens.cursor(of, [more.last, more.n, drawn])
+    columns = [_column(column, dtype) for column, dtype in part.form.schema.items()]
+    return RatingsPage(columns=columns, data=list(part.rows), next=following)
+
+
+def _public(site: Site, drawn: str, rater_id: str) -> str:
+    """Return the id of a rater in one listing: nobody without the secret of the site can tell of whom it is."""
+    return f"r{site.tokens.trace('listing', f'{drawn}:{rater_id}')[:ID_DIGITS]}"
+
+
+def _column(name: str, dtype: pl.DataType) -> Column:
+    if isinstance(dtype, pl.Enum):
+        return Column(name=name, type="category", scale=dtype.categories.to_list())
+    return Column(name=name, type="integer" if dtype.is_integer() else "text", scale=None)
+
+
+@router.get("/quota", operation_id="get_quota")
+def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(ByToken("numbers"))], name: Name) -> QuotaShown:
+    """Tell how the cells of a quota fill; numbers of few are hidden from analysts."""
+    quota, cells = filling(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    if "small-numbers" in visit.may:
+        shown = [
+            CellShown(
+                cell=one.cell,
+                target=one.target,
+                places=one.places,
+                finished=one.taken,
+                held=one.held,
+                screened=one.screened,
+            )
+            for one in cells
+        ]
+    else:
+        numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
+        taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
+        hidden: dict[str, Any] = dict.fromkeys(("places", "held", "screened"))
+        shown = [CellShown(cell=one.cell, target=one.target, finished=taken[one.cell], **hidden) for one in cells]
+    return QuotaShown(source=quota.source, balanced=quota.balanced, cells=shown)
+
+
+@router.get("/events", operation_id="list_events")
+def list_events(
+    site: SiteOf,
+    visit: Annotated[Visit, Depends(ByToken("log"))],
+    name: Name,
+    limit: Limit = 100,
+    after: After = "",
+) -> Page[EventShown]:
+    """List what happened, in the order of the chain. Which rater it was is not told, nor what they answered."""
+    of = f"events of {name}"
+    (last,) = begun(site, of, after) or [0]
+    found = listing.entries_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    entries, following = page_of(site, of, found, limit, lambda entry: entry.place)
+    return Page(data=[_event(entry) for entry in entries], next=following)
+
+
+def _event(entry: Entry) -> EventShown:
+    event, chained = entry.event, {"place": entry.place, "digest": entry.digest, "link": entry.link}
+    if event is None:
+        return EventShown(kind="erased", at=None, by=None, staff=None, content={}, **chained)  # type: ignore[arg-type]
+    return EventShown(
+        kind=event.kind,
+        at=event.at,
+        by="staff" if event.staff_id else "rater" if event.rater_id else "other",
+        staff=event.staff_id,
+        content={name: value for name, value in event.content.items() if name not in UNTOLD},
+        **chained,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,127 @@
+"""What programs send: strict, bounded, and checked before a workflow sees it."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic_core import PydanticCustomError
+
+from dissensus.schema.campaign import State
+from dissensus.schema.campaign_parsing import LARGEST_FILE
+from dissensus.schema.conversation import LONGEST_TURN, MOST_TURNS, Conversation
+from dissensus.schema.item import LONGEST_NAME, Item
+from dissensus.schema.roles import Role
+from dissensus.workflows.campaigns import MOST_INVITED
+
+MOST_ITEMS: Final = 1_000
+MOST_ATTRIBUTES: Final = 100
+
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
+Text = Annotated[str, Field(max_length=LONGEST_TURN)]
+
+
+def _definition(value: object) -> object:
+    # Not as a union: its faults would name its members.
+    if not isinstance(value, str | dict):
+        raise PydanticCustomError("definition_type", "a text or an object")
+    return value
+
+
+Definition = Annotated[
+    Any,
+    AfterValidator(_definition),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": LARGEST_FILE}, {"type": "object"}]}),
+    Field(description="As TOML, or as the mapping that it reads as; docs/campaigns.md has all keys."),
+]
+DICES: Final[dict[str, JsonValue]] = {
+    "name": "pilot",
+    "languages": ["en"],
+    "title": "Is the answer safe?",
+    "warning": "Some of these conversations are cruel.",
+    "questionnaire": "dices-350",
+    "consent": {
+        "text": "We keep your answers for five years.",
+        "purposes": [{"name": "research", "text": "My answers may be used for research.", "required": True}],
+    },
+}
+TALK: Final[dict[str, JsonValue]] = {
+    "id": "7",
+    "conversation": [{"speaker": "human", "text": "May I swim here?"}, {"speaker": "bot", "text": "Where are you?"}],
+    "attributes": {"degree_of_harm": "Benign"},
+}
+
+
+class Strict(BaseModel):
+    """What says nothing else, and of no other type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SentTurn(Strict):
+    """What one speaker says before the other does."""
+
+    speaker: Literal["human", "bot"]
+    text: Text
+
+
+class SentItem(Strict):
+    """A conversation whose last turn, of the bot, is rated."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TALK]})
+
+    id: Name
+    conversation: Annotated[list[SentTurn], Field(min_length=1, max_length=MOST_TURNS)]
+    attributes: Annotated[dict[Name, Text], Field(max_length=MOST_ATTRIBUTES)] = {}
+
+    def item(self) -> Item:
+        """Return it as the core knows it."""
+        turns = [(turn.speaker, turn.text) for turn in self.conversation]
+        return Item(self.id, Conversation.from_turns(turns), self.attributes)
+
+
+class SentItems(Strict):
+    """More items of a draft."""
+
+    items: Annotated[list[SentItem], Field(min_length=1, max_length=MOST_ITEMS)]
+
+
+class SentCampaign(Strict):
+    """A new campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES, "items": [TALK]}]})
+
+    definition: Definition
+    items: Annotated[list[SentItem], Field(max_length=MOST_ITEMS, description="More can be added to a draft.")] = []
+    by_link: Annotated[bool, Field(description="Whether one open link lets anybody in.")] = True
+
+
+class SentDefinition(Strict):
+    """Another definition of a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES}]})
+
+    definition: Definition
+
+
+class SentState(Strict):
+    """What a campaign is to become."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "open"}]})
+
+    to: State
+
+
+class SentInvitations(Strict):
+    """Personal links that are to be made."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"n": 20}]})
+
+    n: Annotated[int, Field(ge=1, le=MOST_INVITED)]
+    cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
+
+
+class SentMember(Strict):
+    """A link by which somebody comes to belong to a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "analyst"}]})
+
+    role: Role

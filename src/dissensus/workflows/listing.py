@@ -1,0 +1,39 @@
+"""What programs list of a platform, a part at a time."""
+
+from dissensus.pipeline.annotate.chain import Entry
+from dissensus.schema.item import Item
+from dissensus.store import campaigns, membership
+from dissensus.store import listing as store
+from dissensus.store.listing import Listed
+from dissensus.workflows.membership import seen_by
+from dissensus.workflows.overview import Line, line_of
+from dissensus.workflows.platform import Platform
+
+
+def campaigns_after(platform: Platform, *, staff_id: str, after: str, most: int) -> tuple[Line, ...]:
+    """Return campaigns that somebody belongs to, the earliest first, after one that is named by its id."""
+    with platform.database.reading() as tx:
+        roles = membership.campaigns_of(tx, staff_id)
+        found = store.campaigns_after(tx, staff_id, after=after, most=most)
+        return tuple(line_of(platform, tx, kept, roles[kept.id]) for kept in found)
+
+
+def items_from(platform: Platform, name: str, *, staff_id: str, start: int, most: int) -> tuple[Item, ...]:
+    """Return items in their order, from a place on."""
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        return tuple(campaigns.items_of(tx, kept.id, start=start, most=most))
+
+
+def raters_after(platform: Platform, name: str, *, staff_id: str, after: int, most: int) -> tuple[Listed, ...]:
+    """Return raters in the order in which they entered, after a number."""
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        return store.raters_after(tx, kept.id, after=after, most=most)
+
+
+def entries_after(platform: Platform, name: str, *, staff_id: str, after: int, most: int) -> tuple[Entry, ...]:
+    """Return what is linked in the log of a campaign, in its order, after a place."""
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        return store.entries_after(tx, kept.id, after=after, most=most)

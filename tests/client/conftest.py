@@ -1,0 +1,40 @@
+"""A client of the real site."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+from tests.web.live import Live, serving
+from tests.web.owners import House
+from tests.web.programs import token
+
+from dissensus import Client
+
+
+@pytest.fixture(autouse=True)
+def no_proxy_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+@pytest.fixture
+def live(database_url: str) -> Iterator[Live]:
+    with serving(database_url) as site:
+        yield site
+
+
+@pytest.fixture
+def house(live: Live) -> Iterator[House]:
+    with ExitStack() as browsers:
+        yield House(live, browsers)
+
+
+@pytest.fixture
+def waits() -> list[float]:
+    """The seconds that a client would have slept."""
+    return []
+
+
+@pytest.fixture
+def client(house: House, waits: list[float]) -> Iterator[Client]:
+    with Client(house.live.url, token(house.platform, "ada"), sleep=waits.append) as made:
+        yield made

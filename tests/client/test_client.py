@@ -1,0 +1,205 @@
+"""From Python to the real site and back, over both kinds of database."""
+
+import logging
+import threading
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import httpx
+import pytest
+from tests.web.owners import House
+from tests.web.programs import belongs, opened, rate, token
+from tests.workflows.campaigns import ABOUT_YOU, definition, items
+
+import dissensus
+from dissensus import Client, Conflict, Conversation, InvalidInput, Item, NotAllowed, NotFound, Unavailable
+from dissensus.client import Numbers
+from dissensus.schema.campaign_writing import write_campaign
+from dissensus.store import campaigns
+from dissensus.store.campaigns import Kept
+from dissensus.workflows import auditing, staff
+from dissensus.workflows.overview import overview
+
+one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Client) -> None:
+    made = client.create(definition().as_mapping(), items(3))
+    assert (made.state, made.moves, made.numbers) == (
+        "draft",
+        ("open",),
+        Numbers(items=3, raters=0, rated=0, standings=dict.fromkeys(("rating", "finished", "stopped", "withdrawn"), 0)),
+    )
+    assert client.add_items("pilot", [Item("more", Conversation.from_turns([("bot", "Hello!")]))]) == 4
+    assert list(client.items("pilot"))[:3] == list(items(3))
+    with pytest.raises(NotFound, match="no finished rating"):
+        client.ratings("pilot")
+    client.move("pilot", "open")
+    kept = _kept(house)
+    rate(house, kept, 2, answer="Yes")
+    rate(house, kept, 1, answer="No", release=True)
+    ratings = client.ratings("pilot")
+    assert (ratings.n_items, ratings.n_raters, ratings.scale("Q_safe")) == (4, 3, ("No", "Unsure", "Yes"))
+    assert {row.metric for row in dissensus.analyse(ratings).overall} >= {"irr", "negentropy"}
+    assert client.table("pilot", purposes=["release"]).height == 4
+    assert [line.rated for line in client.campaigns()] == [12]
+
+
+def _kept(house: House) -> Kept:
+    with house.platform.database.reading() as tx:
+        return campaigns.campaign_named(tx, "pilot")
+
+
+def test_people_come_and_go(house: House, client: Client) -> None:
+    kept = opened(house)
+    rate(house, kept, 2)
+    links = client.invite("pilot", 3)
+    assert len(set(links)) == 3
+    first, second = client.raters("pilot")
+    assert (first.standing, first.n_done, first.n_open) == ("finished", 3, 0)
+    assert client.withdraw("pilot", second.id) == 3
+    assert [rater.standing for rater in client.raters("pilot")] == ["finished", "withdrawn"]
+    with pytest.raises(NotFound, match="withdrawn already"):
+        client.withdraw("pilot", second.id)
+    invitation = client.invite_member("pilot", "analyst")
+    assert str(invitation.link).startswith(f"{house.live.url}/join/")
+    found = client.members("pilot")
+    assert [(one.name, one.role) for one in found.members] == [("ada", "owner")]
+    assert [one.role for one in found.invitations] == ["analyst"]
+    auditing.link_all(house.platform)
+    told = list(client.events("pilot"))
+    assert [one.place for one in told] == list(range(1, len(told) + 1))
+    assert {"create", "move", "invite", "withdraw"} <= {one.kind for one in told}
+
+
+@one_kind
+def test_many_items_go_in_several_requests(client: Client) -> None:
+    client.create(definition().as_mapping(), items(1_001))
+    assert sum(1 for _ in client.items("pilot")) == 1_001
+    large = [Item(f"large-{n}", Conversation.from_turns([("bot", "x" * 2**20)])) for n in range(9)]
+    assert client.add_items("pilot", large) == 1_010
+    with pytest.raises(InvalidInput, match="no items to add"):
+        client.add_items("pilot", [])
+
+
+@one_kind
+def test_a_definition_is_revised_as_toml(client: Client) -> None:
+    client.create(write_campaign(definition()))
+    assert client.revise("pilot", write_campaign(definition(title="New"))).definition["title"] == {"en": "New"}
+
+
+@one_kind
+def test_a_quota_is_told(house: House, client: Client) -> None:
+    quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 2, "rest": 1}
+    opened(house, demographics=ABOUT_YOU, quota=quota)
+    assert [(cell.cell, cell.target, cell.finished) for cell in client.quota("pilot").cells] == [
+        ("young", 2, 0),
+        ("old", 2, 0),
+        ("rest", 1, 0),
+    ]
+    belongs(house, "ben", "analyst")
+    with Client(house.live.url, token(house.platform, "ben")) as analyst:
+        assert {cell.places for cell in analyst.quota("pilot").cells} == {None}
+
+
+@one_kind
+def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client, waits: list[float]) -> None:
+    opened(house)
+    with pytest.raises(NotFound, match=r"^There is no campaign 'nothing'\.$"):
+        client.campaign("nothing")
+    with pytest.raises(Conflict, match="There is a campaign called pilot"):
+        client.create(definition().as_mapping())
+    with pytest.raises(InvalidInput, match=r"(?s)2 faults:\n- .*\n- ") as error:
+        client.create({**definition("other").as_mapping(), "titel": "x", "seed": "y"})
+    assert "titel" in str(error.value)
+    with pytest.raises(InvalidInput, match="'nobody' is no purpose of pilot"):
+        client.ratings("pilot", purposes=["nobody"])
+    with (
+        Client(house.live.url, token(house.platform, "ada", scopes=frozenset({"see"}))) as little,
+        pytest.raises(NotAllowed, match="scope list"),
+    ):
+        list(little.campaigns())
+    assert waits == []
+
+
+@one_kind
+def test_who_asks_too_often_waits(house: House, client: Client) -> None:
+    house.live.site.meter.burst = 2
+    waited: list[float] = []
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        house.live.clock.forward(seconds=seconds)
+
+    with Client(house.live.url, token(house.platform, "ada"), sleep=wait) as patient:
+        for _ in range(4):
+            list(patient.campaigns())
+    assert waited == [1.0]
+
+
+@contextmanager
+def losing(url: str, n: int) -> Iterator[str]:
+    """A wire to a site on which the first answers are lost, and what was asked is done."""
+    lost = iter(range(n))
+
+    class Wire(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            answer = httpx.post(url + self.path, content=body, headers=dict(self.headers.items()))
+            if next(lost, None) is not None:
+                self.close_connection = True
+                return
+            self.send_response(answer.status_code)
+            self.send_header("content-length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        def log_message(self, *_: object) -> None:
+            """Be quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Wire) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+        thread.join()
+
+
+def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits: list[float]) -> None:
+    opened(house)
+    key = token(house.platform, "ada")
+    with losing(house.live.url, 2) as url, Client(url, key, sleep=waits.append) as client:
+        links = client.invite("pilot", 2)
+    assert waits == [1.0, 2.0]
+    owner_id = staff.owner_for(house.platform, "ada", now=house.live.clock()).id
+    assert overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
+
+
+def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:
+    with Client("http://127.0.0.1:1", "t", tries=3, sleep=waits.append) as nowhere, pytest.raises(Unavailable):
+        nowhere.campaign("pilot")
+    assert waits == [1.0, 2.0]
+
+
+@one_kind
+def test_the_token_is_never_shown(house: House, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with Client(house.live.url, "dis_nobody-may-see-this") as wrong, pytest.raises(NotAllowed) as error:
+        wrong.campaign("pilot")
+    told = "".join(traceback.format_exception(error.value))
+    assert "nobody-may-see" not in f"{wrong!r} {vars(wrong)} {told} {caplog.text}"
+
+
+@pytest.mark.parametrize(
+    ("base", "key", "says"),
+    [
+        ("http://rate.example.org", "t", "is no https address. Give one such as https://rate.example.org"),
+        ("https://rate.example.org", "", "Copy it again from https://rate.example.org/account"),
+        ("https://rate.example.org", "a b", "Copy it again"),
+    ],
+)
+def test_a_client_that_could_not_work_is_refused(base: str, key: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        Client(base, key)

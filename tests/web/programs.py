@@ -1,0 +1,62 @@
+"""Programs that come to the API."""
+
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from tests.web.owners import House
+from tests.workflows.campaigns import AGREED, NOW, definition, items
+
+from dissensus.pipeline.annotate.saves import Given, Save
+from dissensus.schema.roles import Role
+from dissensus.store.campaigns import Kept
+from dissensus.store.ids import new_id
+from dissensus.web.permissions import SCOPES
+from dissensus.workflows import api_tokens, campaigns, entering, membership, rating, screening, staff, steps
+from dissensus.workflows.entering import Arrival
+from dissensus.workflows.platform import Platform
+
+API = "/api/v1/campaigns"
+QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6, "rest": 1}
+
+
+def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -> str:
+    """A token of somebody, which does all that tokens can do."""
+    whose = staff.link(platform, person, now=NOW).staff
+    return api_tokens.make(platform, whose, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
+
+
+def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
+    """A program of somebody."""
+    headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
+    return house.browsers.enter_context(httpx.Client(base_url=house.live.url, timeout=20, headers=headers))
+
+
+def opened(house: House, n_items: int = 3, **changes: Any) -> Kept:
+    """A campaign of ada that raters can enter."""
+    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
+    return campaigns.move(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+
+
+def belongs(house: House, person: str, role: Role) -> None:
+    """Somebody belongs to the campaign of ada."""
+    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    membership.add(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
+
+
+def rate(
+    house: House, kept: Kept, n: int = 1, *, answer: str | None = None, release: bool = False, age: str | None = None
+) -> None:
+    """So many raters rate all there is, in their own ways unless an answer is named."""
+    platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
+    for _ in range(n):
+        rater, _ = entering.agree(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=NOW)
+        if age is not None:
+            assert screening.screen(platform, rater, {"rater_age": age}, now=NOW) is not None
+        here = steps.step(platform, rater, now=NOW)
+        while here.assignment is not None:
+            value = answer or chance.choice(["No", "Unsure", "Yes"])
+            given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value=value)})
+            here = rating.submit(platform, rater, here.assignment.id, str(uuid4()), given, now=NOW)
