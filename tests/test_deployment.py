@@ -25,7 +25,9 @@ def rows(page: str, heading: str) -> dict[str, list[str]]:
 
 
 def written(default: object) -> str:
-    """A value as TOML has it, without quotes."""
+    """A value as TOML has it, without quotes; none for none."""
+    if default is None:
+        return "none"
     return str(default).lower() if isinstance(default, bool) else str(default)
 
 
