@@ -97,7 +97,7 @@ class Asking:
             return Problem(self._plain(str(error)) or type(error).__name__)
         status = response.status_code
         if status == 429 or status >= 500 or (status in BUSY and "retry-after" in response.headers):
-            return Problem(f"it answers HTTP {status}", _retry_after(response.headers), taken=status >= 500)
+            return Problem(f"it answers HTTP {status}", retry_after(response.headers), taken=status >= 500)
         if not response.is_success:
             raise self._refusal(response)
         return self._checked(response)
@@ -145,7 +145,7 @@ def connected(base: str, authorization: str, timeout: float) -> httpx.Client:
         raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
 
 
-def _retry_after(headers: httpx.Headers) -> float:
+def retry_after(headers: httpx.Headers) -> float:
     """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
     value = headers.get("retry-after", "")
     with suppress(KeyError, TypeError, ValueError):

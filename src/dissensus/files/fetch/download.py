@@ -2,14 +2,14 @@
 
 import re
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
-from email.utils import parsedate_to_datetime
 from itertools import chain, count
 from pathlib import Path
 
 import httpx
 
+from dissensus.asking import retry_after
 from dissensus.errors import NotFound, Unavailable
 from dissensus.schema.hints import shown
 
@@ -119,18 +119,8 @@ def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
         raise NotFound(f"There is no file {plain(url)} (HTTP {status}). Is the address right, and the mirror complete?")
     if status != 429 and status < 500:
         raise Unavailable(f"{plain(url)} cannot be fetched: {says}.")
-    wait = _retry_after(response.headers)
+    wait = retry_after(response.headers)
     return says + (f" and asks to wait {wait:,.0f} seconds" if wait else ""), wait
-
-
-def _retry_after(headers: httpx.Headers) -> float:
-    """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
-    value = headers.get("retry-after", "")
-    with suppress(KeyError, TypeError, ValueError):
-        if value.isdecimal():
-            return float(value)
-        return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(headers["date"])).total_seconds())
-    return 0.0
 
 
 def _save(job: Download, response: httpx.Response, offset: int) -> None:
