@@ -40,7 +40,7 @@ def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
         keys.press("Space")
     page.get_by_role("button", name="Send and go on").focus()
     keys.press("Enter")
-    expect(page.locator("dd").last).to_have_text("3")
+    expect(page.locator("dd").nth(1)).to_have_text("3")
     expect(page.get_by_text("Thank you for your judgement.")).to_be_visible()
     for _, every in kept(live):
         answers = current(every)

@@ -9,11 +9,11 @@ from tests.cli.conftest import SCRIPT, Run
 
 COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
-    *("serve", "sign-in", "db upgrade", "db check"),
-    *("export", "backup", "restore"),
+    *("serve", "work", "sign-in", "db upgrade", "db check"),
+    *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"staff {word}" for word in ("list", "add", "invite", "role", "remove", "password", "email")),
-    *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "remove-items", "rehearse")),
-    *(f"campaign {word}" for word in ("open", "pause", "close", "list", "clone", "invite")),
+    *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-platinum", "remove-items")),
+    *(f"campaign {word}" for word in ("rehearse", "open", "pause", "close", "list", "clone", "invite")),
 )
 
 
