@@ -72,6 +72,9 @@ def enter(page: Page, link: str) -> None:
 
 
 def answer_all(page: Page, digit: str = "1") -> None:
+    """Answer all questions by a key, once the scripts listen: they are loaded before the page is."""
+    page.locator("#conversation").wait_for()
+    page.wait_for_load_state("load")
     page.locator("#conversation").focus()
     for _ in range(page.locator("[data-required]:visible").count()):
         page.keyboard.press(digit)
