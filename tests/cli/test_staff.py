@@ -95,6 +95,8 @@ def test_a_terminal_does_not_show_the_password(told: Told, tmp_path: Path, datab
     with subprocess.Popen(
         words, stdin=theirs, stdout=theirs, stderr=theirs, cwd=tmp_path, env=environment, start_new_session=True
     ) as process:
+        # Else reading waits for good where the process has ended.
+        os.close(theirs)
         seen = b""
         for question in (b"The new password: ", b"The same again: "):
             while not seen.endswith(question):

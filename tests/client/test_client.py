@@ -162,9 +162,11 @@ def losing(url: str, n: int) -> Iterator[str]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Wire) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
         thread.start()
-        yield f"http://127.0.0.1:{server.server_address[1]}"
-        server.shutdown()
-        thread.join()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
 
 
 def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits: list[float]) -> None:

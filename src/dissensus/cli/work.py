@@ -1,6 +1,7 @@
 """`dissensus work`: what runs beside the site, in a process of its own."""
 
 import signal
+from queue import SimpleQueue
 from uuid import uuid4
 
 import typer
@@ -20,8 +21,13 @@ def work(settings: SettingsOption = None) -> None:
 
     with opened(load_settings(settings), old=True) as platform:
         runner = Runner(platform=platform, holder=str(uuid4()), jobs=every_job(), clock=now)
+        # Of all that threads wait on, this alone may be touched by a signal that comes at any moment.
+        told: SimpleQueue[None] = SimpleQueue()
         for sent in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(sent, lambda *_: runner.stopped.set())
+            signal.signal(sent, lambda *_: told.put(None))
+        working = runner.start()
         typer.echo("Working. Interrupt to stop.", err=True)
-        runner.run()
+        told.get()
+        runner.stopped.set()
+        working.join()
     typer.echo("Stopped.", err=True)
