@@ -162,7 +162,8 @@ def page(results: dict[str, Any]) -> str:
         "A rater submits one annotation and gets the next item, and begins anew at once: all requests for which a "
         "browser waits, one for Dissensus, two for Label Studio, three for Potato. CPU is that of the server, with all "
         "processes that it starts; it hardly depends on what else runs on the machine, and times do: two cores answer "
-        "here, and make the load. Memory is that after it.",
+        "here, and make the load. KB are those of the answers to one annotation; memory is that of the server after "
+        "all.",
         "",
         "| Tool | raters | a second | p50 ms | p99 ms | CPU ms | KB | memory MB | errors |",
         "|---|--:|--:|--:|--:|--:|--:|--:|--:|",
