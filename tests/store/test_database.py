@@ -2,6 +2,8 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +17,7 @@ from dissensus.store import tables as t
 from dissensus.store.database import Database, connect
 from dissensus.store.ids import hashed, new_id, new_key
 
+ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 
 
@@ -152,3 +155,18 @@ def test_rights_of_a_sqlite_file_that_is_there_stay_as_they_are(tmp_path: Path) 
     schema.upgrade(database)
     database.dispose()
     assert stat.S_IMODE(path.stat().st_mode) == 0o660
+
+
+def test_another_process_that_leaves_takes_nothing_away(tmp_path: Path) -> None:
+    """Who closes the last connection empties the log of writes and removes it; ours must be known to be there."""
+    url = f"sqlite:///{tmp_path / 'shared.db'}"
+    database = connect(url)
+    schema.upgrade(database)
+    with database.reading(), database.reading():
+        """Two connections, the second of which is opened while the first has its locks."""
+    code = f"from tests.store.test_database import add_staff, connect; add_staff(connect({url!r}), 'other')"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT, timeout=60)
+    assert (tmp_path / "shared.db-wal").exists()
+    add_staff(database, "ours")
+    assert names(database) == ["other", "ours"]
+    database.dispose()

@@ -16,6 +16,7 @@ from dissensus.errors import InvalidInput, NoDatabase
 
 WAIT_S = 10
 """How long a transaction waits for another one."""
+_MAKING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +125,17 @@ def _sqlite(url: URL, pool_size: int) -> Engine:
 
 
 def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: dict[str, Any]) -> None:
-    """Make a file that is not there for its owner alone; SQLite gives those beside it the same rights."""
+    """Make a file that is not there for its owner alone; SQLite gives those beside it the same rights.
+
+    A file that is there must not be opened here: to close it would end all locks that this process has on it, and
+    another process that closes its connection would take the log of writes away from under ours.
+    """
     path = str(arguments[0])
-    if not path.startswith("file:"):
-        # What cannot be made SQLite tells about in its own way.
-        with suppress(OSError):
-            os.close(os.open(path, os.O_RDONLY | os.O_CREAT, 0o600))
+    if path.startswith("file:"):
+        return
+    # What cannot be made SQLite tells about in its own way.
+    with _MAKING, suppress(OSError):
+        os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _prepare(connection: Any, _record: PoolProxiedConnection) -> None:
