@@ -207,7 +207,7 @@ def test_a_clone_needs_a_name_that_can_be_an_address(told: Told) -> None:
 
 
 def test_labels_of_an_earlier_crowd_are_brought(told: Told, tmp_path: Path) -> None:
-    (tmp_path / "pilot.toml").write_text(text_of("dices-350") + "\n[gold]\n")
+    (tmp_path / "pilot.toml").write_text(text_of("dices-350"))
     (tmp_path / "items.csv").write_text("item_id,context,response\n1,USER: Hi,Hello!\n2,USER: Hi,Go away.\n")
     told("campaign", "new", "pilot.toml", "--items", "items.csv", "--name", "pilot")
     (tmp_path / "earlier.csv").write_text("item_id,label\n1,Yes\n3,No\n")

@@ -1,5 +1,6 @@
 """`dissensus demo`: a campaign through every stage, and the site."""
 
+import json
 import os
 import re
 import signal
@@ -28,11 +29,31 @@ def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Pat
     assert "3 simulated raters judge 4 simulated conversations over HTTP" in done.stdout
     folder = tmp_path / "dissensus-demo"
     ratings = pl.read_csv(folder / "ratings.csv", infer_schema_length=None)
-    assert ratings.height == 12
-    assert ratings["rater_id"].n_unique() == 3
+    # One of the three withdrew.
+    assert "One of them withdraws: 4 ratings are erased." in done.stdout
+    assert ratings.height == 8
+    assert ratings["rater_id"].n_unique() == 2
     assert ratings["answer_time_ms"].min() > 0  # type: ignore[operator]
     assert "4 items" in (folder / "report.html").read_text("utf-8")
     assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
+
+
+@pytest.mark.slow
+def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: Run, tmp_path: Path, port: str) -> None:
+    done = run("demo", "--once", "--port", port)
+    assert done.returncode == 0, done.stderr
+    assert "6 simulated experts label them, unseen by each other" in done.stdout
+    assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", done.stdout)
+    assert re.search(r"The log of it all holds: [\d,]+ events in one chain\.", done.stdout)
+    ratings = pl.read_csv(tmp_path / "dissensus-demo" / "ratings.csv", infer_schema_length=None)
+    assert set(ratings["safety_gold"]) == {"No", "Yes"}
+    assert ratings["safety_gold_reason"].null_count() == 0
+    assert set(ratings["rater_flagged"]) == {True, False}
+    told = run(
+        "audit", "demo", "--json", DISSENSUS_DATABASE_URL=f"sqlite:///{tmp_path}/dissensus-demo/dissensus-demo.db"
+    )
+    found = json.loads(told.stdout)
+    assert found["n_erased"] > 0
 
 
 def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:

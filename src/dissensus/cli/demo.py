@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dissensus.cli import writing
-from dissensus.errors import InvalidInput
+from dissensus.errors import DissensusError, InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.demo.drawn import Drawn
+    from dissensus.schema.campaign import Campaign
     from dissensus.settings import Settings
 
 NAME, OWNER = "demo", "owner"
@@ -35,12 +36,13 @@ def demo(
     port: Annotated[int, typer.Option(metavar="PORT", min=1, max=65535, help="Where the site listens.")] = 8000,
     dir: Annotated[Path, typer.Option("--dir", metavar="DIR", help="Where everything goes.")] = Path("dissensus-demo"),  # noqa: A002 - the option's name
     items: Annotated[int, typer.Option(metavar="N", min=2, max=350, help="Conversations to rate.")] = 24,
-    raters: Annotated[int, typer.Option(metavar="N", min=2, max=123, help="Raters who take part.")] = 24,
+    raters: Annotated[int, typer.Option(metavar="N", min=3, max=123, help="Raters who take part.")] = 24,
 ) -> None:
     """Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the site.
 
-    Nothing of it is real: conversations, raters and answers are drawn, with the differences between groups that
-    DICES-350 has. What an earlier demo left in DIR is replaced.
+    One of them withdraws, simulated experts label what is rated, a simulated owner decides about raters who are
+    flagged, and the log of it all is verified. Nothing of it is real: conversations, people and answers are drawn,
+    with the differences between groups that DICES-350 has. What an earlier demo left in DIR is replaced.
 
     Example: dissensus demo --once
     """
@@ -53,7 +55,10 @@ def demo(
     with _site(settings, dir / "site.log"):
         typer.echo(f"{raters} simulated raters judge {items} simulated conversations over HTTP, as DICES asked.")
         _take_part(link, drawn)
+        typer.echo(f"One of them withdraws: {items} ratings are erased.")
+        _look_after(settings, drawn)
         _report(settings, dir)
+        _audit(settings)
         if not once:
             _show(settings, link)
 
@@ -75,16 +80,21 @@ def _settings(folder: Path, port: int) -> "Settings":
 def _campaign(settings: "Settings", drawn: "Drawn") -> str:
     """Make and open the campaign, and return the link by which raters enter."""
     from dissensus.cli.opening import now, opened
-    from dissensus.schema.shipped_campaigns import load_campaign, renamed
     from dissensus.workflows import campaigns, staff
     from dissensus.workflows.entrance import personal_link
 
     with opened(settings) as platform:
         owner = staff.owner_for(platform, OWNER, now=now())
-        campaign = renamed(load_campaign("dices-350"), NAME)
+        campaign = _definition()
         campaigns.create(platform, campaign, drawn.items, staff_id=owner.id, now=now())
         kept = campaigns.move(platform, NAME, "open", staff_id=owner.id, now=now())
     return personal_link(settings.address, NAME, str(kept.key))
+
+
+def _definition() -> "Campaign":
+    from dissensus.schema.shipped_campaigns import load_campaign, renamed
+
+    return renamed(load_campaign("dices-350"), NAME)
 
 
 @contextmanager
@@ -119,21 +129,37 @@ def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
 
 
 def _take_part(link: str, drawn: "Drawn") -> None:
-    """Let all raters go the whole way, some at once."""
+    """Let all raters go the whole way, some at once; one has it all erased in the end."""
     from dissensus.demo.visitor import take_part
-    from dissensus.schema.shipped_campaigns import load_campaign
 
-    campaign, done = load_campaign("dices-350"), count(1)
-    n = len(drawn.items) * len(drawn.raters)
+    campaign, done = _definition(), count(1)
+    n, last = len(drawn.items) * len(drawn.raters), drawn.raters[-1]
     with writing.progress("Rating") as progress, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def rated() -> None:
             if progress is not None:
                 progress(next(done) / n)
 
-        ways = [pool.submit(take_part, link, rater, campaign, language="en", rated=rated) for rater in drawn.raters]
+        ways = [
+            pool.submit(take_part, link, rater, campaign, language="en", rated=rated, withdrawing=rater is last)
+            for rater in drawn.raters
+        ]
         for way in ways:
             way.result()
+
+
+def _look_after(settings: "Settings", drawn: "Drawn") -> None:
+    """Let experts label what is rated, and the owner decide about raters who are flagged."""
+    from dissensus.cli.opening import now, opened
+    from dissensus.demo import experts, owner
+    from dissensus.workflows import staff
+
+    with opened(settings) as platform:
+        owner_id = staff.owner_for(platform, OWNER, now=now()).id
+        made = experts.label_all(platform, _definition(), drawn.gold, owner_id=owner_id, seed=SEED, now=now())
+        typer.echo(f"{made[0]} simulated experts label them, unseen by each other; the owner decides on {made[1]}.")
+        flagged, excluded = owner.decide_flags(platform, NAME, len(drawn.raters) - 1, owner_id=owner_id, clock=now)
+        typer.echo(f"Raters who are flagged: {flagged}. The owner excludes {excluded}, and says why; all data stay.")
 
 
 def _report(settings: "Settings", folder: Path) -> None:
@@ -150,6 +176,18 @@ def _report(settings: "Settings", folder: Path) -> None:
     found = build(known, permutations=DRAWS, bootstrap=DRAWS, title="The demo")
     writing.write(found.to_html(), page)
     typer.echo(f"{ratings} is what was collected, {page} what it tells.")
+
+
+def _audit(settings: "Settings") -> None:
+    """Verify the log of what happened."""
+    from dissensus.cli.opening import opened
+    from dissensus.workflows import auditing
+
+    with opened(settings) as platform:
+        found = auditing.audit(platform, NAME)
+    if not found.holds:
+        raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {NAME}")
+    typer.echo(f"The log of it all holds: {found.n:,} events in one chain.")
 
 
 def _show(settings: "Settings", link: str) -> None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from dissensus.demo.experts import first_label
+from dissensus.pipeline.annotate.labelling import Said
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.schema.columns import ITEM_ID, RATER_ID
 from dissensus.schema.conversation import Conversation
@@ -14,7 +16,6 @@ from dissensus.schema.questionnaire import load_questionnaire
 from dissensus.text.pasted import parse_context
 
 QUESTIONNAIRE, DEMOGRAPHICS = "dices-350", "demographics-dices"
-ATTRIBUTES = ("phase", "degree_of_harm", "harm_type", "safety_gold", "safety_gold_reason")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +41,15 @@ class Drawn:
     Parameters
     ----------
     items
-        The conversations, with the labels of experts.
+        The conversations.
+    gold
+        What an expert says of each.
     raters
         Who rates them.
     """
 
     items: tuple[Item, ...]
+    gold: tuple[Said, ...]
     raters: tuple[DrawnRater, ...]
 
 
@@ -72,18 +76,17 @@ def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
     rows = frame.unique(ITEM_ID, keep="first", maintain_order=True).sort(ITEM_ID)
     rows = rows[rng.permutation(rows.height)[:n_items]]
     items = {row[ITEM_ID]: _item(row) for row in rows.iter_rows(named=True)}
+    gold = tuple(first_label(row) for row in rows.iter_rows(named=True))
     of_items = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
     who = of_items[RATER_ID].unique(maintain_order=True)
     chosen = who[rng.permutation(who.len())[:n_raters]]
-    return Drawn(
-        tuple(items.values()), tuple(_rater(of_items.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
-    )
+    raters = tuple(_rater(of_items.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
+    return Drawn(tuple(items.values()), gold, raters)
 
 
 def _item(row: Mapping[str, object]) -> Item:
     turns = parse_context(str(row["context"]), str(row["response"])) or ()
-    attributes = {name: str(row[name]) for name in ATTRIBUTES}
-    return Item(str(row[ITEM_ID]), Conversation.from_turns(turns), attributes)
+    return Item(str(row[ITEM_ID]), Conversation.from_turns(turns), {"phase": str(row["phase"])})
 
 
 def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DrawnRater:

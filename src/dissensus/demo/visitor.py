@@ -1,6 +1,8 @@
 """A rater's browser without a screen: takes part in a campaign over HTTP, as people do."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping
+from html import unescape
 from types import TracebackType
 from typing import Any, Self
 from uuid import uuid4
@@ -65,9 +67,36 @@ class Visitor:
         """Say who the rater is."""
         _done(self._http.post("/about-you", data={"form_token": self._token, **answers}))
 
+    def withdraw(self) -> None:
+        """Have everything erased, by the link that the last page has."""
+        found = re.search(r'href="([^"]*/withdraw/[^"]+)"', _done(self._http.get("/rate")).text)
+        if found is None:
+            raise Unavailable("The last page has no link by which a rater can withdraw.")
+        _done(self._http.post(unescape(found[1])))
 
-def take_part(link: str, rater: DrawnRater, campaign: Campaign, *, language: str, rated: Callable[[], None]) -> None:
-    """Go the whole way of a drawn rater, who agrees to everything; `rated` is called after each item."""
+
+def take_part(
+    link: str,
+    rater: DrawnRater,
+    campaign: Campaign,
+    *,
+    language: str,
+    rated: Callable[[], None],
+    withdrawing: bool = False,
+) -> None:
+    """Go the whole way of a drawn rater, who agrees to everything.
+
+    Parameters
+    ----------
+    link, campaign, language
+        By which the rater comes, and to what.
+    rater
+        Who it is.
+    rated
+        Called after each item.
+    withdrawing
+        Whether they have it all erased in the end.
+    """
     right = {check.name: check.right[0] for check in campaign.checks}
     with Visitor(link) as visitor:
         visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
@@ -83,6 +112,8 @@ def take_part(link: str, rater: DrawnRater, campaign: Campaign, *, language: str
             revision = found["revision"] + 1
             visitor.rate(found["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
             rated()
+        if withdrawing:
+            visitor.withdraw()
 
 
 def _done(answer: httpx.Response) -> httpx.Response:

@@ -1,0 +1,64 @@
+"""An owner whom nobody knows, who looks at what came in and decides about raters who are flagged."""
+
+from collections.abc import Callable
+from datetime import datetime
+from time import monotonic, sleep
+from typing import Final
+from uuid import uuid4
+
+from dissensus.errors import Unavailable
+from dissensus.workflows import flagging
+from dissensus.workflows.flagging import Verdict
+from dissensus.workflows.platform import Platform
+from dissensus.workflows.watching import Watch, watch
+
+PATIENCE_S: Final = 60.0
+
+
+def decide_flags(
+    platform: Platform, name: str, n_raters: int, *, owner_id: str, clock: Callable[[], datetime]
+) -> tuple[int, int]:
+    """Decide about all raters who are flagged: who is fast is excluded, and who gave one answer throughout is kept.
+
+    Parameters
+    ----------
+    platform, name
+        The campaign, which a site watches.
+    n_raters
+        Who took part.
+    owner_id
+        Who decides.
+    clock
+        Tells the time.
+
+    Returns
+    -------
+    tuple
+        How many are flagged, and how many of them are excluded.
+
+    Raises
+    ------
+    Unavailable
+        The figures do not come.
+    """
+    seen = _seen(platform, name, n_raters, owner_id, clock)
+    flagged = seen.snapshot.figures.flagged if seen.snapshot else ()
+    excluded = 0
+    for one in flagged:
+        fast = any(reason.startswith("fast") for reason in one.reasons)
+        why = "Nobody reads a conversation in so little time." if fast else "One answer throughout may be meant."
+        given = Verdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=why)
+        flagging.decide(platform, name, one.rater_id, given, staff_id=owner_id, now=clock())
+        excluded += fast
+    return len(flagged), excluded
+
+
+def _seen(platform: Platform, name: str, n_raters: int, owner_id: str, clock: Callable[[], datetime]) -> Watch:
+    """Return the figures once all raters are in them, whom the site reads beside what it answers."""
+    end = monotonic() + PATIENCE_S
+    while monotonic() < end:
+        found = watch(platform, name, staff_id=owner_id, now=clock())
+        if found.snapshot is not None and found.snapshot.figures.pool.n_raters == n_raters:
+            return found
+        sleep(0.1)
+    raise Unavailable(f"The site made no figures of all {n_raters} raters within {PATIENCE_S:.0f} seconds.")
