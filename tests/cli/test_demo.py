@@ -49,11 +49,10 @@ def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: Run, tmp_path
     assert set(ratings["safety_gold"]) == {"No", "Yes"}
     assert ratings["safety_gold_reason"].null_count() == 0
     assert set(ratings["rater_flagged"]) == {True, False}
-    told = run(
-        "audit", "demo", "--json", DISSENSUS_DATABASE_URL=f"sqlite:///{tmp_path}/dissensus-demo/dissensus-demo.db"
-    )
-    found = json.loads(told.stdout)
-    assert found["n_erased"] > 0
+    database = f"sqlite:///{tmp_path}/dissensus-demo/dissensus-demo.db"
+    told = json.loads(run("audit", "demo", "--json", database_url=database).stdout)
+    assert told["holds"] is True
+    assert told["erased"] > 0
 
 
 def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:
