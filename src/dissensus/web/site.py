@@ -1,9 +1,11 @@
 """What every request of one worker uses."""
 
+from asyncio import Semaphore
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from ipaddress import ip_address, ip_network
+from typing import Final
 
 from argon2 import PasswordHasher
 from fastapi import Request, Response
@@ -14,6 +16,9 @@ from dissensus.web.pages import Pages
 from dissensus.web.tokens import Tokens
 from dissensus.workflows.passwords import make_hasher
 from dissensus.workflows.platform import Platform
+
+HEAVY: Final = 2
+"""Requests that take long, of those that a worker answers at once."""
 
 
 def now() -> datetime:
@@ -39,6 +44,8 @@ class Site:
         Tells the time.
     meter
         Counts what programs ask.
+    turns
+        For work that takes a while.
     """
 
     settings: Settings
@@ -47,6 +54,7 @@ class Site:
     pages: Pages
     clock: Callable[[], datetime] = now
     meter: Meter = field(default_factory=Meter)
+    turns: Semaphore = field(default_factory=lambda: Semaphore(HEAVY))
 
     def set_cookie(self, answer: Response, name: str, value: str, seconds: int) -> None:
         """Let a browser carry a key that no script reads and no other site sends."""

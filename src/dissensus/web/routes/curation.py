@@ -16,6 +16,7 @@ from dissensus.web.curation_contexts import Corpus, Planning, SampleDrawn
 from dissensus.web.proposal import Proposal, read_rated
 from dissensus.web.routes.entering import page
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import May, Sent, SiteOf, Visit
 
 router = APIRouter()
@@ -34,7 +35,7 @@ def ask(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))]) -> Respon
 
 
 @router.post("/curation")
-def curate(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent: Sent) -> Response:
+def curate(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent: Sent, _turn: InTurn) -> Response:
     """Show the form for a plan, or what it draws, or send that as a file, or go back."""
     found, typed, do = read_rated(sent), read_typed(sent), str(sent.get("do"))
     if do == "corpus":

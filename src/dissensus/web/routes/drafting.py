@@ -12,6 +12,7 @@ from dissensus.web.received import LARGEST_SEED, whole_number
 from dissensus.web.routes.entering import page
 from dissensus.web.routes.owner import MOST_REHEARSING, back
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.workflows import campaigns, overview
 from dissensus.workflows.rehearsing import rehearse
@@ -30,7 +31,9 @@ def ask(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name
 
 
 @router.post("/campaigns/{name}/items")
-def add(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, sent: Sent) -> Response:
+def add(
+    site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, sent: Sent, _turn: InTurn
+) -> Response:
     """Show what was understood, or add the items, or go back to the form."""
     campaign = campaigns.draft(site.platform, name, staff_id=visit.staff.id)
     found, do = read_rated(sent), sent.get("do")
@@ -79,7 +82,9 @@ def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: N
 
 
 @router.post("/campaigns/{name}/dry-run")
-def run(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent) -> Response:
+def run(
+    site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent, _turn: InTurn
+) -> Response:
     """Let simulated raters go the whole way."""
     n_raters = whole_number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
     seed = whole_number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)

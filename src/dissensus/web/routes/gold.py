@@ -19,6 +19,7 @@ from dissensus.web.received import answers_of, whole_number
 from dissensus.web.routes.entering import SEE_OTHER, page
 from dissensus.web.routes.pay import PAGE, Number
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.uploading import read_uploaded
 from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.workflows import adjudicating, campaigns, comparing, label_queue, labelling
@@ -163,13 +164,13 @@ def see_labels(
 
 
 @router.get("/campaigns/{name}/gold/comparison")
-def compare(site: SiteOf, visit: Owner, name: Name) -> Response:
+def compare(site: SiteOf, visit: Owner, name: Name, _turn: InTurn) -> Response:
     """Show gold beside the crowd so far, and beside an earlier one."""
     return _comparison(site, visit, name)
 
 
 @router.post("/campaigns/{name}/gold/comparison")
-def bring(site: SiteOf, visit: Owner, name: Name, sent: Sent) -> Response:
+def bring(site: SiteOf, visit: Owner, name: Name, sent: Sent, _turn: InTurn) -> Response:
     """Keep labels of an earlier crowd, or go back to the form."""
     source, column = str(sent.get("source", "")), str(sent.get("column", "")).strip()
     typed = {"source": source, "column": column, "replacing": "replacing" in sent}

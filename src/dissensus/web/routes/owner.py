@@ -17,6 +17,7 @@ from dissensus.web.permissions import may
 from dissensus.web.proposal import Proposal, read_definition, read_proposal
 from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, page
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.workflows import campaigns, entering, exporting, overview, staff
 from dissensus.workflows.entering import Arrival
@@ -44,7 +45,7 @@ def propose(
 
 
 @router.post("/campaigns/new")
-def proposed(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent: Sent) -> Response:
+def proposed(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent: Sent, _turn: InTurn) -> Response:
     """Show what was understood, or make the campaign, or go back to the form."""
     found, do = read_proposal(sent), sent.get("do")
     if do == "change":
@@ -91,6 +92,7 @@ def export(
     site: SiteOf,
     visit: Annotated[Visit, Depends(May("export", by_token=True))],
     name: Name,
+    _turn: InTurn,
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Send the finished ratings of a campaign, part by part."""

@@ -1,0 +1,48 @@
+"""What takes long is done a few at a time, and keeps nobody from rating."""
+
+from asyncio import Semaphore
+from concurrent.futures import ThreadPoolExecutor, wait
+from dataclasses import replace
+
+import pytest
+from tests.web.owners import House
+from tests.workflows.campaigns import opened
+
+from dissensus.web import turns
+
+EXPORT = "/campaigns/pilot/export.csv"
+
+
+@pytest.fixture
+def nobody_has_a_turn(house: House) -> House:
+    house.live.app.state.site = replace(house.live.site, turns=Semaphore(0))
+    return house
+
+
+def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = nobody_has_a_turn
+    monkeypatch.setattr(turns, "PATIENCE_S", 0.2)
+    opened(house.platform, 2)
+    answer = house.owner("owner").get(EXPORT)
+    assert answer.status_code == 503
+    assert "a few can at a time" in answer.text
+
+
+def test_who_waits_for_a_turn_holds_no_thread(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
+    house = nobody_has_a_turn
+    monkeypatch.setattr(turns, "PATIENCE_S", 3.0)
+    kept = opened(house.platform, 2)
+    owner = house.owner("owner")
+    with ThreadPoolExecutor(20) as threads:
+        # More than the threads that answer.
+        waiting = [threads.submit(owner.get, EXPORT) for _ in range(20)]
+        assert not wait(waiting, timeout=0.5).done
+        assert house.live.visitor().enter(str(kept.key)).status_code == 200
+        assert not wait(waiting, timeout=0).done
+        assert {one.result().status_code for one in waiting} == {503}
+
+
+def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
+    house = nobody_has_a_turn
+    opened(house.platform, 2)
+    assert house.live.visitor().get(EXPORT).status_code in (401, 403)
