@@ -41,8 +41,16 @@ def upgrade(database: Database) -> str | None:
     return before
 
 
-def check(database: Database) -> None:
+def check(database: Database, *, later: bool = False) -> None:
     """Refuse a database whose tables are not those that this version needs.
+
+    Parameters
+    ----------
+    database
+        Which.
+    later
+        Whether tables of a later version will do, which has all that this one has: a process that is running may be
+        overtaken by an upgrade, and goes on until it is stopped.
 
     Raises
     ------
@@ -51,6 +59,8 @@ def check(database: Database) -> None:
     """
     with database.reading() as tx:
         found = revision(tx)
+        if later and found is not None and not _is_known(found):
+            return
         _known(found)
         if found != latest():
             what = "is blank" if found is None else f"is at revision {found}, and {latest()} is needed"
@@ -64,10 +74,12 @@ def differences(database: Database) -> list[str]:
         return [str(one) for one in compare_metadata(context, Base.metadata)]
 
 
+def _is_known(found: str) -> bool:
+    return found in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
+
+
 def _known(found: str | None) -> None:
-    if found is not None and found not in {
-        one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()
-    }:
+    if found is not None and not _is_known(found):
         raise Conflict(f"The database is at revision {found}, which a later version made. Upgrade Dissensus to use it.")
 
 

@@ -23,8 +23,8 @@ class Platform:
     definitions: Definitions = field(default_factory=Definitions)
 
     def check(self) -> None:
-        """Refuse a database that does not answer, or lacks the tables of this version."""
-        schema.check(self.database)
+        """Refuse a database that does not answer, or lacks the tables of this version or a later one."""
+        schema.check(self.database, later=True)
 
     def close(self) -> None:
         """Close all connections."""
