@@ -2,12 +2,14 @@
 
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 from sqlalchemy import delete, insert, select, update
 from tests.workflows.campaigns import AGREED, NOW, definition, owner
 from tests.workflows.crowded import rated_campaign
+from tests.workflows.labelled import YES, said, staffed
 from tests.workflows.test_rating import enter, rate_all
 from tests.workflows.watching import ABOUT, HASTY, N_ITEMS, Habit, crowd, golden, opened, rates, saved
 
@@ -17,7 +19,7 @@ from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.watch import Figures
 from dissensus.store import raters
 from dissensus.store import tables as t
-from dissensus.workflows import campaigns, entering, exporting, overview, rating, screening, withdrawing
+from dissensus.workflows import adjudicating, campaigns, entering, exporting, overview, rating, screening, withdrawing
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.watching import Watch, Watched, tick, watch
@@ -248,3 +250,24 @@ def test_who_owns_nothing_there_sees_nothing(platform: Platform) -> None:
     opened(platform)
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
         watch(platform, "pilot", staff_id=owner(platform.database, "eve"), now=NOW)
+
+
+def test_what_experts_settle_is_beside_the_crowd_once_all_have_labelled(platform: Platform) -> None:
+    owner_id, experts = staffed(platform)
+    kept, watched = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW), Watched()
+    rates(platform, kept, 0, Habit(always="Yes"), said={})
+
+    def gold() -> object:
+        tick(platform, watched, now=LATER)
+        return figures(platform).gold
+
+    def decided(answers: dict[str, Any], why: str, seen: int) -> None:
+        adjudicating.decide(platform, "pilot", 0, {**answers, "why": why}, seen=seen, staff_id=owner_id, now=NOW)
+
+    for expert, answers in zip(experts, (YES, YES, {"safety": "No"}), strict=True):
+        said(platform, expert, answers)
+        assert gold() is None
+    decided({"safety": "No"}, "Nobody is hurt.", 0)
+    assert gold() == ((0, 0, 1, 0), (0, 0, 0, 0), (0, 0, 0, 0))
+    decided({"safety": "Yes", "reasons": ["Unfair bias"]}, "Somebody is.", 1)
+    assert gold() == ((0, 0, 0, 0), (0, 0, 0, 0), (0, 0, 1, 0))

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, func, insert, select, update
 
 from dissensus.pipeline.annotate.labelling import Decision, Label, Said
 from dissensus.store import tables as t
@@ -97,6 +97,15 @@ def has_labels(tx: Connection, campaign_id: str) -> bool:
     """Tell whether experts have labelled any item of a campaign."""
     query = select(t.GoldLabel.id).join(t.Item, t.Item.id == t.GoldLabel.item_id)
     return tx.scalar(query.where(t.Item.campaign_id == campaign_id).limit(1)) is not None
+
+
+def n_said(tx: Connection, campaign_id: str) -> int:
+    """Return how many labels and decisions there are, corrections among them: one more whenever somebody says more."""
+    said = (
+        select(func.count()).select_from(table).join(t.Item, t.Item.id == table.item_id)
+        for table in (t.GoldLabel, t.GoldDecision)
+    )
+    return sum(tx.scalar(query.where(t.Item.campaign_id == campaign_id)) or 0 for query in said)
 
 
 def add_label(tx: Connection, item_id: str, label: Label) -> None:

@@ -9,6 +9,8 @@ WIDTH: Final = 100.0
 """Of every chart, which is drawn as wide as there is room."""
 GAP: Final = 0.2
 MOST_COLUMNS: Final = 60
+WIDEST: Final = 12.0
+"""Of a column, so that one alone is no wall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +31,13 @@ def columns(numbers: Sequence[tuple[str, int]]) -> tuple[Column, ...]:
     Examples
     --------
     >>> [(one.label, round(one.x), one.y) for one in columns([("a", 1), ("b", 4)])]
-    [('a', 5, 75.0), ('b', 55, 0.0)]
+    [('a', 19, 75.0), ('b', 69, 0.0)]
     """
     room = WIDTH / max(1, len(numbers))
+    width = min(room * (1 - GAP), WIDEST)
     most = max((n for _, n in numbers), default=0) or 1
     return tuple(
-        Column(label, n, room * (place + GAP / 2), WIDTH - WIDTH * n / most, room * (1 - GAP), WIDTH * n / most)
+        Column(label, n, room * place + (room - width) / 2, WIDTH - WIDTH * n / most, width, WIDTH * n / most)
         for place, (label, n) in enumerate(numbers)
     )
 

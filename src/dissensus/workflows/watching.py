@@ -18,11 +18,13 @@ from dissensus.pipeline.watch import (
     wanted,
 )
 from dissensus.schema.campaign import Campaign
-from dissensus.store import flags, overview
+from dissensus.schema.columns import GOLD
+from dissensus.store import flags, gold, overview
 from dissensus.store import watching as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.flags import Decision
 from dissensus.store.watching import Declared, Snapshot
+from dissensus.workflows.labelling import columns_by_item
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
 
@@ -34,10 +36,12 @@ class _AtHand:
     campaign: Campaign
     digest: str
     items: Mapping[str, str | None]
+    gold_of_file: Mapping[str, str | None]
     collected: Collected
     people: dict[str, Person] = field(default_factory=dict)
     seen: frozenset[int] = frozenset()
     through: int = 0
+    n_said: int = 0
 
 
 @dataclass(slots=True)
@@ -96,7 +100,7 @@ def _refreshed(platform: Platform, watched: Watched, kept: Kept, now: datetime) 
     with platform.database.reading() as tx:
         known = own is not None and own.digest == kept.digest
         own = own if own is not None and known else _at_hand(platform, tx, kept)
-        changed = _read(tx, kept, own) or not known
+        changed = any([_read(tx, kept, own), _read_gold(tx, kept, own), not known])
     changed = changed or not _still_so(platform, kept, own, now)
     if changed:
         made = Snapshot(figures=_figures(own), through=own.through, made_at=now, read_at=now)
@@ -114,7 +118,8 @@ def _still_so(platform: Platform, kept: Kept, own: _AtHand, now: datetime) -> bo
 def _at_hand(platform: Platform, tx: Connection, kept: Kept) -> _AtHand:
     campaign = platform.definitions.of(tx, kept)
     collected = Collected(scales_of(campaign.questionnaire))
-    return _AtHand(campaign=campaign, digest=kept.digest, items=store.items_of(tx, kept.id), collected=collected)
+    items = store.items_of(tx, kept.id)
+    return _AtHand(campaign=campaign, digest=kept.digest, items=items, gold_of_file=items, collected=collected)
 
 
 def _read(tx: Connection, kept: Kept, own: _AtHand) -> bool:
@@ -134,6 +139,17 @@ def _read(tx: Connection, kept: Kept, own: _AtHand) -> bool:
     changed = bool(found) or people != own.people
     own.people, own.seen, own.through = people, frozenset(saves), max(through, own.through)
     return changed
+
+
+def _read_gold(tx: Connection, kept: Kept, own: _AtHand) -> bool:
+    """Take over what experts have settled, and tell whether any of them said more."""
+    n_said = 0 if own.campaign.gold is None else gold.n_said(tx, kept.id)
+    if n_said == own.n_said:
+        return False
+    settled = columns_by_item(tx, own.campaign, kept)
+    own.items = {name: label or settled[name].get(GOLD) for name, label in own.gold_of_file.items()}
+    own.n_said = n_said
+    return True
 
 
 def axes_of(campaign: Campaign) -> dict[str, tuple[str, ...]]:
