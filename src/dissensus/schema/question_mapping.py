@@ -40,6 +40,6 @@ def _value(value: Any) -> Any:
             return {key: _value(one) for key, one in value.items()}
         case tuple():
             return [_value(one) for one in value]
-        case str() | bool() | int():
+        case str() | bool() | int() | float():
             return value
     return plain(value)

@@ -7,12 +7,13 @@ from typing import Any, Final, Self
 
 import httpx
 
-from dissensus.asking import Asking, Repeat, Service, check_secure, check_token, connected
+from dissensus.asking import Asking, Repeat, Service, check_token, connected
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.recruit.prolific.entry import ID
 from dissensus.recruit.prolific.study import Study, study_body
 from dissensus.recruit.prolific.submissions import Rejection, Submission, rejection_body, submission_from
 from dissensus.recruit.prolific.webhooks import Kind
+from dissensus.schema.address import check_secure
 from dissensus.schema.hints import shown
 from dissensus.schema.numbers import check_number, check_whole
 

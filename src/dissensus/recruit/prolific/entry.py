@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from dissensus.asking import check_secure
 from dissensus.errors import InvalidInput
+from dissensus.schema.address import check_secure
 from dissensus.schema.hints import shown
 
 ID: Final = re.compile(r"[0-9a-fA-F]{24}")

@@ -1,0 +1,37 @@
+"""A conversation as a chatbot is shown it."""
+
+from itertools import pairwise
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.conversation import Conversation
+from dissensus.text.messages import write_messages
+
+
+def prompt(conversation: Conversation, system_prompt: str = "") -> list[dict[str, str]]:
+    """Return the messages of a request: the system prompt, where there is one, then each turn as it is.
+
+    Raises
+    ------
+    InvalidInput
+        Nobody asked last, or one speaker has two turns in a row, which most models do not know.
+
+    Examples
+    --------
+    >>> prompt(Conversation.from_turns([("human", "May I swim here?")]), "Be brief.")
+    [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'May I swim here?'}]
+    """
+    check_open(conversation)
+    before = [{"role": "system", "content": system_prompt}] if system_prompt else []
+    return [*before, *write_messages([(turn.speaker, turn.text) for turn in conversation.turns])]
+
+
+def check_open(conversation: Conversation) -> None:
+    """Refuse a conversation to which no chatbot can respond."""
+    for number, (turn, following) in enumerate(pairwise(conversation.turns), start=2):
+        if turn.speaker == following.speaker:
+            raise InvalidInput(
+                f"Turn {number:,} is by the {turn.speaker}, as the one before. Chatbots know turns that alternate: "
+                "join the two."
+            )
+    if conversation.turns[-1].speaker != "human":
+        raise InvalidInput("The chatbot spoke last. Add what the person says to that, or leave its last turn out.")

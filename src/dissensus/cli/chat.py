@@ -1,0 +1,152 @@
+"""`dissensus chat`: talk with a chatbot, to try its definition."""
+
+import asyncio
+import os
+import secrets
+import sys
+from collections.abc import Iterator
+from contextlib import AsyncExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.errors import DissensusError, InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.chat import Bot, Response
+    from dissensus.schema.chatbot import Chatbot
+    from dissensus.schema.conversation import Conversation
+
+SEEDS = 2**31
+
+
+def chat(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A chatbot as TOML; docs/chatbots.md shows some.")],
+    once: Annotated[
+        str | None, typer.Option("--once", metavar="TEXT", help="Say this, print the response, and end.")
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=0, max=SEEDS - 1, help="Of the first response, from which others count on. Default: drawn."
+        ),
+    ] = None,
+) -> None:
+    """Talk with a chatbot: a line is a turn, and the end of the input ends it.
+
+    Responses go to the output, what they took to the error stream. A turn that failed may be said again.
+
+    Ends with 1 if any failed.
+
+    Example: dissensus chat tern.toml --once "May I swim here?" --seed 7
+    """
+    chatbot = _definition(file)
+    first = secrets.randbelow(SEEDS) if seed is None else seed
+    about = ", ".join(part for part in (chatbot.model_type, chatbot.num_params, f"version {chatbot.version}") if part)
+    _note(f"{chatbot.name}: {about}, digest {chatbot.digest[:12]}, seed {first}.")
+    with asyncio.Runner() as runner, _opened(chatbot, runner) as bot:
+        failed = _talk(bot, runner, _lines() if once is None else iter([once]), first)
+    if failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
+    from dissensus.chat import opened
+
+    stack = AsyncExitStack()
+    try:
+        yield runner.run(stack.enter_async_context(opened(chatbot, environment=os.environ)))
+    finally:
+        runner.run(stack.aclose())
+
+
+def _talk(bot: "Bot", runner: asyncio.Runner, said: Iterator[str], seed: int) -> bool:
+    """Say one thing after the other; tell whether a response failed."""
+    from dissensus.schema.conversation import Conversation, Turn
+
+    turns: tuple[Turn, ...] = ()
+    failed = False
+    for number, text in enumerate(said):
+        try:
+            asked = Conversation((*turns, Turn("human", text)))
+            response = _response(bot, runner, asked, (seed + number) % SEEDS)
+            turns = (*asked.turns, Turn("bot", response.text))
+        except DissensusError as error:
+            failed = True
+            _note(f"Error: {error}")
+    return failed
+
+
+def _response(bot: "Bot", runner: asyncio.Runner, conversation: "Conversation", seed: int) -> "Response":
+    """Print a response as it comes, then what it took."""
+    from dissensus.chat import whole
+
+    heard: list[str] = []
+
+    def hear(piece: str) -> None:
+        heard.append(piece)
+        typer.echo(_plain(piece), nl=False)
+
+    try:
+        response = runner.run(whole(bot, conversation, seed, hear=hear))
+    finally:
+        if heard:
+            typer.echo()
+    _note(_summary(response))
+    return response
+
+
+def _summary(response: "Response") -> str:
+    cost = response.cost
+    said = f" ({response.finish_said})" if response.finish_said not in ("", response.finish) else ""
+    parts = [
+        f"{response.finish}{said}",
+        "nothing was said" if response.first_token_s is None else f"first word after {response.first_token_s:.2f} s",
+        f"all after {response.total_s:.2f} s",
+    ]
+    if cost.samples > 1:
+        parts.append(f"best of {cost.samples - cost.failed}" + (f", {cost.failed} failed" if cost.failed else ""))
+    if response.score is not None:
+        parts.append(f"score {response.score:.3g}")
+    if cost.response_tokens is not None:
+        parts.append(f"{cost.response_tokens:,} tokens")
+    return f"[{'; '.join([*parts, f'seed {response.seed}'])}]"
+
+
+def _lines() -> Iterator[str]:
+    """Yield what is typed, line by line, without those that are blank."""
+    mark = "> " if sys.stdin.isatty() else ""
+    while True:
+        try:
+            line = input(mark)
+        except EOFError:
+            return
+        except UnicodeDecodeError:
+            raise InvalidInput("What was typed is not UTF-8. Convert it: iconv -t utf-8.") from None
+        if line.strip():
+            yield line
+
+
+def _definition(file: Path) -> "Chatbot":
+    from dissensus.schema.chatbot_parsing import parse_chatbot
+
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError:
+        raise InvalidInput(f"There is no file {file}.") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
+    return parse_chatbot(text)
+
+
+def _note(text: str) -> None:
+    typer.echo(_plain(text), err=True)
+
+
+def _plain(text: str) -> str:
+    """Return text that does nothing to a terminal but end its lines: a chatbot may say anything."""
+    from dissensus.pipeline.page import printable
+
+    return "\n".join(map(printable, text.split("\n")))

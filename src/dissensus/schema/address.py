@@ -1,0 +1,22 @@
+"""Addresses of services, refused where others could read what is sent to them."""
+
+import re
+from typing import Final
+from urllib.parse import urlsplit
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import shown
+
+LOOPBACK: Final = ("127.0.0.1", "localhost")
+
+
+def check_secure(address: str, like: str = "https://rate.example/c/pilot", *, plain: bool = False) -> None:
+    """Refuse an address by which others could read what is sent, unless it may go by `plain` http."""
+    try:
+        parts = urlsplit(address)
+        parts.port  # noqa: B018 - it is read when it is asked for, and then refused
+    except ValueError:
+        parts = urlsplit("")
+    safe = parts.scheme == "https" or (parts.scheme == "http" and (plain or parts.hostname in LOOPBACK))
+    if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
+        raise InvalidInput(f"{shown(address)} is no https address. Give one such as {like}.")

@@ -1,0 +1,30 @@
+"""Stands in for the engine of local models: the same names, and a server on loopback that runs no model."""
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+from tests.chat.loopback import Loopback, loopback
+
+STARTED: list[SimpleNamespace] = []
+RUNNING: list[Loopback] = []
+
+
+def CommonParams() -> Any:
+    cpus = {name: SimpleNamespace(n_threads=-1, poll=50) for name in ("cpuparams", "cpuparams_batch")}
+    return SimpleNamespace(model=SimpleNamespace(path=""), port=8080, api_keys=[], **cpus)
+
+
+class Server:
+    def __init__(self, params: Any) -> None:
+        if Path(params.model.path).read_bytes() != b"GGUF":
+            raise RuntimeError("Failed to init server, please check the input params.")
+        self._stack = ExitStack()
+        RUNNING.append(self._stack.enter_context(loopback()))
+        self.listening_address = RUNNING[-1].url.removesuffix("/v1")
+        STARTED.append(params)
+
+    def __del__(self) -> None:
+        if hasattr(self, "_stack"):
+            self._stack.close()

@@ -1,0 +1,174 @@
+"""The best of several responses."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from tests.chat.conftest import TALK, Asker, Ticking, heard
+from tests.chat.loopback import Loopback, Wire, answers, says
+from tests.strategies import quick
+
+from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, Scripted, Stream, seeds_from, whole
+from dissensus.chat.best_of_n import brevity
+from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.schema.chatbot import Samples, Script
+from dissensus.schema.conversation import Conversation
+
+SEVERAL = Script(responses=("a", "bb", "ccc", "dddd", "eeeee"))
+
+
+@dataclass
+class Counting:
+    """A chatbot whose responses are numbered in the order in which their seeds are derived."""
+
+    n: int
+    failing: frozenset[int] = frozenset()
+    seeds: list[int] = field(default_factory=list)
+
+    async def stream(self, conversation: Conversation, seed: int) -> Stream:
+        number = seeds_from(7, self.n).index(seed)
+        self.seeds.append(seed)
+        # The first ones take the longest, so that the order of arrival is another one.
+        for _ in range(self.n - number):
+            await asyncio.sleep(0)
+        if number in self.failing:
+            raise Unavailable(f"{number} failed")
+        yield f"response {number}"
+        cost = Cost(prompt_tokens=10, response_tokens=number)
+        yield Response(text=f"response {number}", finish="stop", seed=seed, first_token_s=0, total_s=0, cost=cost)
+
+
+def by_number(scores: Sequence[float]) -> Scorer:
+    def scorer(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+        return np.array([scores[int(one.rated.text.split()[1])] for one in conversations], dtype=np.float64)
+
+    return scorer
+
+
+@quick
+@given(st.lists(st.integers(-2, 2), min_size=1, max_size=16), st.data())
+def test_the_best_is_kept_and_of_equal_ones_the_first_drawn(scores: list[int], data: st.DataObject) -> None:
+    n = len(scores)
+    failing = data.draw(st.sets(st.integers(0, n - 1), max_size=n - 1))
+    keep = data.draw(st.integers(1, n - len(failing)))
+    bot = Counting(n, frozenset(failing))
+    best = asyncio.run(BestOfN(bot=bot, scorer=by_number(scores), n=n).best(TALK, 7, keep))
+    came = [number for number in range(n) if number not in failing]
+    expected = sorted(came, key=lambda number: (-scores[number], number))[:keep]
+    assert [one.text for one in best] == [f"response {number}" for number in expected]
+    assert [one.score for one in best] == [scores[number] for number in expected]
+    cost = Cost(samples=n, failed=len(failing), prompt_tokens=10 * len(came), response_tokens=sum(came))
+    assert all((one.cost, one.seed) == (cost, 7) for one in best)
+    assert len(set(bot.seeds)) == n
+
+
+def test_a_chatbot_says_the_best_at_once() -> None:
+    clock = Ticking(step=1.0)
+    bot = BestOfN(bot=Scripted(script=SEVERAL), scorer=brevity, n=16, clock=clock)
+    pieces, response = asyncio.run(heard(bot))
+    assert pieces == [response.text] == ["a"]
+    assert response.first_token_s == response.total_s == 1.0
+    assert response.cost == Cost(samples=16)
+
+
+def test_the_two_least_harmful_are_of_the_same_draw() -> None:
+    bot = BestOfN(bot=Counting(16), scorer=by_number([*range(16)]))
+    assert [one.text for one in asyncio.run(bot.best(TALK, 7, keep=2))] == ["response 15", "response 14"]
+
+
+def test_where_no_sample_comes_the_chatbot_fails() -> None:
+    bot = BestOfN(bot=Counting(3, frozenset({0, 1, 2})), scorer=brevity, n=3)
+    with pytest.raises(Unavailable, match="0 failed"):
+        asyncio.run(whole(bot, TALK, 7))
+
+
+def test_where_fewer_come_than_are_kept_it_fails_too() -> None:
+    bot = BestOfN(bot=Counting(3, frozenset({0, 1})), scorer=by_number([0, 0, 0]), n=3)
+    assert asyncio.run(whole(bot, TALK, 7)).cost == Cost(samples=3, failed=2, prompt_tokens=10, response_tokens=2)
+    with pytest.raises(Unavailable, match="0 failed"):
+        asyncio.run(bot.best(TALK, 7, keep=2))
+
+
+@pytest.mark.parametrize("keep", [0, 17, True])
+def test_no_more_are_kept_than_are_drawn(keep: int) -> None:
+    with pytest.raises(InvalidInput, match="keep is"):
+        asyncio.run(BestOfN(bot=Scripted(), scorer=brevity).best(TALK, 7, keep))
+
+
+@pytest.mark.parametrize("scores", [[np.nan] * 16, [np.inf] * 16, [0.0] * 15, [[0.0] * 16], ["high"] * 16])
+def test_a_scorer_that_gives_no_number_each_is_refused(scores: list[float]) -> None:
+    bot = BestOfN(bot=Scripted(), scorer=lambda _: np.array(scores))
+    with pytest.raises(InvalidInput, match="The scorer gives"):
+        asyncio.run(whole(bot, TALK, 7))
+
+
+def test_the_scorer_sees_whole_conversations() -> None:
+    seen: list[Conversation] = []
+
+    def scorer(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+        seen.extend(conversations)
+        return np.zeros(len(conversations))
+
+    asyncio.run(whole(BestOfN(bot=Counting(2), scorer=scorer, n=2), TALK, 7))
+    assert [one.context for one in seen] == [TALK.turns] * 2
+    assert [one.rated.text for one in seen] == ["response 0", "response 1"]
+
+
+def test_a_response_that_says_nothing_is_the_worst_for_brevity() -> None:
+    talks = [Conversation.from_turns([("human", "Hi"), ("bot", text)]) for text in (" \n", "x" * 2**20, "xx", "x")]
+    assert np.argsort(brevity(talks)).tolist() == [0, 1, 2, 3]
+
+
+def test_samples_go_to_the_server_each_under_its_own_seed(asker: Asker, server: Loopback) -> None:
+    server.will(says("aaa"), answers(500), says("a"), says("aa"))
+    server.otherwise = says("aaaa", usage={"prompt_tokens": 2, "completion_tokens": 1})
+    asker.patient(at_once=1, tries=1)
+    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=6))
+    _, response = asker.ask(seed=3)
+    assert (response.text, response.score) == ("a", -np.log(2))
+    assert response.cost == Cost(samples=6, failed=1)
+    assert tuple(body["seed"] for body in server.bodies) == seeds_from(3, 6)
+
+
+def test_a_key_that_is_refused_is_told_as_such(asker: Asker, server: Loopback) -> None:
+    server.otherwise = answers(401)
+    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=4))
+    with pytest.raises(NotAllowed, match="Is the key in TERN_KEY right"):
+        asker.ask()
+
+
+def test_who_leaves_takes_all_samples_along(asker: Asker, server: Loopback) -> None:
+    server.otherwise = Wire.hold
+    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=4))
+
+    async def use(bot: Bot) -> None:
+        task = asyncio.create_task(heard(bot))
+        while len(server.bodies) < 4:
+            await asyncio.sleep(0.005)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await asyncio.to_thread(server.all_gone)
+
+    asker.run(use)
+
+
+def test_a_scorer_that_is_not_there(asker: Asker) -> None:
+    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevety"))
+    with pytest.raises(NotFound, match=r"no scorer 'brevety'. Did you mean 'brevity'\? There are 'brevity'"):
+        asker.ask()
+    assert list(SCORERS) == ["brevity"]
+
+
+@quick
+@given(st.integers(0, 2**31 - 1), st.integers(1, 64))
+def test_seeds_from_one_are_different_and_stay_the_same(seed: int, count: int) -> None:
+    seeds = seeds_from(seed, count)
+    assert len(set(seeds)) == count
+    assert all(0 <= one < 2**31 for one in seeds)
+    assert seeds == seeds_from(seed, 64)[:count]

@@ -1,0 +1,43 @@
+"""What a chatbot is shown is the conversation, and nothing else."""
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.chat import prompt
+from dissensus.errors import InvalidInput
+from dissensus.schema.conversation import Conversation
+from dissensus.text.turns import Speaker
+
+STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))
+
+
+@quick
+@given(st.lists(STORABLE, min_size=1, max_size=9), STORABLE)
+def test_the_messages_are_the_conversation(texts: list[str], system: str) -> None:
+    speakers: list[Speaker] = ["human" if (len(texts) - place) % 2 else "bot" for place in range(len(texts))]
+    messages = prompt(Conversation.from_turns(zip(speakers, texts, strict=True)), system)
+    first = [{"role": "system", "content": system}] if system else []
+    assert messages[: len(first)] == first
+    said = messages[len(first) :]
+    assert [message["content"] for message in said] == texts
+    assert [message["role"] for message in said] == [
+        {"human": "user", "bot": "assistant"}[speaker] for speaker in speakers
+    ]
+    assert all(one["role"] != other["role"] for one, other in pairwise(said))
+    assert said[-1]["role"] == "user"
+
+
+@quick
+@given(st.lists(st.sampled_from(["human", "bot"]), min_size=1, max_size=6))
+def test_only_turns_that_alternate_and_end_with_a_question_are_shown(speakers: list[Speaker]) -> None:
+    talk = Conversation.from_turns((speaker, "…") for speaker in speakers)
+    alternate = all(one != other for one, other in pairwise(speakers))
+    if alternate and speakers[-1] == "human":
+        assert len(prompt(talk)) == len(speakers)
+    else:
+        with pytest.raises(InvalidInput, match=r"The chatbot spoke last|Turn \d is by the (human|bot), as the one"):
+            prompt(talk)
