@@ -43,7 +43,7 @@ def test_it_is_loaded_asked_and_let_go(weights: Path, engine: Any) -> None:
     assert (pieces, response.text) == (["Hello", " there."], "Hello there.")
     (params,), (server,) = engine.STARTED, engine.RUNNING
     assert params.model.path == str(weights)
-    assert (params.hostname, params.port, params.n_parallel, params.n_ctx) == ("127.0.0.1", 0, 2, 4096)
+    assert (params.hostnames, params.port, params.n_parallel, params.n_ctx) == (["127.0.0.1"], 0, 2, 4096)
     assert (params.cpuparams.n_threads, params.cpuparams.poll) == (1, 0)
     assert f"authorization: bearer {params.api_keys[0]}".lower() in server.heads[0].lower()
     assert server.over.is_set()

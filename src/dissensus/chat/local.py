@@ -57,7 +57,7 @@ def _started(weights: Weights, at_once: int, key: str) -> Any:
     file, llama = _file(weights), _engine()
     params = llama.CommonParams()
     params.model.path = str(file)
-    params.hostname, params.port, params.api_keys = "127.0.0.1", 0, [key]
+    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
     params.n_parallel, params.n_ctx = at_once, at_once * CONTEXT
     params.warmup, params.verbosity = False, ERRORS_ALONE
     for cpu in (params.cpuparams, params.cpuparams_batch):

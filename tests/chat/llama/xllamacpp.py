@@ -11,9 +11,28 @@ STARTED: list[SimpleNamespace] = []
 RUNNING: list[Loopback] = []
 
 
+class Params(SimpleNamespace):
+    """What the engine knows, and nothing else."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name not in self.__dict__:
+            raise AttributeError(name)
+        super().__setattr__(name, value)
+
+
 def CommonParams() -> Any:
     cpus = {name: SimpleNamespace(n_threads=-1, poll=50) for name in ("cpuparams", "cpuparams_batch")}
-    return SimpleNamespace(model=SimpleNamespace(path=""), port=8080, api_keys=[], **cpus)
+    return Params(
+        model=SimpleNamespace(path=""),
+        hostnames=["127.0.0.1"],
+        port=8080,
+        api_keys=[],
+        n_parallel=1,
+        n_ctx=0,
+        warmup=True,
+        verbosity=3,
+        **cpus,
+    )
 
 
 class Server:
