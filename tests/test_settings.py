@@ -117,3 +117,10 @@ def test_the_token_of_prolific_is_set_or_in_a_file_or_not_there(tmp_path: Path) 
 def test_prolific_is_asked_by_https_alone() -> None:
     with pytest.raises(InvalidInput, match="give the address of the API, with https://"):
         load({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
+
+
+def test_networks_for_webhooks() -> None:
+    assert Settings().networks == ()
+    assert list(map(str, load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/8, ::1"}).networks)) == ["10.0.0.0/8", "::1/128"]
+    with pytest.raises(InvalidInput, match=r"DISSENSUS_WEBHOOK_NETWORKS in the environment: .*Give networks such as"):
+        load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import did_you_mean, listed
+from dissensus.sending import Network, networks_from
 from dissensus.store.database import parse_url
 
 PREFIX = "DISSENSUS_"
@@ -60,6 +61,8 @@ class Settings(BaseModel):
         it; without one they decide there.
     prolific_url
         Where the API of Prolific is, if it is elsewhere.
+    webhook_networks
+        Networks that webhooks may lead to besides the public internet, by http too, divided by commas.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -85,12 +88,27 @@ class Settings(BaseModel):
     prolific_token: str | None = None
     prolific_token_file: Path | None = None
     prolific_url: str | None = None
+    webhook_networks: str | None = None
 
     @property
     def address(self) -> str:
         """Return the address by which people reach the site, for links."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.base_url or f"http://{host}:{self.port}"
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """Return where webhooks may lead besides the public internet."""
+        return networks_from(self.webhook_networks or "")
+
+    @field_validator("webhook_networks")
+    @classmethod
+    def _known_networks(cls, value: str | None) -> str | None:
+        try:
+            networks_from(value or "")
+        except DissensusError as error:
+            raise ValueError(str(error).rstrip(".")) from None
+        return value
 
     @field_validator("database_url")
     @classmethod

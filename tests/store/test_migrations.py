@@ -203,6 +203,26 @@ IDEMPOTENCY: Rows = {
         "created_at": NOW,
     },
 }
+WEBHOOKS: Rows = {
+    **IDEMPOTENCY,
+    "webhook": {
+        "id": "w",
+        "campaign_id": "c",
+        "staff_id": "s",
+        "address": "https://example.org/dissensus",
+        "kinds": "submit,go on",
+        "secret_hash": "3" * 64,
+        "place": 1,
+        "through": None,
+        "due_at": NOW,
+        "n_failures": 2,
+        "failing_since": NOW,
+        "trouble": "it answered HTTP 500",
+        "paused": "",
+        "delivered_at": None,
+        "created_at": NOW,
+    },
+}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -212,6 +232,7 @@ ROWS: Mapping[str, Rows] = {
     "0006": LABELS,
     "0007": WATCHING,
     "0008": IDEMPOTENCY,
+    "0009": WEBHOOKS,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

@@ -8,6 +8,7 @@ import pytest
 from tests.web.forms import press
 from tests.web.live import Live
 from tests.web.owners import House, send, token_of
+from tests.web.programs import program
 from tests.workflows.campaigns import NOW, definition, items
 from tests.workflows.labelled import SMALL
 from tests.workflows.test_rating import enter, rate_all
@@ -16,6 +17,7 @@ from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.store import tables as t
 from dissensus.workflows import campaigns, membership, staff
+from dissensus.workflows.auditing import link_all
 
 GOLD = "/campaigns/pilot/gold"
 FIRST = f"{GOLD}/items/0"
@@ -55,6 +57,15 @@ def expert(house: House, name: str) -> httpx.Client:
 def label(browser: httpx.Client, answers: Answers, button: str = "Keep it, and go on") -> httpx.Response:
     """Fill the form of the first item, and send it."""
     return press(browser, browser.get(FIRST), button, **answers)
+
+
+def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
+    opened(house)
+    label(expert(house, "bob"), YES)
+    link_all(house.platform)
+    events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
+    labels = [one["content"] for one in events if one["kind"] == "label"]
+    assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
 
 
 def test_experts_label_verify_and_check_and_it_is_gold(house: House) -> None:

@@ -102,7 +102,7 @@ class Peopled:
             return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
         if path.startswith("/static/"):
             return "", "/static/x/owner.css"
-        for part in ("{assignment_id}", "{rater_id}", "{submission}"):
+        for part in ("{assignment_id}", "{rater_id}", "{submission}", "{webhook_id}"):
             path = path.replace(part, "x")
         path = path.replace("{name}", "pilot").replace("{position}", "0")
         assert "{" not in path, f"{path} has a part that this test does not know"

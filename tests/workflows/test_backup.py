@@ -83,6 +83,10 @@ def kept(platform: Platform) -> Kept:
         about = {"item_id": at.item_id, "staff_id": made.staff_id, "part": "safety", "revision": 1, "at": NOW}
         label = {"safety": "Yes", "reasons": ["Ä"], "motivation": "\u2028 '\"; 😀"}
         tx.execute(insert(t.GoldLabel).values(id="g", place=0, said=label, **about))
+        told = {"address": "https://example.org/x", "kinds": "submit", "secret_hash": "h", "place": 1, "due_at": NOW}
+        state = {"n_failures": 1, "failing_since": NOW, "trouble": "Ä", "paused": "", "created_at": NOW}
+        whose = {"campaign_id": rater.campaign_id, "staff_id": made.staff_id}
+        tx.execute(insert(t.Webhook).values(id="w", **whose, **told, **state))
         tx.execute(insert(t.GoldDecision).values(id="d", said={"safety": "No"}, why="So.", **about))
     tick(platform, Watched(), now=NOW)
     return made

@@ -6,11 +6,13 @@ from datetime import datetime, timedelta
 
 import pytest
 from sqlalchemy import func, select
+from tests.sending.receiver import receiving
 from tests.workflows.campaigns import NOW, opened
+from tests.workflows.told import POST, added, places
 
 from dissensus.errors import Unavailable
 from dissensus.store import tables as t
-from dissensus.workflows.jobs import HELD, Runner, every_job
+from dissensus.workflows.jobs import HELD, Runner, every_job, every_runner
 from dissensus.workflows.platform import Platform
 
 
@@ -107,3 +109,24 @@ def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
         assert tx.scalar(select(t.Chain.n)) == 2
+
+
+def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform: Platform, clock: Hands) -> None:
+    kept, end = opened(platform, 1), time.monotonic() + 30
+    with receiving() as receiver:
+        added(platform, kept, receiver)
+        runners = every_runner(platform, post=POST, clock=clock)
+        threads = [one.start() for one in runners]
+        while not receiver.got:
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        for one in runners:
+            one.stopped.set()
+        for thread in threads:
+            thread.join(15)
+            assert not thread.is_alive()
+        assert [places(one) for one in receiver.got] == [[1, 2, 3]]
+    # What was on its way when they stopped is noted, and others can go on at once.
+    with platform.database.reading() as tx:
+        assert tx.scalar(select(t.Webhook.place)) == 3
+        assert tx.scalar(select(func.count()).select_from(t.Lease)) == 0

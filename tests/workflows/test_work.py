@@ -23,7 +23,7 @@ PATIENCE_S = 60
 @contextmanager
 def working(folder: Path, database_url: str) -> Iterator[subprocess.Popen[str]]:
     """A process that does what runs beside the site."""
-    environment = {**os.environ, "DISSENSUS_DATABASE_URL": database_url}
+    environment = {**os.environ, "DISSENSUS_DATABASE_URL": database_url, "DISSENSUS_SECRET_KEY": "k" * 32}
     process = subprocess.Popen([SCRIPT, "work"], cwd=folder, env=environment, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     try:

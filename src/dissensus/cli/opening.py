@@ -32,7 +32,7 @@ def load_settings(file: Path | None) -> "Settings":
 
 
 @contextmanager
-def opened(settings: "Settings", *, old: bool = False) -> "Iterator[Platform]":
+def opened(settings: "Settings", *, old: bool = False, threads: int = 1) -> "Iterator[Platform]":
     """Open a platform whose database is as this version needs it.
 
     Blank SQLite files get their tables, unless the command makes sense on an `old` platform alone: in a wrong folder
@@ -43,7 +43,7 @@ def opened(settings: "Settings", *, old: bool = False) -> "Iterator[Platform]":
 
     ready = tables.check if old else tables.make_ready
     ready(settings.database_url)
-    platform = open_platform(settings.database_url, threads=1)
+    platform = open_platform(settings.database_url, threads=threads)
     try:
         yield platform
     finally:

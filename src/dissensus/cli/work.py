@@ -2,7 +2,6 @@
 
 import signal
 from queue import SimpleQueue
-from uuid import uuid4
 
 import typer
 
@@ -10,24 +9,31 @@ from dissensus.cli.opening import SettingsOption, load_settings, now, opened
 
 
 def work(settings: SettingsOption = None) -> None:
-    """Do what runs beside the site, until it is interrupted: link events, and watch what comes in.
+    """Do what runs beside the site, until it is interrupted: link events, watch what comes in, and tell webhooks.
 
     The site does it itself unless the setting `jobs` is false. Where several processes could, one does, and another
     goes on within seconds if that one dies.
 
     Example: dissensus work
     """
-    from dissensus.workflows.jobs import Runner, every_job
+    from dissensus.sending import Sender
+    from dissensus.settings import secret_of
+    from dissensus.workflows.jobs import N_RUNNERS, every_runner
+    from dissensus.workflows.webhooks import Post
 
-    with opened(load_settings(settings), old=True) as platform:
-        runner = Runner(platform=platform, holder=str(uuid4()), jobs=every_job(), clock=now)
+    known = load_settings(settings)
+    with opened(known, old=True, threads=N_RUNNERS) as platform:
+        post = Post(secret_of(known), Sender(networks=known.networks))
+        runners = every_runner(platform, post=post, clock=now)
         # Of all that threads wait on, this alone may be touched by a signal that comes at any moment.
         told: SimpleQueue[None] = SimpleQueue()
         for sent in (signal.SIGINT, signal.SIGTERM):
             signal.signal(sent, lambda *_: told.put(None))
-        working = runner.start()
+        working = [runner.start() for runner in runners]
         typer.echo("Working. Interrupt to stop.", err=True)
         told.get()
-        runner.stopped.set()
-        working.join()
+        for runner in runners:
+            runner.stopped.set()
+        for thread in working:
+            thread.join()
     typer.echo("Stopped.", err=True)

@@ -13,7 +13,7 @@ import polars as pl
 
 from dissensus.asking import Asking, Service, check_token, connected
 from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.results import Campaign, Event, Invitation, Line, Members, Quota, Rater
+from dissensus.client.results import Campaign, Event, Invitation, Line, Members, Quota, Rater, Webhook
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.address import check_secure
 from dissensus.schema.campaign import State
@@ -229,6 +229,35 @@ class Client:
     def invite_member(self, name: str, role: Role) -> Invitation:
         """Return a link by which somebody comes to belong to a campaign, once. Scope: ``staff``."""
         return read(Invitation, self._post(_path(name, "members"), {"role": role}))
+
+    def webhooks(self, name: str) -> tuple[Webhook, ...]:
+        """Return the addresses that are told what happens in a campaign. Scope: ``webhooks``."""
+        return read(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", _path(name, "webhooks")))["webhooks"]
+
+    def add_webhook(self, name: str, address: str, *, kinds: Sequence[str] = (), after: int | None = None) -> Webhook:
+        """Return a new webhook, with the secret that signs what it is told. Scope: ``webhooks``.
+
+        Parameters
+        ----------
+        name
+            Of the campaign.
+        address
+            Where it is told, with https.
+        kinds
+            Of events; none for all, also for those to come.
+        after
+            The place in the log from which on it is told; None for what happens from now on.
+        """
+        body = {"address": address, "kinds": list(kinds), "after": after}
+        return read(Webhook, self._post(_path(name, "webhooks"), body))
+
+    def go_on_with_webhook(self, name: str, webhook: str) -> Webhook:
+        """Let a webhook, by its id, that fails or was paused go on at once. Scope: ``webhooks``."""
+        return read(Webhook, self._post(_path(name, "webhooks", webhook, "state"), {"to": "going"}))
+
+    def remove_webhook(self, name: str, webhook: str) -> None:
+        """Remove a webhook, by its id: it is told nothing more. Scope: ``webhooks``."""
+        self._asking.ask("DELETE", _path(name, "webhooks", webhook), repeat="if refused")
 
     def _post(self, path: str, body: object) -> httpx.Response:
         # By its key the site knows the same request again, so that it can be asked as often as it takes.

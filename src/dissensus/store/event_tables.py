@@ -1,4 +1,4 @@
-"""What happened, and what runs beside the site."""
+"""What happened, to whom it is told, and what runs beside the site."""
 
 from datetime import datetime
 from typing import Any
@@ -48,6 +48,28 @@ class Chain(Base):
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
     n: Mapped[int]
     head: Mapped[str] = mapped_column(HASH)
+
+
+class Webhook(Base):
+    """An address that is told what happens; see `dissensus.pipeline.annotate.delivering`."""
+
+    __tablename__ = "webhook"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who answers for it, as long as they own it.")
+    address: Mapped[str]
+    kinds: Mapped[str] = mapped_column(doc="Divided by commas; empty for all, also for those to come.")
+    secret_hash: Mapped[str] = mapped_column(HASH, doc="The secret is derived from that of the site, and kept nowhere.")
+    place: Mapped[int] = mapped_column(doc="In the chain, of the last event that was delivered.")
+    through: Mapped[int | None] = mapped_column(doc="Of the last event of a batch that failed, and is tried again.")
+    due_at: Mapped[datetime]
+    n_failures: Mapped[int] = mapped_column(doc="In a row.")
+    failing_since: Mapped[datetime | None]
+    trouble: Mapped[str] = mapped_column(doc="Why the last delivery was not taken; empty where it was.")
+    paused: Mapped[str] = mapped_column(doc="Why nothing is delivered any more; empty where it is.")
+    delivered_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
 
 
 class Lease(Base):

@@ -11,7 +11,7 @@
               ├─ recruit ──────────────────┼─ declaration   check_answer
               ├─ screened   snapshot       ├─ notice   payment   flag_decision
               └─ seat ─────────────────────┘
-              session (of a rater or of staff)   event   chain   lease
+              session (of a rater or of staff)   event   chain   lease   webhook
     item ───── gold_label   gold_decision (by staff)
 
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
@@ -34,6 +34,7 @@ from dissensus.store.declaring import Base as Base
 from dissensus.store.event_tables import Chain as Chain
 from dissensus.store.event_tables import Event as Event
 from dissensus.store.event_tables import Lease as Lease
+from dissensus.store.event_tables import Webhook as Webhook
 from dissensus.store.gold_tables import GoldDecision as GoldDecision
 from dissensus.store.gold_tables import GoldLabel as GoldLabel
 from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer

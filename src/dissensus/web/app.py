@@ -4,7 +4,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 from pathlib import Path
-from uuid import uuid4
 
 import anyio.to_thread
 from fastapi import Depends, FastAPI
@@ -34,19 +33,20 @@ from dissensus.web.routes import (
     signing_in,
     submissions,
     watching,
+    webhooks,
     withdrawing,
 )
 from dissensus.web.site import Site, now
 from dissensus.web.tokens import Tokens
 from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
-from dissensus.workflows.jobs import Runner, every_job
+from dissensus.workflows.jobs import N_RUNNERS, every_runner
 from dissensus.workflows.platform import open_platform
 
 RATERS = (rating, checking, events)
 STAFF = (
     *(signing_in, provider, account, owner, members, drafting, curation),
-    *(quota, watching, gold, pay, submissions, withdrawing),
+    *(quota, watching, gold, pay, submissions, webhooks, withdrawing),
 )
 
 
@@ -63,23 +63,25 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
         Whether it does what runs beside the site, where no other process does.
     """
     oidc.check(settings)
-    # One connection more than threads that answer, for the jobs.
-    platform = open_platform(settings.database_url, threads=settings.threads + 1)
-    runner = Runner(platform=platform, holder=str(uuid4()), jobs=every_job(), clock=now)
+    # More connections than threads that answer, for the jobs.
+    platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
+    site = Site(settings, platform, Tokens(secret), make_pages())
+    runners = every_runner(platform, post=site.post, clock=now)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
         # As many threads as connections: no request waits for a connection that another thread holds.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
-        thread = runner.start() if jobs else None
+        threads = [runner.start() for runner in runners] if jobs else []
         yield
-        if thread is not None:
+        for runner in runners:
             runner.stopped.set()
+        for thread in threads:
             await anyio.to_thread.run_sync(thread.join)
         platform.close()
 
     app = FastAPI(title="Dissensus", lifespan=life, docs_url=None, redoc_url=None, openapi_url=None)
-    app.state.site = Site(settings, platform, Tokens(secret), make_pages())
+    app.state.site = site
     for room in (*RATERS, *STAFF, health, document):
         app.include_router(room.router)
     for programs in document.ROUTERS:

@@ -65,6 +65,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "links": Action("see the open link and make personal links", OWNER, by_token=True),
     "raters": Action("list its raters, by random ids, with what each has done", OWNER, by_token=True),
     "log": Action("read the log of what happened in it", OWNER, by_token=True),
+    "webhooks": Action("have addresses told what is in the log, as it happens", OWNER, by_token=True),
     "move": Action("open, pause and close it", OWNER, by_token=True),
     "revise": Action("change its definition", OWNER, by_token=True),
     "items": Action("read, add and remove items", OWNER, by_token=True),

@@ -10,12 +10,14 @@ from typing import Final
 from argon2 import PasswordHasher
 from fastapi import Request, Response
 
+from dissensus.sending import Sender
 from dissensus.settings import Settings
 from dissensus.web.meter import Meter
 from dissensus.web.pages import Pages
 from dissensus.web.tokens import Tokens
 from dissensus.workflows.passwords import make_hasher
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.webhooks import Post
 
 HEAVY: Final = 2
 """Requests that take long, of those that a worker answers at once."""
@@ -65,6 +67,11 @@ class Site:
     def provider_button(self) -> str | None:
         """What stands on the button that leads to a provider, None where there is none."""
         return self.settings.oidc_button if self.settings.oidc_issuer else None
+
+    @property
+    def post(self) -> Post:
+        """How it sends what happens to webhooks."""
+        return Post(self.tokens.secret, Sender(networks=self.settings.networks))
 
     def hasher(self) -> PasswordHasher:
         """Return what hashes passwords, at the cost that the settings name."""

@@ -7,18 +7,24 @@ from datetime import datetime, timedelta
 from threading import Event, Thread
 from time import monotonic
 from typing import Final, TypeAlias
+from uuid import uuid4
 
 from dissensus.errors import DissensusError
 from dissensus.store import leases
 from dissensus.workflows.auditing import link_all
+from dissensus.workflows.delivering import Postman
 from dissensus.workflows.idempotency import forget_old
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.watching import Watched, tick
+from dissensus.workflows.webhooks import Post
 
 LEASE: Final = "jobs"
+DELIVERING: Final = "webhooks"
 HELD: Final = timedelta(seconds=15)
 """How long others wait for a process that gives no sign."""
 EVERY_S: Final = 1.0
+N_RUNNERS: Final = 2
+"""Each takes a connection to the database at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
 
@@ -80,18 +86,24 @@ class Runner:
         By their names; each is quick, or does a part and the rest the next time.
     clock
         Tells the time.
+    lease
+        Names what one process alone does.
+    last
+        Done at the end, before another process goes on.
     """
 
     platform: Platform
     holder: str
     jobs: Mapping[str, Job]
     clock: Callable[[], datetime]
+    lease: str = LEASE
+    last: Mapping[str, Job] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
     _held_until: datetime | None = None
 
     def start(self) -> Thread:
         """Run in a thread of its own, and return it."""
-        thread = Thread(target=self.run, name="jobs")
+        thread = Thread(target=self.run, name=self.lease)
         thread.start()
         return thread
 
@@ -99,6 +111,8 @@ class Runner:
         """Run until it is stopped; what goes wrong with one job keeps no other from being done."""
         while not self.stopped.wait(EVERY_S):
             self.turn()
+        for name, job in self.last.items():
+            self._do(name, job)
         self._let_go()
 
     def turn(self) -> bool:
@@ -128,7 +142,7 @@ class Runner:
         if self._held_until is not None and now < self._held_until - HELD / 2:
             return True
         with self.platform.database.writing() as tx:
-            held = leases.hold(tx, LEASE, self.holder, until=now + HELD, now=now)
+            held = leases.hold(tx, self.lease, self.holder, until=now + HELD, now=now)
         self._held_until = now + HELD if held else None
         return held
 
@@ -137,6 +151,22 @@ class Runner:
             return
         try:
             with self.platform.database.writing() as tx:
-                leases.let_go(tx, LEASE, self.holder)
+                leases.let_go(tx, self.lease, self.holder)
         except DissensusError as error:
             log.warning("The lease on the jobs ends by itself: %s", error)
+
+
+def every_runner(platform: Platform, *, post: Post, clock: Callable[[], datetime]) -> tuple[Runner, ...]:
+    """Return what does all that runs beside the site: who delivers is apart, so that no receiver keeps it waiting."""
+    holder, postman = str(uuid4()), Postman(post=post)
+    return (
+        Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
+        Runner(
+            platform=platform,
+            holder=holder,
+            jobs={"deliver": postman},
+            clock=clock,
+            lease=DELIVERING,
+            last={"finish deliveries": postman.finish},
+        ),
+    )

@@ -39,6 +39,7 @@ Kind: TypeAlias = Literal[
     "pay",
     "decide",
     "erase",
+    "webhook",
     "erased",
 ]
 """What an event is; ``erased`` stands where one was that somebody withdrew."""

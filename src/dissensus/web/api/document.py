@@ -8,14 +8,14 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
 
 import dissensus
-from dissensus.web.api import campaigns, items, people, results
+from dissensus.web.api import campaigns, items, people, results, webhooks
 from dissensus.web.api.answers import PROBLEM, WHY
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.permissions import as_markdown
 from dissensus.web.visiting import Open
 from dissensus.workflows.idempotency import LONGEST_KEY
 
-ROUTERS: Final = (campaigns.router, items.router, people.router, results.router)
+ROUTERS: Final = (campaigns.router, items.router, people.router, results.router, webhooks.router)
 DESCRIPTION: Final = """Everything that staff do with campaigns, for programs.
 
 A token of your account says who asks; each request names the scope that the token needs. What goes wrong is told as

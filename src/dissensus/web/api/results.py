@@ -1,12 +1,12 @@
 """What came of a campaign: ratings, quota, and the log of what happened."""
 
 from secrets import token_hex
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Depends, Query
 
-from dissensus.pipeline.annotate.chain import Entry
+from dissensus.pipeline.annotate.telling import told
 from dissensus.web.api.answers import TROUBLE
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
@@ -20,9 +20,6 @@ from dissensus.workflows.quota import filling
 from dissensus.workflows.rated_parts import Place, begin_export, rated_part
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Results"])
-
-UNTOLD: Final = frozenset({"digest", "save"})
-"""Of events: a digest of one answer of three can be guessed, and says what somebody answered."""
 
 
 @router.get("/ratings", operation_id="list_ratings")
@@ -109,18 +106,4 @@ def list_events(
     (last,) = begun(site, of, after) or [0]
     found = listing.entries_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
     entries, following = page_of(site, of, found, limit, lambda entry: entry.place)
-    return Page(data=[_event(entry) for entry in entries], next=following)
-
-
-def _event(entry: Entry) -> EventShown:
-    event, chained = entry.event, {"place": entry.place, "digest": entry.digest, "link": entry.link}
-    if event is None:
-        return EventShown(kind="erased", at=None, by=None, staff=None, content={}, **chained)  # type: ignore[arg-type]
-    return EventShown(
-        kind=event.kind,
-        at=event.at,
-        by="staff" if event.staff_id else "rater" if event.rater_id else "other",
-        staff=event.staff_id,
-        content={name: value for name, value in event.content.items() if name not in UNTOLD},
-        **chained,  # type: ignore[arg-type]
-    )
+    return Page(data=[EventShown.model_validate(told(entry)) for entry in entries], next=following)

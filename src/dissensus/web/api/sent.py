@@ -10,7 +10,9 @@ from dissensus.schema.campaign_parsing import LARGEST_FILE
 from dissensus.schema.conversation import LONGEST_TURN, MOST_TURNS, Conversation
 from dissensus.schema.item import LONGEST_NAME, Item
 from dissensus.schema.roles import Role
+from dissensus.sending.target import LONGEST as LONGEST_ADDRESS
 from dissensus.workflows.campaigns import MOST_INVITED
+from dissensus.workflows.webhooks import KINDS, Wanted
 
 MOST_ITEMS: Final = 1_000
 MOST_ATTRIBUTES: Final = 100
@@ -117,6 +119,37 @@ class SentInvitations(Strict):
 
     n: Annotated[int, Field(ge=1, le=MOST_INVITED)]
     cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
+
+
+class SentWebhook(Strict):
+    """An address that is to be told what happens."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"address": "https://example.org/dissensus", "kinds": ["submit", "withdraw"]}]}
+    )
+
+    address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
+    kinds: Annotated[
+        list[Annotated[str, Field(max_length=LONGEST_NAME)]],
+        Field(
+            max_length=len(KINDS), description=f"Of events, among {', '.join(KINDS)}; none for all, those to come too."
+        ),
+    ] = []
+    after: Annotated[
+        int | None, Field(ge=0, description="The place in the log from which on it is told; null for from now on.")
+    ] = None
+
+    def wanted(self) -> Wanted:
+        """Return it as the workflow knows it."""
+        return Wanted(address=self.address, kinds=tuple(self.kinds), after=self.after)
+
+
+class SentGoing(Strict):
+    """What a webhook is to become."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "going"}]})
+
+    to: Annotated[Literal["going"], Field(description="It is tried at once, from where it was.")]
 
 
 class SentMember(Strict):

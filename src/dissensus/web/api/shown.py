@@ -178,3 +178,34 @@ class EventShown(Shown):
     content: dict[str, Any]
     digest: str
     link: str
+
+
+class WebhookShown(Shown):
+    """An address that is told what happens."""
+
+    id: str
+    address: str
+    kinds: Annotated[list[str], Field(description="Of events; none for all, also for those to come.")]
+    state: Annotated[
+        Literal["going", "failing", "paused"], Field(description="Failing is tried again, paused is not by itself.")
+    ]
+    trouble: Annotated[str, Field(description="Why the last delivery was not taken; empty where it was.")]
+    paused: Annotated[str, Field(description="Why nothing is delivered any more; empty where it is.")]
+    place: Annotated[int, Field(description="In the log, of the last event that was delivered.")]
+    head: Annotated[int, Field(description="The last place in the log.")]
+    by: Annotated[str, Field(description="The owner who answers for it.")]
+    due_at: Annotated[datetime, Field(description="When it is tried next, where it fails.")]
+    delivered_at: Annotated[datetime | None, Field(description="When the last delivery was taken.")]
+    created_at: datetime
+
+
+class Webhooks(Shown):
+    """Who is told what happens."""
+
+    webhooks: list[WebhookShown]
+
+
+class WebhookMade(WebhookShown):
+    """A new webhook; its secret is shown once."""
+
+    secret: Annotated[str, Field(description="By which its deliveries are signed.")]

@@ -1,0 +1,133 @@
+"""Signatures of what the platform tells by itself, as Standard Webhooks describes them.
+
+A message is signed over its id, the time at which it is sent and its body, by a secret of its webhook:
+https://www.standardwebhooks.com. The secret is derived from that of the site by HKDF with SHA-256 (RFC 5869), so that
+it is kept nowhere.
+"""
+
+import base64
+import binascii
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from dissensus.errors import InvalidInput, NotAllowed
+
+ID: Final = "webhook-id"
+TIMESTAMP: Final = "webhook-timestamp"
+SIGNATURE: Final = "webhook-signature"
+
+PREFIX: Final = "whsec_"
+VERSION: Final = "v1"
+SHORTEST: Final = 24
+"""Bytes of a secret, by Standard Webhooks."""
+TOLERANCE: Final = timedelta(minutes=5)
+"""How far the time of a message may be from now: what somebody caught is not good for longer."""
+
+
+def secret_for(site_secret: str, webhook_id: str) -> str:
+    """Return the secret of a webhook: 32 bytes that nobody can tell who has not that of the site.
+
+    Parameters
+    ----------
+    site_secret
+        Known to the workers of one platform alone.
+    webhook_id
+        Of the webhook.
+
+    Examples
+    --------
+    >>> secret_for("known to the site alone", "0198")
+    'whsec_h+QNdkkUKv8ThpUMgbjEBJH8reCl6JWC2o0xbfvVO7U='
+    """
+    extracted = hmac.digest(b"dissensus-webhook", site_secret.encode(), hashlib.sha256)
+    expanded = hmac.digest(extracted, webhook_id.encode() + b"\x01", hashlib.sha256)
+    return PREFIX + base64.b64encode(expanded).decode()
+
+
+def signed(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[str, str]:
+    """Return the headers by which a receiver knows who sent a message.
+
+    Parameters
+    ----------
+    secret
+        Of the webhook.
+    message_id, body
+        What is sent.
+    now
+        The time, with its zone.
+
+    Examples
+    --------
+    >>> signed("whsec_" + "A" * 44, "one", b"{}", now=datetime(2030, 1, 2, tzinfo=UTC))["webhook-timestamp"]
+    '1893542400'
+    """
+    timestamp = str(int(now.timestamp()))
+    signature = _signature(key_of(secret), message_id, timestamp, body)
+    return {ID: message_id, TIMESTAMP: timestamp, SIGNATURE: f"{VERSION},{signature}"}
+
+
+def verified(
+    secret: str, headers: Mapping[str, str], body: bytes, *, now: datetime, tolerance: timedelta = TOLERANCE
+) -> str:
+    """Return the id of a message that was signed by a secret, at a time near now.
+
+    Parameters
+    ----------
+    secret
+        Of the webhook, as it was shown.
+    headers
+        Of the request; capitals make no difference.
+    body
+        Byte by byte as it came.
+    now
+        The time, with its zone.
+    tolerance
+        How far the time of the message may be from now.
+
+    Raises
+    ------
+    NotAllowed
+        It is not signed by this secret, or not at a time near now.
+    InvalidInput
+        The secret is none.
+    """
+    key = key_of(secret)
+    small = {name.lower(): value for name, value in headers.items()}
+    message_id, timestamp = small.get(ID, ""), small.get(TIMESTAMP, "")
+    expected = _signature(key, message_id, timestamp, body).encode()
+    given = [one.partition(",") for one in small.get(SIGNATURE, "").split()]
+    # Each is compared, so that the time does not tell which one is near.
+    good = [hmac.compare_digest(expected, _bytes(text)) for version, _, text in given if version == VERSION]
+    if not any(good) or not re.fullmatch("[0-9]{1,11}", timestamp):
+        raise NotAllowed("The request is not signed with the secret of this webhook. Do nothing with it.")
+    at = datetime.fromtimestamp(int(timestamp), UTC)
+    if abs(now - at) > tolerance:
+        raise NotAllowed(
+            f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
+            f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Do nothing with it. Is the clock of this machine right?"
+        )
+    return message_id
+
+
+def key_of(secret: str) -> bytes:
+    """Return the bytes of a secret, and refuse what is none without showing it."""
+    try:
+        key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
+    except (ValueError, binascii.Error):
+        key = b""
+    if len(key) < SHORTEST:
+        raise InvalidInput(f"This is no secret of a webhook. It begins with {PREFIX}; copy it again, whole.")
+    return key
+
+
+def _signature(key: bytes, message_id: str, timestamp: str, body: bytes) -> str:
+    content = _bytes(f"{message_id}.{timestamp}.") + body
+    return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")

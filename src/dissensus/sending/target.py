@@ -1,0 +1,103 @@
+"""Addresses that somebody gave: taken apart, and whether this machine may connect to them."""
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import shown
+
+Network: TypeAlias = IPv4Network | IPv6Network
+Ip: TypeAlias = IPv4Address | IPv6Address
+
+LONGEST: Final = 2_000
+PORTS: Final = {"https": 443, "http": 80}
+GLOBAL_UNICAST: Final = ip_network("2000::/3")
+LIKE: Final = "https://example.org/dissensus"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """An address, taken apart.
+
+    Parameters
+    ----------
+    scheme, host, port, path
+        Its parts; the path with its query.
+    netloc
+        Host and port as they were written.
+    """
+
+    scheme: Literal["https", "http"]
+    host: str
+    port: int
+    path: str
+    netloc: str
+
+
+def target_of(address: str) -> Target:
+    """Take an address apart, and refuse one that is none.
+
+    Raises
+    ------
+    InvalidInput
+        The message says what is wrong.
+
+    Examples
+    --------
+    >>> target_of("https://example.org:8443/hook?of=pilot").path
+    '/hook?of=pilot'
+    >>> target_of("ftp://example.org")
+    Traceback (most recent call last):
+        ...
+    dissensus.errors.InvalidInput: 'ftp://example.org' is no address for a webhook. Give one such as \
+https://example.org/dissensus.
+    """
+    port, parts = None, urlsplit("")
+    with suppress(ValueError):
+        port, parts = urlsplit(address).port, urlsplit(address)
+    plain = len(address) <= LONGEST and re.fullmatch(r"[!-~]+", address) and not parts.fragment
+    if parts.scheme not in PORTS or not parts.hostname or not plain or port == 0 or "\\" in address:
+        raise InvalidInput(f"{shown(address)} is no address for a webhook. Give one such as {LIKE}.")
+    if "@" in parts.netloc:
+        raise InvalidInput("An address for a webhook has no name and no password: the signature tells who sends.")
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    scheme: Literal["https", "http"] = "https" if parts.scheme == "https" else "http"
+    return Target(scheme, parts.hostname, port or PORTS[scheme], path, parts.netloc)
+
+
+def is_public(ip: Ip) -> bool:
+    """Tell whether an address is one of the public internet, and hides none that is not.
+
+    Examples
+    --------
+    >>> from ipaddress import ip_address
+    >>> [is_public(ip_address(one)) for one in ("93.184.215.14", "10.0.0.1", "169.254.169.254", "2002:7f00:1::")]
+    [True, False, False, False]
+    """
+    if isinstance(ip, IPv4Address):
+        return ip.is_global and not ip.is_multicast and not ip.is_reserved
+    # What lies outside is local, or one of IPv4 in disguise, such as those of NAT64.
+    return ip in GLOBAL_UNICAST and ip.is_global and ip.sixtofour is None and ip.teredo is None
+
+
+def networks_from(text: str) -> tuple[Network, ...]:
+    """Read networks, divided by commas.
+
+    Raises
+    ------
+    InvalidInput
+        One of them is none.
+
+    Examples
+    --------
+    >>> networks_from("10.0.0.0/8, fd00::/8")
+    (IPv4Network('10.0.0.0/8'), IPv6Network('fd00::/8'))
+    """
+    try:
+        return tuple(ip_network(one.strip()) for one in text.split(",") if one.strip())
+    except ValueError as error:
+        raise InvalidInput(f"{error}. Give networks such as 10.0.0.0/8, divided by commas.") from None

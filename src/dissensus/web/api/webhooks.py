@@ -1,0 +1,46 @@
+"""Addresses that are told what happens."""
+
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Path
+
+from dissensus.web.api.answers import TROUBLE
+from dissensus.web.api.bearing import ByToken, TokenRoute
+from dissensus.web.api.sent import SentGoing, SentWebhook
+from dissensus.web.api.shown import WebhookMade, Webhooks, WebhookShown
+from dissensus.web.visiting import Name, SiteOf, Visit
+from dissensus.workflows import webhooks
+
+router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Webhooks"])
+
+By = Annotated[Visit, Depends(ByToken("webhooks"))]
+WebhookId = Annotated[str, Path(max_length=100)]
+
+
+@router.get("/webhooks", operation_id="list_webhooks")
+def list_webhooks(site: SiteOf, visit: By, name: Name) -> Webhooks:
+    """List the webhooks of a campaign, the earliest first, and whether they take what they are told."""
+    found = webhooks.webhooks(site.platform, name, staff_id=visit.staff.id)
+    return Webhooks(webhooks=[WebhookShown.model_validate(one) for one in found])
+
+
+@router.post("/webhooks", operation_id="add_webhook", status_code=201)
+def add(site: SiteOf, visit: By, name: Name, sent: SentWebhook) -> WebhookMade:
+    """Add a webhook. Its secret is answered this once."""
+    made, secret = webhooks.add(
+        site.platform, name, sent.wanted(), post=site.post, staff_id=visit.staff.id, now=site.clock()
+    )
+    return WebhookMade(**WebhookShown.model_validate(made).model_dump(), secret=secret)
+
+
+@router.post("/webhooks/{webhook_id}/state", operation_id="move_webhook")
+def move(site: SiteOf, visit: By, name: Name, webhook_id: WebhookId, sent: SentGoing) -> WebhookShown:  # noqa: ARG001
+    """Let a webhook that fails or was paused go on at once, from where it was."""
+    found = webhooks.go_on(site.platform, name, webhook_id, post=site.post, staff_id=visit.staff.id, now=site.clock())
+    return WebhookShown.model_validate(found)
+
+
+@router.delete("/webhooks/{webhook_id}", operation_id="remove_webhook", status_code=204)
+def remove(site: SiteOf, visit: By, name: Name, webhook_id: WebhookId) -> None:
+    """Remove a webhook: it is told nothing more."""
+    webhooks.remove(site.platform, name, webhook_id, staff_id=visit.staff.id, now=site.clock())

@@ -1,0 +1,171 @@
+"""Webhooks from Python: added and removed at the real site, and what comes in checked by who receives it."""
+
+import json
+import re
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from http.server import ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from tests.sending.receiver import Receiver, receiving
+from tests.web.live import Live, serving
+from tests.web.owners import House, make
+from tests.workflows.campaigns import NOW
+from tests.workflows.told import Office
+
+from dissensus import Client, InvalidInput, NotAllowed, NotFound
+from dissensus.client import Delivery, verify_webhook
+from dissensus.pipeline.annotate.chain import Kind
+from dissensus.pipeline.annotate.signing import secret_for, signed
+from dissensus.pipeline.annotate.telling import MEANINGS
+
+SECRET = secret_for("of a site", "of a webhook")
+DATA: dict[str, Any] = {"campaign": "pilot", "webhook": "w", "after": 0, "through": 1, "head": 2, "events": []}
+BODY = json.dumps({"type": "campaign.events", "timestamp": None, "data": DATA}).encode()
+
+
+@pytest.fixture
+def live(database_url: str) -> Iterator[Live]:
+    with serving(database_url, webhook_networks="127.0.0.0/8") as site:
+        yield site
+
+
+@pytest.fixture
+def house(live: Live) -> Iterator[House]:
+    with ExitStack() as browsers:
+        yield House(live, browsers)
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as state:
+        yield state
+
+
+def test_from_a_campaign_to_what_its_receiver_reads(house: House, client: Client, receiver: Receiver) -> None:
+    make(house)
+    made = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook", "create"], after=0)
+    assert made.secret is not None
+    assert made.secret not in repr(made)
+    receiver.first["ok"] = ["410"]
+    office = Office(house.platform, post=house.live.site.post)
+    office.turn()
+    (found,) = client.webhooks("pilot")
+    assert (found.state, found.secret, found.kinds) == ("paused", None, ("create", "webhook"))
+    assert client.go_on_with_webhook("pilot", made.id).state == "going"
+    office.turn()
+    office.turn()
+    first, second = (
+        verify_webhook(made.secret, one.headers, one.body, now=NOW + timedelta(minutes=4)) for one in receiver.got[1:]
+    )
+    assert isinstance(first, Delivery)
+    assert (first.campaign, first.webhook, first.after, first.through) == ("pilot", made.id, 0, 2)
+    assert (second.after, second.through, second.head) == (2, 3, 3)
+    assert [*first.events, *second.events] == list(client.events("pilot"))
+    client.remove_webhook("pilot", made.id)
+    assert client.webhooks("pilot") == ()
+    with pytest.raises(NotFound, match="There is no webhook"):
+        client.remove_webhook("pilot", made.id)
+    with pytest.raises(InvalidInput, match="is no address for a webhook"):
+        client.add_webhook("pilot", "example.org")
+
+
+def headers(**changes: str) -> dict[str, str]:
+    return {**signed(SECRET, "msg_1", BODY, now=NOW), **changes}
+
+
+def test_what_is_signed_is_read_whatever_the_capitals() -> None:
+    told = verify_webhook(SECRET, {name.title(): value for name, value in headers().items()}, BODY, now=NOW)
+    assert (told.id, told.campaign, told.events) == ("msg_1", "pilot", ())
+    # While a secret changes, there may be several signatures, and some of other versions.
+    several = f"v1a,xyz v1,AAAA {headers()['webhook-signature']}"
+    assert verify_webhook(SECRET, headers(**{"webhook-signature": several}), BODY, now=NOW) == told
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"webhook-id": "msg_2"},
+        {"webhook-timestamp": str(int(NOW.timestamp()) + 1)},
+        {"webhook-timestamp": "now"},
+        {"webhook-signature": ""},
+        {"webhook-signature": "v1,"},
+        {"webhook-signature": "v1,ä\udcff"},
+        {"webhook-signature": "v2," + headers()["webhook-signature"].removeprefix("v1,")},
+        {
+            "webhook-signature": signed(secret_for("of a site", "of another"), "msg_1", BODY, now=NOW)[
+                "webhook-signature"
+            ]
+        },
+    ],
+)
+def test_what_is_forged_is_refused(changes: dict[str, str]) -> None:
+    with pytest.raises(NotAllowed, match="is not signed with the secret of this webhook"):
+        verify_webhook(SECRET, headers(**changes), BODY, now=NOW)
+
+
+def test_another_body_is_refused() -> None:
+    with pytest.raises(NotAllowed, match="is not signed"):
+        verify_webhook(SECRET, headers(), BODY + b" ", now=NOW)
+    with pytest.raises(InvalidInput, match="as bytes"):
+        verify_webhook(SECRET, headers(), BODY.decode(), now=NOW)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("away", [timedelta(minutes=5, seconds=1), timedelta(days=-1)])
+def test_what_somebody_caught_is_not_good_for_long(away: timedelta) -> None:
+    with pytest.raises(NotAllowed, match="too far from now"):
+        verify_webhook(SECRET, headers(), BODY, now=NOW + away)
+    verify_webhook(SECRET, headers(), BODY, now=NOW + away, tolerance=timedelta(days=2))
+    with pytest.raises(NotAllowed, match="too far from now"):
+        verify_webhook(SECRET, headers(), BODY, now=datetime(2040, 1, 1, tzinfo=UTC))
+
+
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec_AAAA", "whsec_ä", "not a secret"])
+def test_what_is_no_secret_is_refused_and_not_shown(secret: str) -> None:
+    with pytest.raises(InvalidInput, match="no secret of a webhook") as caught:
+        verify_webhook(secret, headers(), BODY, now=NOW)
+    assert len(secret) < 7 or secret not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"{}", b"[1]", b'{"type": "campaign.events"}', b"\xff", BODY.replace(b"campaign.events", b"other")]
+)
+def test_what_is_signed_and_cannot_be_read(body: bytes) -> None:
+    with pytest.raises(InvalidInput, match=r"The request is signed, and is no campaign\.events"):
+        verify_webhook(SECRET, signed(SECRET, "msg_1", body, now=NOW), body, now=NOW)
+
+
+def test_the_receiver_of_the_documentation_takes_what_is_delivered(
+    house: House, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    (code,) = re.findall(r"^```python\n([^`]*verify_webhook[^`]*)```", page, re.MULTILINE)
+    names: dict[str, Any] = {"__name__": "docs"}
+    exec(code, names)
+    make(house)
+    with ThreadingHTTPServer(("127.0.0.1", 0), names["Receiver"]) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        address = f"http://127.0.0.1:{server.server_address[1]}/"
+        made = client.add_webhook("pilot", address, after=0)
+        office = Office(house.platform, post=house.live.site.post, at=datetime.now(UTC))
+        monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
+        office.turn()
+        assert client.webhooks("pilot")[0].trouble == "it answered HTTP 400"
+        monkeypatch.setenv("WEBHOOK_SECRET", str(made.secret))
+        office.forward(seconds=10).turn()
+        server.shutdown()
+        thread.join()
+    assert client.webhooks("pilot")[0].place == 2
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [["1", "create"], ["2", "webhook"]]
+
+
+def test_the_documentation_has_every_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    found = re.findall(r"^\| `([a-z ]+)` \| (.*) \|$", page.split("| Kind | Tells that |")[1], re.MULTILINE)
+    assert dict(found) == MEANINGS
+    assert {*MEANINGS, "erased"} == set(get_args(Kind))

@@ -1,0 +1,144 @@
+"""A small real server on loopback that takes what is posted to it: a path says how it behaves."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.files.server import _context
+
+PIECE = b"x" * 2**14
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """A request: its headers in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass(slots=True)
+class Receiver:
+    """Where it is, what it got, and how often it answers otherwise at a path before it does as the path says."""
+
+    root: str = ""
+    got: list[Got] = field(default_factory=list)
+    first: dict[str, list[str]] = field(default_factory=dict)
+    over: threading.Event = field(default_factory=threading.Event)
+    n_sent: int = 0
+
+    def address(self, path: str) -> str:
+        return f"{self.root}/{path}"
+
+    @property
+    def port(self) -> int:
+        return int(self.root.rpartition(":")[2])
+
+    def at(self, path: str) -> list[Got]:
+        return [one for one in self.got if one.path == f"/{path}"]
+
+
+@contextmanager
+def receiving(*, tls: bool = False, host: str = "127.0.0.1") -> Iterator[Receiver]:
+    """Receive until the block ends."""
+    state = Receiver()
+    with _Server((host, 0), type("Handler", (_Handler,), {"state": state})) as server:
+        if tls:
+            server.socket = _context().wrap_socket(server.socket, server_side=True)
+        state.root = f"http{'s' if tls else ''}://{host}:{server.server_address[1]}"
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            yield state
+        finally:
+            state.over.set()
+            server.shutdown()
+            thread.join()
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Who sends leaves when they like."""
+
+
+class _Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    state: Receiver
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["content-length"]))
+        path = self.path.partition("?")[0]
+        first = self.state.first.get(path.removeprefix("/"), [])
+        behaviour = first.pop(0) if first else path.removeprefix("/").partition("/")[0]
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        self.state.got.append(Got(path, headers, body))
+        BEHAVIOURS.get(behaviour, _number)(self, behaviour)
+
+    def answer(self, status: int, **headers: str) -> None:
+        self.send_response_only(status)
+        for name, value in {"Content_Length": "0", "Connection": "close", **headers}.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.end_headers()
+
+    def pour(self, piece: bytes, wait: float = 0.0) -> None:
+        """Send without an end, until who reads leaves."""
+        with suppress(OSError):
+            while not self.state.over.wait(wait):
+                self.wfile.write(piece)
+                self.state.n_sent += len(piece)
+
+    def log_message(self, *_: Any) -> None:
+        """Tests read `got`."""
+
+
+def _number(handler: _Handler, behaviour: str) -> None:
+    handler.answer(int(behaviour) if behaviour.isdecimal() else 204)
+
+
+def _nonsense(handler: _Handler, _: str) -> None:
+    handler.wfile.write(b"SSH-2.0-OpenSSH_9.6\r\n")
+
+
+def _silent(handler: _Handler, _: str) -> None:
+    handler.state.over.wait()
+
+
+def _endless(handler: _Handler, _: str) -> None:
+    handler.answer(200, Content_Length=str(2**40))
+    handler.pour(PIECE)
+
+
+def _dripping(handler: _Handler, _: str) -> None:
+    """Header after header, each a moment after the one before."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    handler.pour(b"X-More: x\r\n", 0.02)
+
+
+def _stalling(handler: _Handler, _: str) -> None:
+    handler.answer(200, Content_Length="10")
+    handler.state.over.wait()
+
+
+def _brief(handler: _Handler, _: str) -> None:
+    time.sleep(0.05)
+    handler.answer(204)
+
+
+BEHAVIOURS: Mapping[str, Callable[[_Handler, str], None]] = {
+    "redirect": lambda handler, _: handler.answer(302, Location=f"{handler.state.root}/ok"),
+    "later": lambda handler, _: handler.answer(429, Retry_After="1800"),
+    "much-later": lambda handler, _: handler.answer(503, Retry_After=str(10**12)),
+    "nonsense": _nonsense,
+    "silent": _silent,
+    "endless": _endless,
+    "dripping": _dripping,
+    "stalling": _stalling,
+    "brief": _brief,
+}
