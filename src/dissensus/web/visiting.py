@@ -11,7 +11,7 @@ from dissensus.errors import NotAllowed
 from dissensus.web.guard import MOST_UPLOADED
 from dissensus.web.permissions import Action, Who, action_named, may
 from dissensus.web.site import Site, site_of
-from dissensus.workflows import api_tokens, membership, staff
+from dissensus.workflows import api_tokens, auditing, membership, staff
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import Token
@@ -93,12 +93,11 @@ class May:
         authorization: Annotated[str, Header(max_length=300)] = "",
     ) -> Visit:
         """Return who comes, and refuse who may not."""
-        action = action_named(self.action)
         # Another kind of authorization is of a proxy before the site, and says nothing here.
         kind, _, key = authorization.partition(" ")
         if self.by_token and kind.lower() == "bearer":
             return with_token(request, *bearer(site, key.strip()), action=self.action)
-        return _within(request, site, _by_session(site, session), action)
+        return _within(request, site, _by_session(site, session), self.action)
 
 
 def bearer(site: Site, key: str) -> "tuple[Staff, Token]":
@@ -115,7 +114,7 @@ def with_token(request: Request, staff: "Staff", token: "Token", *, action: str)
     if action not in token.scopes:
         raise NotAllowed(f"This token is not for that. Make one that has the scope {action}.")
     visit = Visit(staff, "", "", may=may("staff") & token.scopes, scopes=token.scopes)
-    return _within(request, site_of(request), visit, action_named(action))
+    return _within(request, site_of(request), visit, action)
 
 
 def _by_session(site: Site, session: str) -> Visit:
@@ -125,9 +124,13 @@ def _by_session(site: Site, session: str) -> Visit:
     return Visit(found, session, site.tokens.form(session))
 
 
-def _within(request: Request, site: Site, visit: Visit, action: Action) -> Visit:
+def _within(request: Request, site: Site, visit: Visit, what: str) -> Visit:
+    action = action_named(what)
     if action.about == "campaign":
-        visit = _as_member(site, visit, request.path_params["name"], action)
+        name = request.path_params["name"]
+        visit = _as_member(site, visit, name, action)
+        if action.of_raters and request.method == "GET":
+            looked(site, visit, name, what)
     request.state.visit = visit
     return visit
 
@@ -138,6 +141,11 @@ def _as_member(site: Site, visit: Visit, name: str, action: Action) -> Visit:
         others = " and ".join(f"{who}s" for who in sorted(action.who))
         raise NotAllowed(f"You belong to {name} as {role}, and only {others} may {action.says}. Ask an owner.")
     return replace(visit, role=role, may=seen_in(visit, role))
+
+
+def looked(site: Site, visit: Visit, name: str, what: str) -> None:
+    """Keep that somebody is shown what single raters did or said."""
+    auditing.look(site.platform, name, what, staff_id=visit.staff.id, now=site.clock())
 
 
 def seen_in(visit: Visit, role: Who) -> frozenset[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from itertools import islice
 from typing import Final
 
@@ -12,7 +13,9 @@ from dissensus.pipeline.annotate.chain import Break, first_break
 from dissensus.pipeline.annotate.saves import digest_of
 from dissensus.store import auditing as store
 from dissensus.store import campaigns, events
+from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 MOST_TOLD: Final = 20
 """Faults that a report names."""
@@ -48,6 +51,13 @@ class Audit:
     def holds(self) -> bool:
         """Whether nothing is wrong."""
         return self.broken is None and self.knows is not False and not self.faults
+
+
+def look(platform: Platform, name: str, what: str, *, staff_id: str, now: datetime) -> None:
+    """Keep that somebody of the staff is shown what single raters did or said."""
+    with platform.database.writing() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        by_staff(tx, kept.id, "see", staff_id, now, what=what)
 
 
 def link_all(platform: Platform) -> int:

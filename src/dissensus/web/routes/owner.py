@@ -18,7 +18,7 @@ from dissensus.web.proposal import Proposal, read_definition, read_proposal
 from dissensus.web.routes.entering import SEE_OTHER, SESSION_COOKIE, page
 from dissensus.web.site import Site
 from dissensus.web.turns import InTurn
-from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
+from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit, looked
 from dissensus.workflows import campaigns, entering, exporting, overview, staff
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.entrance import doors, personal_link
@@ -72,13 +72,16 @@ def _proposing(site: Site, visit: Visit, proposal: Proposal, *faults: str) -> Re
 @router.get("/campaigns/{name}")
 def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Request, name: Name) -> Response:
     """Show a campaign."""
-    found = overview.overview(site.platform, name, staff_id=visit.staff.id)
+    whole = overview.overview(site.platform, name, staff_id=visit.staff.id)
+    found = overview_for(whole, visit.may)
+    if found.notices:
+        looked(site, visit, name, "notices")
     by = doors(site.address_for(request), found.kept, found.campaign) if "links" in visit.may else None
     context = CampaignPage(
         owner=visit.staff.name,
         form_token=visit.form_token,
-        found=overview_for(found, visit.may),
-        n_raters=total_for(found.numbers, visit.may),
+        found=found,
+        n_raters=total_for(whole.numbers, visit.may),
         role=visit.role,
         may=visit.may,
         open_link=None if by is None else by.anybody,

@@ -11,7 +11,7 @@ from dissensus.web.limited import watch_for
 from dissensus.web.routes.entering import SEE_OTHER, page
 from dissensus.web.routes.pay import RaterId
 from dissensus.web.site import Site
-from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
+from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit, looked
 from dissensus.web.watching_contexts import FlaggedRater, WatchPage
 from dissensus.workflows import flagging
 from dissensus.workflows.flagging import Verdict
@@ -27,6 +27,8 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], name: Na
     """Show a campaign under way."""
     now = site.clock()
     found = watch_for(watch(site.platform, name, staff_id=visit.staff.id, now=now), visit.may)
+    if found.watch.snapshot is not None and found.watch.snapshot.figures.flagged:
+        looked(site, visit, name, "flags")
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "may": visit.may, "now": now}
     context = WatchPage(**who, watch=found.watch, n_raters=found.n_raters, hidden=found.hidden)  # type: ignore[arg-type]
     return page(site, context)
