@@ -11,7 +11,10 @@ COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
-    *(f"staff {word}" for word in ("list", "add", "invite", "role", "remove", "password", "email")),
+    *(
+        f"staff {word}"
+        for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke")
+    ),
     *(f"campaign {word}" for word in ("new", "show", "revise", "add-items", "add-platinum", "remove-items")),
     *(f"campaign {word}" for word in ("rehearse", "open", "pause", "close", "list", "clone", "invite")),
 )

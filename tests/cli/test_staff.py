@@ -7,11 +7,15 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import SCRIPT
 from tests.cli.within import Done, teller
+from tests.web.live import serving
+
+from dissensus import Client, NotAllowed
 
 PASSWORD = "correct horse battery"
 Told = Callable[..., Done]
@@ -106,3 +110,47 @@ def test_a_terminal_does_not_show_the_password(told: Told, tmp_path: Path, datab
             seen += os.read(ours, 1000)
     assert process.returncode == 0
     assert PASSWORD.encode() not in seen
+
+
+def test_tokens_are_made_listed_and_revoked(told: Told) -> None:
+    made = told("staff", "token", "ada", "--scope", "export", "--scope", "see", "--days", "7", "--name", "nightly")
+    assert made.returncode == 0, made.stderr
+    key = made.stdout.strip()
+    assert key.startswith("dis_")
+    assert made.stderr.startswith("It is called nightly, and ends ")
+    assert "To revoke it: dissensus staff revoke ada nightly" in made.stderr
+    (row,) = json.loads(told("staff", "tokens", "ada", "--format", "json").stdout)["tokens"]
+    assert (row["name"], row["scopes"], row["used"]) == ("nightly", "export see", None)
+    assert key not in str(row)
+    assert "There is nobody" not in told("staff", "tokens", "ada").stdout
+    assert "called 'nightly'" in told("staff", "token", "ada", "--scope", "see", "--name", "nightly").stderr
+    assert told("staff", "revoke", "ada", "nightly").stdout == "The token nightly of ada is revoked.\n"
+    assert json.loads(told("staff", "tokens", "ada", "--format", "json").stdout)["tokens"] == []
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+def test_a_token_from_the_command_line_opens_the_api(told: Told, database_url: str) -> None:
+    key = told("staff", "token", "ada", "--scope", "see").stdout.strip()
+    with serving(database_url) as live, Client(live.url, key) as client:
+        live.clock.at = datetime.now(UTC)
+        assert client.campaign("pilot").state == "draft"
+        with pytest.raises(NotAllowed, match="scope list"):
+            list(client.campaigns())
+
+
+@pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("token", "ada"), "A token without a scope can do nothing"),
+        (("token", "ada", "--scope", "exprt"), "'exprt' is no scope of a token. Scopes are"),
+        (("token", "ada", "--scope", "export", "--days", "366"), "ends within 365 days; 366 were asked for"),
+        (("token", "bob", "--scope", "export"), "There is nobody called 'bob'"),
+        (("tokens", "bob"), "There is nobody called 'bob'"),
+        (("revoke", "ada", "nightly"), "ada has no token called 'nightly'. There are none."),
+    ],
+)
+def test_tokens_that_cannot_be_are_told(told: Told, words: tuple[str, ...], says: str) -> None:
+    done = told("staff", *words)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert says in done.stderr

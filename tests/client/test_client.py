@@ -114,7 +114,7 @@ def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client
     with pytest.raises(InvalidInput, match=r"(?s)2 faults:\n- .*\n- ") as error:
         client.create({**definition("other").as_mapping(), "titel": "x", "seed": "y"})
     assert "titel" in str(error.value)
-    with pytest.raises(InvalidInput, match="'nobody' is no purpose of pilot"):
+    with pytest.raises(NotFound, match="'nobody' is no purpose of pilot"):
         client.ratings("pilot", purposes=["nobody"])
     with (
         Client(house.live.url, token(house.platform, "ada", scopes=frozenset({"see"}))) as little,

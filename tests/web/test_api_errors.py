@@ -50,6 +50,7 @@ def test_what_is_not_there_or_not_allowed(house: House) -> None:
     refused = http.delete(f"{API}/pilot")
     assert "openapi.json" in told(refused, 405)["detail"]
     assert refused.headers["allow"] == "GET"
+    assert http.patch(f"{API}/pilot/items").headers["allow"] == "DELETE, GET, POST"
     told(http.get(f"{API}/pilot/quota"), 404)
     assert "scope move" in told(program(house, scopes=frozenset({"see"})).post(f"{API}/pilot/state"), 403)["detail"]
     assert "no campaign" in told(program(house, "eve").get(f"{API}/pilot"), 404)["detail"]

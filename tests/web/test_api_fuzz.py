@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from typing import Any
 from urllib.parse import quote
 
@@ -78,7 +79,8 @@ def bent(draw: DrawFn, value: Any) -> Any:
 def requests(draw: DrawFn) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
     """An operation, and something to ask it."""
     path, method, operation = draw(st.sampled_from(OPERATIONS))
-    path = path.replace("{name}", quote(draw(NAMES), safe="")).replace("{rater_id}", quote(draw(NAMES), safe=""))
+    for part in re.findall(r"{\w+}", path):
+        path = path.replace(part, quote(draw(NAMES), safe=""))
     asked: dict[str, Any] = {"params": {}, "headers": {}}
     for parameter in operation.get("parameters", []):
         if parameter["in"] != "path" and draw(st.booleans()):

@@ -247,7 +247,7 @@ def test_a_token_does_no_more_than_its_scopes_and_its_maker(house: House) -> Non
     [
         ({"name": "", "scope": "export", "days": "1"}, "cannot be the name of a token"),
         ({"name": "x", "days": "1"}, "A token without a scope can do nothing"),
-        ({"name": "x", "scope": "pay", "days": "1"}, "'pay' is no scope of a token. Scopes are 'create', 'export'"),
+        ({"name": "x", "scope": "rate", "days": "1"}, "'rate' is no scope of a token. Scopes are 'clone', 'create'"),
         ({"name": "x", "scope": "export", "days": "many"}, "'many' is no number of days"),
         ({"name": "x", "scope": "export", "days": "9999"}, "A token ends within 365 days"),
     ],

@@ -95,7 +95,7 @@ def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: Kept, tmp_
     done = exporting.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(purposes=("release",)), now=NOW)
     assert (done.counts.exported.ratings, done.counts.disagreeing.ratings) == (4, 3)
     assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
-    with pytest.raises(InvalidInput, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
+    with pytest.raises(NotFound, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
         exporting.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("releases",)), now=NOW)
     assert not (tmp_path / "b.csv").exists()
 

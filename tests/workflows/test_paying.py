@@ -87,7 +87,7 @@ def test_time_worked_in_sql_is_what_the_pure_function_counts(
     expected = [worked_ms(assigned(platform, rater, one)) for rater, one in zip(pair, (first, second), strict=True)]
     with platform.database.reading() as tx:
         assert [one.worked_ms for one in work.work_of(tx, pair[0].campaign_id)] == expected
-        (alone,) = work.work_of(tx, pair[0].campaign_id, rater_id=pair[1].id)
+        (alone,) = work.work_of(tx, pair[0].campaign_id, rater_ids=[pair[1].id])
     assert alone.worked_ms == expected[1]
 
 

@@ -20,6 +20,7 @@ RoleOption = Annotated[
     str, typer.Option(metavar="ROLE", help="What they are in the campaign: owner, analyst, expert or reviewer.")
 ]
 COLUMNS = ("campaign", "person", "role", "since")
+TOKEN_COLUMNS = ("name", "scopes", "ends", "used")
 
 
 @app.command("list")
@@ -141,6 +142,79 @@ def email(
         staff.set_email(platform, person, address)
     told = f"comes in by {address.strip().casefold()}" if address.strip() else "comes in by no provider any more"
     typer.echo(f"{person.strip()} {told}.")
+
+
+@app.command("token")
+def token(
+    person: PersonArgument,
+    scope: Annotated[
+        list[str] | None, typer.Option(metavar="SCOPE", help="What it is for, such as export; may stand several times.")
+    ] = None,
+    days: Annotated[int, typer.Option(help="For how many days it is good, up to 365.")] = 30,
+    name: Annotated[str, typer.Option(metavar="NAME", help="What it is called; somebody has each name once.")] = "",
+    settings: SettingsOption = None,
+) -> None:
+    """Print a token by which programs do what somebody may; it is shown once.
+
+    Example: dissensus staff token ada --scope export --scope see --days 30
+    """
+    from dissensus.web.permissions import SCOPES
+    from dissensus.workflows import api_tokens
+
+    api_tokens.check_scopes(scope or [], SCOPES)
+    at = now()
+    called = name or f"command line, {at:%Y-%m-%d %H:%M:%S}"
+    with opened(load_settings(settings), old=True) as platform:
+        key, made = api_tokens.make_for(platform, person, called, scopes=scope or [], days=days, now=at)
+    told = f"It is called {shlex.quote(made.name)}, and ends {made.expires_at:%Y-%m-%d}."
+    typer.echo(f"{told} To revoke it: dissensus staff revoke {shlex.quote(person)} {shlex.quote(made.name)}", err=True)
+    typer.echo(key)
+
+
+@app.command("tokens")
+def tokens(
+    person: PersonArgument,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    settings: SettingsOption = None,
+) -> None:
+    """List somebody's tokens that are good, without their keys, which are kept nowhere.
+
+    Example: dissensus staff tokens ada --format json
+    """
+    from dissensus.workflows import api_tokens
+
+    with opened(load_settings(settings), old=True) as platform:
+        found = api_tokens.tokens_for(platform, person, now=now())
+    rows = [
+        {
+            "name": one.name,
+            "scopes": " ".join(sorted(one.scopes)),
+            "ends": one.expires_at.date().isoformat(),
+            "used": one.used_at.date().isoformat() if one.used_at else None,
+        }
+        for one in found
+    ]
+    kind = writing.chosen(format, output)
+    none = f"{person.strip()} has no token. Make one: dissensus staff token {shlex.quote(person)} --scope export"
+    writing.write(writing.rows_as(kind, rows, TOKEN_COLUMNS, name="tokens", none=none), output)
+
+
+@app.command("revoke")
+def revoke(
+    person: PersonArgument,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the token, as `staff tokens` lists it.")],
+    settings: SettingsOption = None,
+) -> None:
+    """End a token of somebody at once.
+
+    Example: dissensus staff revoke ada nightly
+    """
+    from dissensus.workflows import api_tokens
+
+    with opened(load_settings(settings), old=True) as platform:
+        api_tokens.revoke_for(platform, person, name, now=now())
+    typer.echo(f"The token {name.strip()} of {person.strip()} is revoked.")
 
 
 def _asked() -> str:

@@ -1,19 +1,19 @@
 """Asking the platform over its API."""
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import sleep as wait_seconds
 from types import TracebackType
 from typing import Any, Final, Literal, Self
-from urllib.parse import quote
-from uuid import uuid4
 
-import httpx
 import polars as pl
 
 from dissensus.asking import Asking, Service, check_token, connected
+from dissensus.client.gold import Gold
+from dissensus.client.pay import Pay
 from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.results import Campaign, Event, Invitation, Line, Members, Quota, Rater, Webhook
+from dissensus.client.results import Campaign, Event, Invitation, Line, Member, Members, Notice, Quota, Rater, Webhook
+from dissensus.client.sending import parts_of, path_of, post
+from dissensus.client.watching import Watching
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.address import check_secure
 from dissensus.schema.campaign import State
@@ -24,9 +24,6 @@ from dissensus.schema.ratings import Ratings
 from dissensus.schema.roles import Role
 
 SITE: Final = Service(name="The site", remedies={}, look="its pages", ours=True)
-MOST_ITEMS: Final = 1_000
-MOST_BYTES: Final = 4 << 20
-"""Of items in one request."""
 
 
 class Client:
@@ -54,9 +51,10 @@ class Client:
 
     Notes
     -----
-    All methods raise `NotAllowed` where the token is not good or not for that, `NotFound` for what is not there or
-    belongs to others, `Conflict` where something is there already or changed, `InvalidInput` for what the site refuses,
-    and `Unavailable` where it does not answer; the messages are those of the site.
+    `watching`, `gold` and `pay` ask for what the pages of that name show. All methods raise `NotAllowed` where the
+    token is not good or not for that, `NotFound` for what is not there or belongs to others, `Conflict` where something
+    is there already or changed, `InvalidInput` for what the site refuses, and `Unavailable` where it does not answer;
+    the messages are those of the site.
 
     Examples
     --------
@@ -80,6 +78,10 @@ class Client:
         check_token(token, f"{self._base}/account")
         self._asking = Asking(SITE, connected(self._base, f"Bearer {token}", timeout), token, tries, sleep)
 
+        self.watching = Watching(self._asking)
+        self.gold = Gold(self._asking)
+        self.pay = Pay(self._asking)
+
     def __repr__(self) -> str:
         return f"Client({self._base!r})"
 
@@ -97,7 +99,7 @@ class Client:
 
     def campaign(self, name: str) -> Campaign:
         """Return all about a campaign. Scope: ``see``, and ``numbers`` for how far it is."""
-        return read(Campaign, self._asking.ask("GET", _path(name)))
+        return read(Campaign, self._asking.ask("GET", path_of(name)))
 
     def create(
         self, definition: Mapping[str, Any] | str, items: Iterable[Item] = (), *, by_link: bool = True
@@ -113,25 +115,29 @@ class Client:
         by_link
             Whether one open link lets anybody in.
         """
-        first, *others = list(_parts(items)) or [[]]
+        first, *others = list(parts_of(items)) or [[]]
         body = {"definition": _plain(definition), "items": first, "by_link": by_link}
-        made = read(Campaign, self._post("campaigns", body))
+        made = read(Campaign, post(self._asking, "campaigns", body))
         for part in others:
-            self._post(_path(made.name, "items"), {"items": part})
+            post(self._asking, path_of(made.name, "items"), {"items": part})
         return made
 
     def move(self, name: str, to: State) -> Campaign:
         """Open, pause or close a campaign. Scope: ``move``."""
-        return read(Campaign, self._post(_path(name, "state"), {"to": to}))
+        return read(Campaign, post(self._asking, path_of(name, "state"), {"to": to}))
 
     def revise(self, name: str, definition: Mapping[str, Any] | str) -> Campaign:
         """Change all of a draft, and of a campaign that is paused what raters read. Scope: ``revise``."""
         body = {"definition": _plain(definition)}
-        return read(Campaign, self._asking.ask("PUT", _path(name, "definition"), body=body))
+        return read(Campaign, self._asking.ask("PUT", path_of(name, "definition"), body=body))
+
+    def clone(self, name: str, new_name: str) -> Campaign:
+        """Make a draft with the definition and the items of a campaign, which one owns. Scope: ``clone``."""
+        return read(Campaign, post(self._asking, path_of(name, "clones"), {"name": new_name}))
 
     def items(self, name: str) -> Iterator[Item]:
         """Yield the items of a campaign, in their order. Scope: ``items``."""
-        for page in pages(self._asking, _path(name, "items")):
+        for page in pages(self._asking, path_of(name, "items")):
             yield from (
                 Item(row["id"], Conversation.from_dicts(row["conversation"]), row["attributes"]) for row in page["data"]
             )
@@ -139,11 +145,15 @@ class Client:
     def add_items(self, name: str, items: Iterable[Item]) -> int:
         """Add items to a draft, some at a time, and return how many it has. Scope: ``items``."""
         n = None
-        for part in _parts(items):
-            n = read(dict[str, int], self._post(_path(name, "items"), {"items": part}))["items"]
+        for part in parts_of(items):
+            n = read(dict[str, int], post(self._asking, path_of(name, "items"), {"items": part}))["items"]
         if n is None:
             raise InvalidInput("There are no items to add. Give at least one.")
         return n
+
+    def remove_items(self, name: str) -> None:
+        """Take all items out of a draft. Scope: ``items``."""
+        self._asking.ask("DELETE", path_of(name, "items"))
 
     def invite(self, name: str, n: int, *, cell: str | None = None) -> tuple[str, ...]:
         """Return new personal links for raters, each of which lets one in. Scope: ``links``.
@@ -157,17 +167,25 @@ class Client:
         cell
             For whom they are, where a recruiter fills a quota.
         """
-        answer = self._post(_path(name, "invitations"), {"n": n, "cell": cell})
+        answer = post(self._asking, path_of(name, "invitations"), {"n": n, "cell": cell})
         return tuple(read(dict[str, list[str]], answer)["links"])
 
     def raters(self, name: str) -> Iterator[Rater]:
         """Yield the raters of a campaign, in the order in which they entered. Scope: ``raters``."""
-        return rows(self._asking, _path(name, "raters"), Rater)
+        return rows(self._asking, path_of(name, "raters"), Rater)
 
     def withdraw(self, name: str, rater: str) -> int:
         """Erase all that a rater said, who asked for it, and return of how many items. Scope: ``withdraw-for``."""
-        answer = self._asking.ask("DELETE", _path(name, "raters", rater), repeat="if refused")
+        answer = self._asking.ask("DELETE", path_of(name, "raters", rater), repeat="if refused")
         return read(dict[str, int], answer)["items"]
+
+    def notices(self, name: str) -> Iterator[Notice]:
+        """Yield what raters reported and nobody has dealt with, the earliest first. Scope: ``notices``."""
+        return rows(self._asking, path_of(name, "notices"), Notice)
+
+    def settle(self, name: str, notice: str, *, show_again: bool = False) -> None:
+        """Keep that a notice was dealt with; an item stays withheld unless it is shown again. Scope: ``notices``."""
+        post(self._asking, path_of(name, "notices", notice, "settlement"), {"show_again": show_again})
 
     def table(self, name: str, *, purposes: Sequence[str] = ()) -> pl.DataFrame:
         """Return the finished ratings of raters who agreed, with all columns of the export. Scope: ``export``.
@@ -184,7 +202,7 @@ class Client:
         NotFound
             There is no rating yet.
         """
-        found = list(pages(self._asking, _path(name, "ratings"), {"purpose": list(purposes)}))
+        found = list(pages(self._asking, path_of(name, "ratings"), {"purpose": list(purposes)}))
         if not found[0]["data"]:
             raise NotFound(f"{name} has no finished rating of raters who agreed. Wait until there is one.")
         return frame(found)
@@ -216,23 +234,23 @@ class Client:
 
     def quota(self, name: str) -> Quota:
         """Return how the quota of a campaign fills. Scope: ``numbers``."""
-        return read(Quota, self._asking.ask("GET", _path(name, "quota")))
+        return read(Quota, self._asking.ask("GET", path_of(name, "quota")))
 
     def events(self, name: str) -> Iterator[Event]:
         """Yield what happened in a campaign, in the order of its chain. Scope: ``log``."""
-        return rows(self._asking, _path(name, "events"), Event)
+        return rows(self._asking, path_of(name, "events"), Event)
 
     def members(self, name: str) -> Members:
         """Return who belongs to a campaign, and the links that nobody has used. Scope: ``staff``."""
-        return read(Members, self._asking.ask("GET", _path(name, "members")))
+        return read(Members, self._asking.ask("GET", path_of(name, "members")))
 
     def invite_member(self, name: str, role: Role) -> Invitation:
         """Return a link by which somebody comes to belong to a campaign, once. Scope: ``staff``."""
-        return read(Invitation, self._post(_path(name, "members"), {"role": role}))
+        return read(Invitation, post(self._asking, path_of(name, "members"), {"role": role}))
 
     def webhooks(self, name: str) -> tuple[Webhook, ...]:
         """Return the addresses that are told what happens in a campaign. Scope: ``webhooks``."""
-        return read(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", _path(name, "webhooks")))["webhooks"]
+        return read(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", path_of(name, "webhooks")))["webhooks"]
 
     def add_webhook(self, name: str, address: str, *, kinds: Sequence[str] = (), after: int | None = None) -> Webhook:
         """Return a new webhook, with the secret that signs what it is told. Scope: ``webhooks``.
@@ -249,40 +267,29 @@ class Client:
             The place in the log from which on it is told; None for what happens from now on.
         """
         body = {"address": address, "kinds": list(kinds), "after": after}
-        return read(Webhook, self._post(_path(name, "webhooks"), body))
+        return read(Webhook, post(self._asking, path_of(name, "webhooks"), body))
 
     def go_on_with_webhook(self, name: str, webhook: str) -> Webhook:
         """Let a webhook, by its id, that fails or was paused go on at once. Scope: ``webhooks``."""
-        return read(Webhook, self._post(_path(name, "webhooks", webhook, "state"), {"to": "going"}))
+        return read(Webhook, post(self._asking, path_of(name, "webhooks", webhook, "state"), {"to": "going"}))
 
     def remove_webhook(self, name: str, webhook: str) -> None:
         """Remove a webhook, by its id: it is told nothing more. Scope: ``webhooks``."""
-        self._asking.ask("DELETE", _path(name, "webhooks", webhook), repeat="if refused")
+        self._asking.ask("DELETE", path_of(name, "webhooks", webhook), repeat="if refused")
 
-    def _post(self, path: str, body: object) -> httpx.Response:
-        # By its key the site knows the same request again, so that it can be asked as often as it takes.
-        return self._asking.ask("POST", path, body=body, headers={"Idempotency-Key": str(uuid4())})
+    def take_invitation_back(self, name: str, invitation: str) -> None:
+        """Take a link back that nobody has used, by its id. Scope: ``staff``."""
+        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation))
 
+    def change_role(self, name: str, member: str, role: Role) -> Member:
+        """Change what somebody is in a campaign, by their id. Scope: ``staff``."""
+        answer = self._asking.ask("PUT", path_of(name, "members", member, "role"), body={"role": role})
+        return read(Member, answer)
 
-def _path(name: str, *parts: str) -> str:
-    return "/".join(("campaigns", *(quote(part, safe="") for part in (name, *parts))))
+    def remove_member(self, name: str, member: str) -> None:
+        """Let somebody not belong to a campaign any more, by their id. Scope: ``staff``."""
+        self._asking.ask("DELETE", path_of(name, "members", member), repeat="if refused")
 
 
 def _plain(definition: Mapping[str, Any] | str) -> object:
     return definition if isinstance(definition, str) else dict(definition)
-
-
-def _parts(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
-    """Yield items as the API takes them, so many at once as one request holds."""
-    part: list[dict[str, Any]] = []
-    size = 0
-    for item in items:
-        row = {"id": item.item_id, "conversation": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
-        n_bytes = len(json.dumps(row))
-        if part and (len(part) == MOST_ITEMS or size + n_bytes > MOST_BYTES):
-            yield part
-            part, size = [], 0
-        part.append(row)
-        size += n_bytes
-    if part:
-        yield part

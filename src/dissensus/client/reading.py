@@ -11,7 +11,7 @@ from dissensus.asking import Asking
 from dissensus.errors import Unavailable
 
 PAGE: Final = 500
-TYPES: Final[Mapping[str, pl.DataType]] = {"integer": pl.Int64(), "text": pl.String()}
+TYPES: Final[Mapping[str, pl.DataType]] = {"integer": pl.Int64(), "text": pl.String(), "boolean": pl.Boolean()}
 Read = TypeVar("Read")
 
 
@@ -43,10 +43,10 @@ def pages(asking: Asking, path: str, query: Mapping[str, Any] | None = None) -> 
         after = str(page.get("next") or "")
 
 
-def rows(asking: Asking, path: str, kind: type[Read]) -> Iterator[Read]:
+def rows(asking: Asking, path: str, kind: type[Read], query: Mapping[str, Any] | None = None) -> Iterator[Read]:
     """Yield the rows of a list."""
     reader: TypeAdapter[list[Read]] = TypeAdapter(list[kind])  # type: ignore[valid-type]
-    for page in pages(asking, path):
+    for page in pages(asking, path, query):
         try:
             found = reader.validate_python(page["data"])
         except ValidationError:

@@ -137,11 +137,14 @@ class Invitation:
         As whom, and until when.
     link
         The link, which is told when it is made, and never again.
+    id
+        By which it is taken back; told in lists alone.
     """
 
     role: Role
     expires_at: datetime
     link: str | None = None
+    id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -285,3 +288,24 @@ class Delivery:
     through: int
     head: int
     events: tuple[Event, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Notice:
+    """What a rater reported; who it was is not told.
+
+    Parameters
+    ----------
+    id, kind
+        Which one; ``illegal`` is what must not be shown to anybody.
+    text, item
+        In their words, and about which item, if any.
+    at
+        When.
+    """
+
+    id: str
+    kind: Literal["help", "illegal"]
+    text: str
+    item: str | None
+    at: datetime

@@ -14,7 +14,7 @@ from dissensus.store import tables as t
 SALT_BYTES: Final = 16
 AT_ONCE: Final = 1_000
 
-_ADD = insert(t.Event)
+_ADD = insert(t.Event).returning(t.Event.number)
 _LINK = (
     update(t.Event)
     .where(t.Event.number == bindparam("one"))
@@ -31,12 +31,13 @@ def record(
     rater_id: str | None = None,
     staff_id: str | None = None,
     now: datetime,
-) -> None:
-    """Keep that something happened; it is linked later, so that nobody waits for anybody else."""
+) -> int:
+    """Keep that something happened, and return its number; it is linked later, so that nobody waits for anybody."""
     event = Event(kind=kind, at=now, rater_id=rater_id, staff_id=staff_id, content=content)
     salt = token_hex(SALT_BYTES)
     row = {"campaign_id": campaign_id, "kind": kind, "at": now, "rater_id": rater_id, "staff_id": staff_id}
-    tx.execute(_ADD, {**row, "content": dict(content), "salt": salt, "digest": digest_of(event, salt)})
+    row |= {"content": dict(content), "salt": salt, "digest": digest_of(event, salt)}
+    return int(tx.execute(_ADD, row).scalar_one())
 
 
 def add_chain(tx: Connection, campaign_id: str) -> None:
@@ -80,6 +81,13 @@ def has_link(tx: Connection, campaign_id: str, link: str) -> bool:
     """Tell whether a link stands in a chain."""
     here = (t.Event.campaign_id == campaign_id) & (t.Event.link == link)
     return bool(tx.scalar(select(func.count()).where(here)))
+
+
+def content_of(tx: Connection, campaign_id: str, number: int) -> Mapping[str, Any] | None:
+    """Return what one event of a campaign tells, None where there is no such event."""
+    here = (t.Event.number == number) & (t.Event.campaign_id == campaign_id)
+    found: Mapping[str, Any] | None = tx.scalar(select(t.Event.content).where(here))
+    return found
 
 
 def entries_of(tx: Connection, campaign_id: str) -> Iterator[Entry]:

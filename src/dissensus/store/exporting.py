@@ -13,7 +13,7 @@ from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
 from dissensus.store.check_answers import tries_of_several
 from dissensus.store.flags import excluded
-from dissensus.store.saves import saves_of
+from dissensus.store.saves import saves_of, visits_of
 
 WINDOW: Final = 100
 """Ratings that are held at a time."""
@@ -112,7 +112,7 @@ def rated_after(
 
 def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, Rated], ...]:
     ids = [row.id for row in rows]
-    saves, finals, at = saves_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
+    visits, finals, at = visits_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
     rater_ids = {row.rater_id for row in rows}
     declared, tries = _declared(tx, rater_ids), tries_of_several(tx, rater_ids)
     found = (
@@ -121,7 +121,7 @@ def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tup
             item=item_from(row.name, row.content),
             answers={name: given.value for name, given in submitted(finals[row.id]).items() if given.value is not None},
             declared=declared.get(row.rater_id, {}),
-            answer_time_ms=answer_time_ms(saves[row.id]),
+            answer_time_ms=answer_time_ms(visits[row.id]),
             answered_at=at[row.id],
             tries=tries.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,

@@ -1,11 +1,11 @@
 """What experts said of the items of a campaign."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
 from dissensus.pipeline.annotate.labelling import Decision, Label, Said
 from dissensus.store import tables as t
@@ -45,10 +45,17 @@ _TARGET = (
 )
 
 
-def targets_of(tx: Connection, campaign_id: str) -> tuple[Target, ...]:
-    """Return the items of a campaign in their order."""
-    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id).order_by(t.Item.position)
+def targets_of(tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None) -> tuple[Target, ...]:
+    """Return the items of a campaign in their order, or some of them from a place on."""
+    here = (t.Item.campaign_id == campaign_id) & (t.Item.position >= start)
+    query = select(*_TARGET).where(here).order_by(t.Item.position).limit(most)
     return tuple(Target(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
+
+
+def targets_named(tx: Connection, campaign_id: str, names: Collection[str]) -> tuple[Target, ...]:
+    """Return the items of a campaign that have one of these ids in files."""
+    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id, t.Item.name.in_(names))
+    return tuple(Target(**row._mapping) for row in tx.execute(query))
 
 
 def target_at(tx: Connection, campaign_id: str, position: int) -> Target | None:
@@ -58,13 +65,15 @@ def target_at(tx: Connection, campaign_id: str, position: int) -> Target | None:
     return None if row is None else Target(**row._mapping)
 
 
-def labels_of(tx: Connection, campaign_id: str, *, item_id: str | None = None) -> Mapping[str, Sequence[Label]]:
-    """Return all that experts said of the items of a campaign, or of one, by the ids of items."""
+def labels_of(
+    tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
+) -> Mapping[str, Sequence[Label]]:
+    """Return all that experts said of the items of a campaign, or of some, by the ids of items."""
     query = (
         select(t.GoldLabel, t.Staff.name)
         .join(t.Item, t.Item.id == t.GoldLabel.item_id)
         .join(t.Staff, t.Staff.id == t.GoldLabel.staff_id)
-        .where(t.Item.campaign_id == campaign_id, (t.Item.id == item_id) if item_id else True)  # type: ignore[arg-type]
+        .where(_among(campaign_id, item_ids))
     )
     found: defaultdict[str, list[Label]] = defaultdict(list)
     for row in tx.execute(query).mappings():
@@ -73,13 +82,15 @@ def labels_of(tx: Connection, campaign_id: str, *, item_id: str | None = None) -
     return found
 
 
-def decisions_of(tx: Connection, campaign_id: str, *, item_id: str | None = None) -> Mapping[str, Sequence[Decision]]:
-    """Return all that was decided about the items of a campaign, or about one, by the ids of items, in order."""
+def decisions_of(
+    tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
+) -> Mapping[str, Sequence[Decision]]:
+    """Return all that was decided about the items of a campaign, or about some, by the ids of items, in order."""
     query = (
         select(t.GoldDecision, t.Staff.name)
         .join(t.Item, t.Item.id == t.GoldDecision.item_id)
         .join(t.Staff, t.Staff.id == t.GoldDecision.staff_id)
-        .where(t.Item.campaign_id == campaign_id, (t.Item.id == item_id) if item_id else True)  # type: ignore[arg-type]
+        .where(_among(campaign_id, item_ids))
         .order_by(t.GoldDecision.part, t.GoldDecision.revision)
     )
     found: defaultdict[str, list[Decision]] = defaultdict(list)
@@ -87,6 +98,11 @@ def decisions_of(tx: Connection, campaign_id: str, *, item_id: str | None = None
         known = {name: row[name] for name in ("staff_id", "name", "part", "revision", "why", "at")}
         found[row["item_id"]].append(Decision(**known, said=_said(row["said"])))
     return found
+
+
+def _among(campaign_id: str, item_ids: Collection[str] | None) -> ColumnElement[bool]:
+    here = t.Item.campaign_id == campaign_id
+    return here if item_ids is None else here & t.Item.id.in_(item_ids)
 
 
 def _said(content: Mapping[str, Any]) -> Said:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, Select, func, select, update
 
 from dissensus.store import tables as t
 from dissensus.store.assignments import Fate
@@ -118,26 +118,35 @@ def last_save(tx: Connection) -> int:
 
 def notices_of(tx: Connection, campaign_id: str) -> tuple[Notice, ...]:
     """Return what raters reported and nobody has dealt with, the latest first."""
-    query = (
+    query = _notices(campaign_id).order_by(t.Notice.id.desc()).limit(MOST_NOTICES)
+    return tuple(Notice(**row._mapping) for row in tx.execute(query))
+
+
+def notices_after(tx: Connection, campaign_id: str, *, after: str, most: int) -> tuple[Notice, ...]:
+    """Return what raters reported and nobody has dealt with, the earliest first, after one that is named by its id."""
+    query = _notices(campaign_id).where(t.Notice.id > after).order_by(t.Notice.id).limit(most)
+    return tuple(Notice(**row._mapping) for row in tx.execute(query))
+
+
+def _notices(campaign_id: str) -> Select[*tuple[Any, ...]]:
+    return (
         select(t.Notice.id, t.Notice.kind, t.Notice.text, t.Notice.at, t.Item.name.label("item"))
         .join(t.Rater, t.Rater.id == t.Notice.rater_id)
         .outerjoin(t.Assignment, t.Assignment.id == t.Notice.assignment_id)
         .outerjoin(t.Item, t.Item.id == t.Assignment.item_id)
         .where(t.Rater.campaign_id == campaign_id, t.Notice.answered_at.is_(None))
-        .order_by(t.Notice.id.desc())
-        .limit(MOST_NOTICES)
     )
-    return tuple(Notice(**row._mapping) for row in tx.execute(query))
 
 
-def settle(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> None:
-    """Keep that somebody dealt with a notice of a campaign; one of another campaign stays as it is.
+def settle(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> bool:
+    """Keep that somebody dealt with a notice of a campaign, and tell whether it has such a one.
 
     The item that it reports stays withheld, unless it is to be shown again.
     """
     raters = select(t.Rater.id).where(t.Rater.campaign_id == campaign_id)
     mine = (t.Notice.id == notice_id) & t.Notice.rater_id.in_(raters)
-    tx.execute(update(t.Notice).where(mine).values(answered_at=now))
+    known = tx.execute(update(t.Notice).where(mine).values(answered_at=now)).rowcount
     if show_again:
         about = select(t.Assignment.item_id).join(t.Notice, t.Notice.assignment_id == t.Assignment.id).where(mine)
         tx.execute(update(t.Item).where(t.Item.id.in_(about)).values(withheld=False))
+    return bool(known)

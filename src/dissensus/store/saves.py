@@ -77,6 +77,19 @@ def saves_of(tx: Connection, assignment_ids: Sequence[str], *, final: bool = Fal
     return found
 
 
+def visits_of(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[Save, ...]]:
+    """Return the saves of some assignments without their answers, which tell how long each took."""
+    columns = (t.Save.assignment_id, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms)
+    query = select(*columns).where(t.Save.assignment_id.in_(assignment_ids)).order_by(t.Save.assignment_id)
+    found: dict[str, tuple[Save, ...]] = dict.fromkeys(assignment_ids, ())
+    for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
+        found[assignment_id] = tuple(
+            Save(revision=row.revision, visit=row.visit, visible_ms=row.visible_ms, idle_ms=row.idle_ms, answers={})
+            for row in rows
+        )
+    return found
+
+
 def saves_from(rows: Iterable[Any]) -> Iterator[Save]:
     """Yield saves from rows of `COLUMNS`, a row an answer, in the order of their numbers."""
     for _, of_save in groupby(rows, key=attrgetter("number")):

@@ -56,6 +56,16 @@ def submissions_of(tx: Connection, campaign_id: str, *, first: str, start: int, 
     return tuple(Submission(**row._mapping) for row in tx.execute(query))
 
 
+def submissions_after(
+    tx: Connection, campaign_id: str, *, status: str | None, after: str, most: int
+) -> tuple[Submission, ...]:
+    """Return submissions of a campaign, or those of one status, by their ids, after one."""
+    query = _submissions(campaign_id).where(t.Recruit.submission > after)
+    query = query if status is None else query.where(t.Recruit.status == status)
+    rows = tx.execute(query.order_by(t.Recruit.submission).limit(most))
+    return tuple(Submission(**row._mapping) for row in rows)
+
+
 def submission_of(tx: Connection, campaign_id: str, submission: str) -> Submission | None:
     """Return a submission of a campaign, None where there is none."""
     row = tx.execute(_submissions(campaign_id).where(t.Recruit.submission == submission)).one_or_none()

@@ -1,6 +1,6 @@
 """What raters did for which they are paid, counted where it is asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -62,10 +62,10 @@ class Work:
         return (self.state == "finished" and self.n_rated > 0) or bool(self.had_finished)
 
 
-def work_of(tx: Connection, campaign_id: str, *, rater_id: str | None = None) -> tuple[Work, ...]:
-    """Return what the raters of a campaign did, or one of them, in their order; previews and dry runs are left out."""
+def work_of(tx: Connection, campaign_id: str, *, rater_ids: Collection[str] | None = None) -> tuple[Work, ...]:
+    """Return what the raters of a campaign did, or some of them, in their order; previews and dry runs are left out."""
     theirs = (t.Rater.campaign_id == campaign_id) & ~t.Rater.rehearsal
-    theirs = theirs if rater_id is None else theirs & (t.Rater.id == rater_id)
+    theirs = theirs if rater_ids is None else theirs & t.Rater.id.in_(rater_ids)
     rated, worked, noted = _rated(theirs), _worked(theirs), _noted(theirs)
     query = (
         select(t.Rater.id.label("rater_id"), t.Rater.number, t.Rater.state, t.Rater.entered_at, t.Rater.had_finished)
@@ -80,6 +80,12 @@ def work_of(tx: Connection, campaign_id: str, *, rater_id: str | None = None) ->
         .order_by(t.Rater.number)
     )
     return tuple(Work(**row._mapping) for row in tx.execute(query))
+
+
+def raters_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[str, ...]:
+    """Return the ids of raters in their order, after a number; previews and dry runs are left out."""
+    theirs = (t.Rater.campaign_id == campaign_id) & ~t.Rater.rehearsal & (t.Rater.number > after)
+    return tuple(tx.scalars(select(t.Rater.id).where(theirs).order_by(t.Rater.number).limit(most)))
 
 
 def _rated(theirs: ColumnElement[bool]) -> Subquery:

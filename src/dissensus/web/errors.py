@@ -13,6 +13,7 @@ from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase, NotAllowed, NotFound, Unavailable
+from dissensus.web.api.document import methods_at
 from dissensus.web.contexts import Trouble
 from dissensus.web.guard import TooLarge, TooSlow
 from dissensus.web.phrases import chosen, languages
@@ -40,6 +41,7 @@ SAID_TO_PROGRAMS: Final[Mapping[int, str]] = {
 }
 PLACES: Final[Mapping[str, str]] = {"path": "the address", "query": "the address", "cookie": "a cookie"}
 REFERENCE_BYTES: Final = 4
+NOT_ALLOWED: Final = 405
 
 log = logging.getLogger("dissensus.errors")
 
@@ -110,6 +112,9 @@ async def _turn_away(request: Request, error: Any) -> Response:
     said = SAID_TO_PROGRAMS if request.url.path.startswith(PREFIX) else SAID
     answer = _answer(request, error.status_code, said.get(error.status_code, str(error.detail)))
     answer.headers.update(error.headers or {})
+    if error.status_code == NOT_ALLOWED and (methods := methods_at(request.scope)):
+        # The framework names those of one route alone.
+        answer.headers["allow"] = ", ".join(methods)
     return answer
 
 

@@ -59,12 +59,16 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "see": Action("see the state of the campaign, what is asked and the first items", MEMBERS, by_token=True),
     "numbers": Action("see how far it is, and how its quota fills", RESULTS, by_token=True),
     "small-numbers": Action("see numbers of fewer than five raters", OWNER, by_token=True),
-    "flags": Action("see which raters are flagged and why, and decide about them", OWNER, of_raters=True),
+    "flags": Action(
+        "see which raters are flagged and why, and decide about them", OWNER, by_token=True, of_raters=True
+    ),
     "export": Action("take the finished ratings out", RESULTS, by_token=True),
     "label": Action("label items, verify and check what others labelled, and read it once all labels are in", EXPERTS),
     "adjudicate": Action("decide where experts differ on an item that they did not label", EXPERTS),
-    "gold": Action("see all labels with their history, bring platinum, and compare both with the crowd", OWNER),
-    "notices": Action("read what raters reported, and settle it", OWNER, of_raters=True),
+    "gold": Action(
+        "see all labels with their history, bring platinum, and compare both with the crowd", OWNER, by_token=True
+    ),
+    "notices": Action("read what raters reported, and settle it", OWNER, by_token=True, of_raters=True),
     "links": Action("see the open link and make personal links", OWNER, by_token=True),
     "raters": Action("list its raters, by random ids, with what each has done", OWNER, by_token=True, of_raters=True),
     "log": Action("read the log of what happened in it", OWNER, by_token=True),
@@ -73,8 +77,10 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "revise": Action("change its definition", OWNER, by_token=True),
     "items": Action("read, add and remove items", OWNER, by_token=True),
     "rehearse": Action("preview it, and let simulated raters go through", OWNER),
-    "clone": Action("clone it", OWNER),
-    "pay": Action("see what raters are owed, note payments, and decide on submissions", OWNER, of_raters=True),
+    "clone": Action("clone it", OWNER, by_token=True),
+    "pay": Action(
+        "see what raters are owed, note payments, and decide on submissions", OWNER, by_token=True, of_raters=True
+    ),
     "withdraw-for": Action("withdraw for a rater who asks for it", OWNER, by_token=True),
     "staff": Action("see and say who belongs to it, and in which role", OWNER, by_token=True),
 }

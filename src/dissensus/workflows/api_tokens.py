@@ -4,13 +4,14 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Final
 
-from dissensus.errors import InvalidInput
-from dissensus.schema.hints import listed, shown
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.store import api_tokens as store
 from dissensus.store.api_tokens import Token
 from dissensus.store.ids import new_key
 from dissensus.store.staff import Staff
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.staff import staff_called
 
 PREFIX: Final = "dis_"
 """So that a token is known for one where somebody left it behind."""
@@ -67,6 +68,41 @@ def revoke(platform: Platform, staff: Staff, token_id: str) -> None:
     """End a token of somebody at once."""
     with platform.database.writing() as tx:
         store.revoke(tx, staff.id, token_id)
+
+
+def make_for(
+    platform: Platform, person: str, name: str, *, scopes: Collection[str], days: int, now: datetime
+) -> tuple[str, Token]:
+    """Return the key of a new token of somebody, and the token, for whoever runs the platform."""
+    return make(platform, _called(platform, person), name, scopes=scopes, days=days, now=now)
+
+
+def tokens_for(platform: Platform, person: str, *, now: datetime) -> tuple[Token, ...]:
+    """Return the tokens of somebody that are good, by name, for whoever runs the platform."""
+    return tokens_of(platform, _called(platform, person), now=now)
+
+
+def revoke_for(platform: Platform, person: str, name: str, *, now: datetime) -> None:
+    """End a token of somebody at once, by its name, for whoever runs the platform.
+
+    Raises
+    ------
+    NotFound
+        They have no such token.
+    """
+    staff = _called(platform, person)
+    tokens = {one.name: one.id for one in tokens_of(platform, staff, now=now)}
+    if name.strip() not in tokens:
+        hint = did_you_mean(name, list(tokens))
+        raise NotFound(
+            f"{staff.name} has no token called {shown(name)}.{hint} There are {listed(list(tokens)) or 'none'}."
+        )
+    revoke(platform, staff, tokens[name.strip()])
+
+
+def _called(platform: Platform, person: str) -> Staff:
+    with platform.database.reading() as tx:
+        return staff_called(tx, person)
 
 
 def check_scopes(asked: Collection[str], known: Collection[str]) -> None:

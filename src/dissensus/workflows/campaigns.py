@@ -5,7 +5,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.errors import Conflict, InvalidInput
+from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.hints import did_you_mean, listed, shown
@@ -185,7 +185,9 @@ def invite(
     Raises
     ------
     InvalidInput
-        There are too few or too many; or a cell is named that is none, or none where the recruiter chooses by cells.
+        There are too few or too many; or no cell is named where the recruiter chooses by cells.
+    NotFound
+        A cell is named that is none.
     """
     if not 1 <= n <= MOST_INVITED:
         raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MOST_INVITED:,} can be made at once.")
@@ -206,7 +208,7 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
         )
     if cell is not None and cell not in cells:
         allowed = f"Cells are {listed(cells)}." if cells else "Only a quota that the recruiter fills has links by cell."
-        raise InvalidInput(f"No link can be for the cell {shown(cell)}.{did_you_mean(cell, cells)} {allowed}")
+        raise NotFound(f"No link can be for the cell {shown(cell)}.{did_you_mean(cell, cells)} {allowed}")
 
 
 def definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:

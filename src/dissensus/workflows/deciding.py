@@ -109,6 +109,17 @@ def queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> Que
         )
 
 
+def cases_after(
+    platform: Platform, name: str, *, waiting: bool = False, after: str, most: int, staff_id: str
+) -> tuple[Case, ...]:
+    """Return submissions of a campaign, or those that wait for a decision, by their ids, after one."""
+    status = Status.AWAITING_REVIEW.value if waiting else None
+    with platform.database.reading() as tx:
+        kept, campaign = _recruiting(tx, platform, name, staff_id)
+        found = submissions.submissions_after(tx, kept.id, status=status, after=after, most=most)
+        return _cases(tx, campaign, found)
+
+
 def case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, Case]:
     """Return one submission, and the campaign that it is for."""
     with platform.database.reading() as tx:

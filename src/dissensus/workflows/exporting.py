@@ -14,7 +14,7 @@ import polars as pl
 from sqlalchemy import Connection
 
 import dissensus
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import NotFound
 from dissensus.files import streaming, writing
 from dissensus.files.whole import write_whole
 from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
@@ -107,9 +107,10 @@ def export(
     Raises
     ------
     NotFound
-        There is no such campaign, or no rating that may be exported; the message says what was left out.
+        There is no such campaign, no such purpose of it, or no rating that may be exported; the message says what was
+        left out.
     InvalidInput
-        A purpose is none of the campaign, or the name of the file ends in something else.
+        The name of the file ends in something else.
     Conflict
         The file is there already.
     """
@@ -213,7 +214,7 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
         counts = exporting.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:
             raise NotFound(f"{name} has no rating to export yet. {' '.join(_left_out(counts, purposes))}".rstrip())
-        form, gold = columns_of(tx, kept, campaign, asked)
+        form, gold = _columns(tx, kept, campaign, asked)
         yield _Opened(
             kept=kept,
             campaign=campaign,
@@ -225,7 +226,7 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
         )
 
 
-def columns_of(
+def _columns(
     tx: Connection, kept: Kept, campaign: Campaign, asked: Asked
 ) -> tuple[Form, Mapping[str, Mapping[str, str]]]:
     """Return the columns of an export, and what experts settled by item and column."""
@@ -247,7 +248,7 @@ def purposes_of(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
     for name in asked:
         if name not in known:
             hint = did_you_mean(name, known)
-            raise InvalidInput(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {listed(known)}.")
+            raise NotFound(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {listed(known)}.")
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
     return tuple(name for name in known if name in required or name in asked)
 

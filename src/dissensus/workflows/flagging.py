@@ -1,5 +1,6 @@
 """How a person decides about a flagged rater: the data stay, and exports tell."""
 
+import sys
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -8,6 +9,7 @@ from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.watch import Flagged
+from dissensus.schema.conversation import check_text
 from dissensus.schema.hints import shown
 from dissensus.store import events, flags, raters, watching
 from dissensus.store.flags import VERDICTS, Decision, Judgement
@@ -145,4 +147,8 @@ def _faults(verdict: str, reason: str) -> list[str]:
         faults.append("There is no reason. Say why, so that others can follow the decision.")
     if len(reason) > LONGEST_REASON:
         faults.append(f"The reason has {len(reason):,} characters; {LONGEST_REASON:,} are allowed. Shorten it.")
+    try:
+        check_text(reason, "The reason", sys.maxsize)
+    except InvalidInput as error:
+        faults.append(str(error))
     return faults

@@ -66,7 +66,9 @@ def begin(platform: Platform, request: Request, *, now: datetime) -> Answer | No
     Raises
     ------
     InvalidInput
-        The key is none, or was another request's.
+        The key is none.
+    Conflict
+        It was another request's.
     UnderWay
         The first one has no answer yet.
     """
@@ -78,7 +80,7 @@ def begin(platform: Platform, request: Request, *, now: datetime) -> Answer | No
             return None
         found = store.answered(tx, request.token_id, request.key)
     if found is not None and found.digest != request.digest:
-        raise InvalidInput("This Idempotency-Key was another request's. Use a new one for each thing that you make.")
+        raise Conflict("This Idempotency-Key was another request's. Use a new one for each thing that you make.")
     if found is None or found.status is None:
         raise UnderWay(
             "The same request is under way, or ended without a word. Try again in a moment; if this stays, look "

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from dissensus.pipeline.annotate import labelling as core
 from dissensus.pipeline.annotate.labelling import ItemState, Said
@@ -12,9 +13,12 @@ from dissensus.schema.item import Item
 from dissensus.schema.questions import Questionnaire
 from dissensus.store import campaigns
 from dissensus.workflows.adjudicating import decided, deciding_of, n_decisions
-from dissensus.workflows.labelling import Labelled, asked_of, every_item, gold_of, n_said, one_item, said_by
+from dissensus.workflows.labelling import Labelled, asked_of, every_item, gold_of, items_from, n_said, one_item, said_by
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+
+WINDOW: Final = 500
+"""Items whose labels are read at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +162,20 @@ def task(platform: Platform, name: str, position: int, *, staff_id: str) -> Task
         seen=n_decisions(standings) if decides else n_said(standings, staff_id),
         told=not is_open,
     )
+
+
+def labels_from(
+    platform: Platform, name: str, *, only: ItemState | None = None, start: int, most: int, staff_id: str
+) -> tuple[Labelled, ...]:
+    """Return items from a place on, of one state or of all, and how far the labels of each are."""
+    found: list[Labelled] = []
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        gold = gold_of(platform.definitions.of(tx, kept))
+        while len(found) < most and (some := items_from(tx, kept, gold, start=start, most=WINDOW)):
+            found += [one for one in some if only is None or one.state == only]
+            start = some[-1].target.position + 1
+    return tuple(found[:most])
 
 
 def every_label(platform: Platform, name: str, *, staff_id: str) -> tuple[Labelled, ...]:

@@ -1,8 +1,9 @@
 """How experts label items: one first, and others after them without seeing what was said."""
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from sqlalchemy import Connection
 
@@ -57,10 +58,22 @@ class Labelled:
 def every_item(tx: Connection, kept: Kept, gold: Gold) -> tuple[Labelled, ...]:
     """Return the items of a campaign, and how far the labels of each are."""
     labels, decisions = store.labels_of(tx, kept.id), store.decisions_of(tx, kept.id)
-    return tuple(
-        Labelled(target=one, standings=_standings(gold, one, labels.get(one.id, ()), decisions.get(one.id, ())))
-        for one in store.targets_of(tx, kept.id)
-    )
+    return tuple(_labelled(gold, one, labels, decisions) for one in store.targets_of(tx, kept.id))
+
+
+def items_from(tx: Connection, kept: Kept, gold: Gold, *, start: int, most: int) -> tuple[Labelled, ...]:
+    """Return some items of a campaign from a place on, and how far the labels of each are."""
+    return _all_labelled(tx, kept, gold, store.targets_of(tx, kept.id, start=start, most=most))
+
+
+def _all_labelled(tx: Connection, kept: Kept, gold: Gold, targets: Sequence[Target]) -> tuple[Labelled, ...]:
+    ids = [one.id for one in targets]
+    labels, decisions = (read(tx, kept.id, item_ids=ids) for read in (store.labels_of, store.decisions_of))
+    return tuple(_labelled(gold, one, labels, decisions) for one in targets)
+
+
+def _labelled(gold: Gold, one: Target, labels: Mapping[str, Any], decisions: Mapping[str, Any]) -> Labelled:
+    return Labelled(target=one, standings=_standings(gold, one, labels.get(one.id, ()), decisions.get(one.id, ())))
 
 
 def _standings(gold: Gold, target: Target, labels: object, decisions: object) -> Standings:
@@ -83,11 +96,17 @@ def gold_of(campaign: Campaign) -> Gold:
     return campaign.gold
 
 
-def columns_by_item(tx: Connection, campaign: Campaign, kept: Kept) -> dict[str, dict[str, str]]:
-    """Return what experts settled of each item, by its id in files, as attributes."""
+def columns_by_item(
+    tx: Connection, campaign: Campaign, kept: Kept, names: Collection[str] | None = None
+) -> dict[str, dict[str, str]]:
+    """Return what experts settled of each item, or of some, by their ids in files, as attributes."""
     if campaign.gold is None:
         return {}
-    return {one.target.name: core.columns_of(one.standings) for one in every_item(tx, kept, campaign.gold)}
+    if names is None:
+        found = every_item(tx, kept, campaign.gold)
+    else:
+        found = _all_labelled(tx, kept, campaign.gold, store.targets_named(tx, kept.id, names))
+    return {one.target.name: core.columns_of(one.standings) for one in found}
 
 
 def one_item(
@@ -110,8 +129,8 @@ def one_item(
         raise NotFound(f"{name} has no item at this place. Go back to the queue.")
     if target.withheld:
         raise Conflict("A rater reported this item, and nobody is shown it until an owner says that it may be.")
-    labels = store.labels_of(tx, kept.id, item_id=target.id).get(target.id, ())
-    decisions = store.decisions_of(tx, kept.id, item_id=target.id).get(target.id, ())
+    labels = store.labels_of(tx, kept.id, item_ids=[target.id]).get(target.id, ())
+    decisions = store.decisions_of(tx, kept.id, item_ids=[target.id]).get(target.id, ())
     return kept, campaign, Labelled(target=target, standings=_standings(gold, target, labels, decisions))
 
 

@@ -2,9 +2,10 @@
 
 from dissensus.pipeline.annotate.chain import Entry
 from dissensus.schema.item import Item
-from dissensus.store import campaigns, membership
+from dissensus.store import campaigns, membership, overview
 from dissensus.store import listing as store
 from dissensus.store.listing import Listed
+from dissensus.store.overview import Notice
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.overview import Line, line_of
 from dissensus.workflows.platform import Platform
@@ -30,6 +31,13 @@ def raters_after(platform: Platform, name: str, *, staff_id: str, after: int, mo
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         return store.raters_after(tx, kept.id, after=after, most=most)
+
+
+def notices_after(platform: Platform, name: str, *, staff_id: str, after: str, most: int) -> tuple[Notice, ...]:
+    """Return what raters reported and nobody has dealt with, the earliest first, after one that is named by its id."""
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        return overview.notices_after(tx, kept.id, after=after, most=most)
 
 
 def entries_after(platform: Platform, name: str, *, staff_id: str, after: int, most: int) -> tuple[Entry, ...]:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
+from dissensus.errors import NotFound
 from dissensus.pipeline.annotate.lifecycle import MOVES
 from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.item import Item
@@ -130,10 +131,17 @@ def overview(platform: Platform, name: str, *, staff_id: str) -> Overview:
 def settle(
     platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
 ) -> None:
-    """Keep that somebody dealt with what a rater reported; what must not be shown stays withheld unless they say so."""
+    """Keep that somebody dealt with what a rater reported; what must not be shown stays withheld unless they say so.
+
+    Raises
+    ------
+    NotFound
+        There is no such notice.
+    """
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id)
-        store.settle(tx, kept.id, notice_id, show_again=show_again, now=now)
+        if not store.settle(tx, kept.id, notice_id, show_again=show_again, now=now):
+            raise NotFound(f"{name} has no such notice of a rater. Load the list again.")
         by_staff(tx, kept.id, "settle", staff_id, now, notice=notice_id, show_again=show_again)
 
 

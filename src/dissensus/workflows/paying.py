@@ -184,12 +184,20 @@ def keep_paid(tx: Connection, pay: Pay, one: Work, *, now: datetime) -> None:
         payments.add_payment(tx, one.rater_id, amount, staff_id=None, now=now)
 
 
+def paid_after(platform: Platform, name: str, *, after: int, most: int, staff_id: str) -> tuple[Paid, ...]:
+    """Return the accounts of raters in the order in which they entered, after a number."""
+    with platform.database.reading() as tx:
+        kept, campaign = _paying(tx, platform, name, staff_id)
+        pay, ids = _pay_of(campaign), work.raters_after(tx, kept.id, after=after, most=most)
+        every, tries = work.work_of(tx, kept.id, rater_ids=ids), check_answers.tries_of_several(tx, ids)
+        return tuple(_paid(pay, one, _end(one, campaign, tries.get(one.rater_id, {}))) for one in every)
+
+
 def as_csv(platform: Platform, name: str, *, staff_id: str) -> bytes:
     """Return the accounts of all raters of a campaign as a table; nobody is in it by an id of elsewhere."""
     found = ledger(platform, name, staff_id=staff_id)
     columns = ("rater_id", "worked_ms", "currency", "owed", "paid", "due")
-    rows = list(_rows(found))
-    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row").write_csv().encode()
+    return pl.DataFrame(list(_rows(found)), schema=dict.fromkeys(columns, pl.String), orient="row").write_csv().encode()
 
 
 def _rows(found: Ledger) -> Iterator[tuple[str, ...]]:
@@ -204,7 +212,7 @@ def history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> H
     with platform.database.reading() as tx:
         pay, one, end = _earner(tx, platform, name, rater_id, staff_id)
         noted = payments.payments_of(tx, rater_id)
-    ids = {payment.id for payment in noted}
+    ids = {one.id for one in noted}
     return History(
         paid=_paid(pay, one, end),
         by_prolific=by_prolific(pay, one.status),
@@ -215,12 +223,17 @@ def history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> H
 
 def _earner(tx: Connection, platform: Platform, name: str, rater_id: str, staff_id: str) -> tuple[Pay, Work, End]:
     kept, campaign = _paying(tx, platform, name, staff_id)
-    if campaign.pay is None:
-        raise NotFound(f"{name} says nothing of what raters are paid: its definition has no [pay].")
-    found = work.work_of(tx, kept.id, rater_id=rater_id)
+    pay = _pay_of(campaign)
+    found = work.work_of(tx, kept.id, rater_ids=[rater_id])
     if not found:
         raise NotFound(f"{name} has no rater {shown(rater_id)}.")
-    return campaign.pay, found[0], _end(found[0], campaign, check_answers.tries_of(tx, rater_id))
+    return pay, found[0], _end(found[0], campaign, check_answers.tries_of(tx, rater_id))
+
+
+def _pay_of(campaign: Campaign) -> Pay:
+    if campaign.pay is None:
+        raise NotFound(f"{campaign.name} says nothing of what raters are paid: its definition has no [pay].")
+    return campaign.pay
 
 
 def note(

@@ -1,15 +1,23 @@
 """What an export holds, a part at a time, each of its own moment: who withdraws in between is in no later part."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from dissensus.pipeline.annotate.export import Form, frame_of
+from sqlalchemy import Connection
+
+from dissensus.errors import NotFound
+from dissensus.pipeline.annotate.export import Form, form_of, frame_of
+from dissensus.schema.campaign import Campaign
+from dissensus.store import events, flags
 from dissensus.store import exporting as store
-from dissensus.workflows.exporting import Asked, columns_of, note_export, purposes_of, with_gold
+from dissensus.store.campaigns import Kept
+from dissensus.workflows.exporting import Asked, purposes_of, with_gold
+from dissensus.workflows.labelling import columns_by_item
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.recording import by_staff
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,12 +26,15 @@ class Place:
 
     Parameters
     ----------
+    begun
+        The number of the event in the log that tells when it began, and with which columns.
     last
         The id of the last assignment that they have; empty at the beginning.
     n
         How many rows they have.
     """
 
+    begun: int
     last: str = ""
     n: int = 0
 
@@ -35,7 +46,7 @@ class Part:
     Parameters
     ----------
     form
-        The columns.
+        The columns, those of all parts.
     rows
         Values by column.
     next
@@ -45,6 +56,26 @@ class Part:
     form: Form
     rows: tuple[dict[str, Any], ...]
     next: Place | None
+
+
+def begin_export(platform: Platform, name: str, *, asked: Asked, staff_id: str, now: datetime) -> Place:
+    """Keep in the log that somebody takes ratings out, and with which columns; return where the first part begins.
+
+    Raises
+    ------
+    NotFound
+        The campaign has no such purpose.
+    """
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        campaign = platform.definitions.of(tx, kept)
+        purposes_of(campaign, asked.purposes)
+        gold = columns_by_item(tx, campaign, kept)
+        attributes = store.attributes_of(tx, kept.id).union(*gold.values())
+        columns = {"attributes": sorted(attributes), "with_flag": flags.any_decided(tx, kept.id)}
+    what = {"purposes": list(asked.purposes), "with_text": asked.with_text, **columns}
+    with platform.database.writing() as tx:
+        return Place(begun=by_staff(tx, kept.id, "export", staff_id, now, **what))
 
 
 def rated_part(
@@ -75,17 +106,20 @@ def rated_part(
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
-        form, gold = columns_of(tx, kept, campaign, asked)
+        form = _form(tx, kept, campaign, asked, place)
         purposes = purposes_of(campaign, asked.purposes)
         found = store.rated_after(tx, kept.id, purposes, last=place.last, most=most + 1)
+        gold = columns_by_item(tx, campaign, kept, {one.item.item_id for _, one in found})
     shown, more = found[:most], len(found) > most
     rated = [replace(one, rater_id=public(one.rater_id), item=with_gold(one.item, gold)) for _, one in shown]
     rows = tuple(frame_of(rated, form, start=place.n).to_dicts())
-    return Part(form=form, rows=rows, next=Place(last=shown[-1][0], n=place.n + len(rows)) if more else None)
+    following = replace(place, last=shown[-1][0], n=place.n + len(rows)) if more else None
+    return Part(form=form, rows=rows, next=following)
 
 
-def begin_export(platform: Platform, name: str, *, asked: Asked, staff_id: str, now: datetime) -> None:
-    """Refuse purposes that the campaign has not, and keep in its log that somebody takes ratings out."""
-    with platform.database.reading() as tx:
-        purposes_of(platform.definitions.of(tx, seen_by(tx, name, staff_id)[0]), asked.purposes)
-    note_export(platform, name, staff_id, asked, now)
+def _form(tx: Connection, kept: Kept, campaign: Campaign, asked: Asked, place: Place) -> Form:
+    """Return the columns that the export began with: a part costs its own rows, not those of all items."""
+    known: Mapping[str, Any] | None = events.content_of(tx, kept.id, place.begun)
+    if known is None:
+        raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
+    return form_of(campaign, known["attributes"], with_text=asked.with_text, with_flag=known["with_flag"])

@@ -16,6 +16,6 @@ def by_rater(tx: Connection, rater: Rater, kind: Kind, now: datetime, **content:
         events.record(tx, rater.campaign_id, kind, content, rater_id=rater.id, now=now)
 
 
-def by_staff(tx: Connection, campaign_id: str, kind: Kind, staff_id: str, now: datetime, **content: Any) -> None:
-    """Keep what somebody of the staff did or saw."""
-    events.record(tx, campaign_id, kind, content, staff_id=staff_id, now=now)
+def by_staff(tx: Connection, campaign_id: str, kind: Kind, staff_id: str, now: datetime, **content: Any) -> int:
+    """Keep what somebody of the staff did or saw, and return the number of the event."""
+    return events.record(tx, campaign_id, kind, content, staff_id=staff_id, now=now)

@@ -102,7 +102,7 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
 
 
 def _keep_account(tx: Connection, rater: Rater, pay: Pay, now: datetime) -> None:
-    for one in work.work_of(tx, rater.campaign_id, rater_id=rater.id):
+    for one in work.work_of(tx, rater.campaign_id, rater_ids=[rater.id]):
         work.keep_work(tx, one)
         keep_paid(tx, pay, one, now=now)
 

@@ -9,7 +9,7 @@ from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.web.api.answers import TROUBLE
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentCampaign, SentDefinition, SentInvitations, SentState
+from dissensus.web.api.sent import SentCampaign, SentDefinition, SentInvitations, SentName, SentState
 from dissensus.web.api.shown import CampaignDetails, CampaignLine, Links, Numbers
 from dissensus.web.limited import listed_for, overview_for, total_for
 from dissensus.web.site import Site
@@ -68,6 +68,15 @@ def move(
     """Open, pause or close a campaign."""
     campaigns.move(site.platform, name, sent.to, staff_id=visit.staff.id, now=site.clock())
     return _details(site, visit, name, visit.may)
+
+
+@router.post("/{name}/clones", operation_id="clone_campaign", status_code=201)
+def clone(
+    site: SiteOf, visit: Annotated[Visit, Depends(ByToken("clone"))], name: Name, sent: SentName
+) -> CampaignDetails:
+    """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
+    campaigns.clone(site.platform, name, sent.name, staff_id=visit.staff.id, now=site.clock())
+    return _details(site, visit, sent.name, seen_in(visit, "owner"))
 
 
 @router.put("/{name}/definition", operation_id="revise_campaign")

@@ -6,16 +6,19 @@ from typing import Any, Final
 from fastapi import APIRouter, Depends
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import JSONResponse
+from starlette.routing import Match
+from starlette.types import Scope
 
 import dissensus
-from dissensus.web.api import campaigns, items, people, results, webhooks
+from dissensus.web.api import campaigns, gold, items, notices, pay, people, results, submissions, watching, webhooks
 from dissensus.web.api.answers import PROBLEM, WHY
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.permissions import as_markdown
 from dissensus.web.visiting import Open
 from dissensus.workflows.idempotency import LONGEST_KEY
 
-ROUTERS: Final = (campaigns.router, items.router, people.router, results.router, webhooks.router)
+ROOMS: Final = (campaigns, items, people, notices, results, watching, gold, pay, submissions, webhooks)
+ROUTERS: Final = tuple(room.router for room in ROOMS)
 DESCRIPTION: Final = """Everything that staff do with campaigns, for programs.
 
 A token of your account says who asks; each request names the scope that the token needs. What goes wrong is told as
@@ -76,6 +79,13 @@ def _first_line(route: TokenRoute) -> str:
 def troubles_as_table() -> str:
     """Return what can go wrong as Markdown, a row a status."""
     return as_markdown(["Status", "Means"], [[str(status), why] for status, why in WHY.items()])
+
+
+def methods_at(scope: Scope) -> list[str]:
+    """Return by which methods an address of the API can be asked."""
+    found = [route for one in ROUTERS for route in one.routes if isinstance(route, TokenRoute)]
+    matched = [route.methods or () for route in found if route.matches(scope)[0] is not Match.NONE]
+    return sorted({method for methods in matched for method in methods})
 
 
 def scope_of(route: TokenRoute) -> str:

@@ -39,3 +39,10 @@ def add(site: SiteOf, visit: By, name: Name, sent: SentItems) -> ItemCount:
     items = tuple(one.item() for one in sent.items)
     n = campaigns.add_items(site.platform, name, items, staff_id=visit.staff.id, now=site.clock())
     return ItemCount(items=n)
+
+
+@router.delete("/items", operation_id="remove_items")
+def remove(site: SiteOf, visit: By, name: Name) -> ItemCount:
+    """Take all items out of a draft, with what previews and dry runs made of them. It cannot be undone."""
+    campaigns.remove_items(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    return ItemCount(items=0)

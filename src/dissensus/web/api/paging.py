@@ -6,7 +6,7 @@ from typing import Annotated, Any, Final, Generic, TypeVar
 from fastapi import Query
 from pydantic import BaseModel, Field
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import NotFound
 from dissensus.web.site import Site
 
 MOST: Final = 500
@@ -28,14 +28,14 @@ def begun(site: Site, of: str, after: str) -> list[Any] | None:
 
     Raises
     ------
-    InvalidInput
+    NotFound
         It was not given for this list.
     """
     if not after:
         return None
     place = site.tokens.read_cursor(of, after)
     if place is None:
-        raise InvalidInput("after is no `next` of this list. Leave it out to begin, and send the same address again.")
+        raise NotFound("after is no `next` of this list. Leave it out to begin, and send the same address again.")
     return place
 
 

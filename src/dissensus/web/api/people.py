@@ -4,11 +4,14 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path, Request
 
+from dissensus.errors import NotFound
+from dissensus.schema.hints import shown
 from dissensus.web.api.answers import TROUBLE
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentMember
+from dissensus.web.api.sent import SentMember, SentRole
 from dissensus.web.api.shown import Erased, Invited, Member, MemberLink, Members, RaterShown
+from dissensus.web.site import Site
 from dissensus.web.visiting import Name, SiteOf, Visit
 from dissensus.workflows import listing, membership, withdrawing
 
@@ -16,6 +19,7 @@ router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, re
 
 ByStaff = Annotated[Visit, Depends(ByToken("staff"))]
 RaterId = Annotated[str, Path(max_length=100)]
+MemberId = Annotated[str, Path(max_length=100)]
 
 
 @router.get("/raters", operation_id="list_raters")
@@ -46,6 +50,10 @@ def withdraw(
 @router.get("/members", operation_id="list_members")
 def list_members(site: SiteOf, visit: ByStaff, name: Name) -> Members:
     """List who belongs to a campaign, and the links that nobody has used."""
+    return _members(site, visit, name)
+
+
+def _members(site: Site, visit: Visit, name: str) -> Members:
     members, pending = membership.members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     return Members(
         members=[Member(id=one.staff_id, name=one.name, role=one.role, since=one.created_at) for one in members],
@@ -60,3 +68,33 @@ def invite(site: SiteOf, visit: ByStaff, request: Request, name: Name, sent: Sen
     key = membership.invite(site.platform, name, sent.role, staff_id=visit.staff.id, now=now)
     link = f"{site.address_for(request)}/join/{key}"
     return MemberLink(role=sent.role, expires_at=now + membership.INVITATION, link=link)
+
+
+@router.delete("/members/invitations/{invitation_id}", operation_id="take_invitation_back")
+def take_back(site: SiteOf, visit: ByStaff, name: Name, invitation_id: MemberId) -> Members:
+    """Take a link back that nobody has used."""
+    membership.take_back(site.platform, name, invitation_id, staff_id=visit.staff.id)
+    return _members(site, visit, name)
+
+
+@router.put("/members/{member_id}/role", operation_id="change_role")
+def change_role(site: SiteOf, visit: ByStaff, name: Name, member_id: MemberId, sent: SentRole) -> Member:
+    """Change what somebody is in a campaign; its last owner stays one."""
+    member = _member(site, visit, name, member_id)
+    membership.change_role(site.platform, name, member.name, sent.role, staff_id=visit.staff.id, now=site.clock())
+    return member.model_copy(update={"role": sent.role})
+
+
+@router.delete("/members/{member_id}", operation_id="remove_member")
+def remove(site: SiteOf, visit: ByStaff, name: Name, member_id: MemberId) -> Member:
+    """Let somebody not belong to a campaign any more, at once; its last owner stays."""
+    member = _member(site, visit, name, member_id)
+    membership.remove(site.platform, name, member.name, staff_id=visit.staff.id, now=site.clock())
+    return member
+
+
+def _member(site: Site, visit: Visit, name: str, member_id: str) -> Member:
+    for member in _members(site, visit, name).members:
+        if member.id == member_id:
+            return member
+    raise NotFound(f"Nobody with the id {shown(member_id)} belongs to {name}. /members lists who does.")

@@ -1,7 +1,7 @@
 """What came of a campaign: ratings, quota, and the log of what happened."""
 
 from secrets import token_hex
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import polars as pl
 from fastapi import APIRouter, Depends, Query
@@ -41,19 +41,21 @@ def list_ratings(
     asked = Asked(purposes=tuple(purpose))
     place = begun(site, of, after)
     if place is None:
-        begin_export(site.platform, name, asked=asked, staff_id=visit.staff.id, now=site.clock())
-    last, n, drawn = place or ("", 0, token_hex())
+        start = begin_export(site.platform, name, asked=asked, staff_id=visit.staff.id, now=site.clock())
+        drawn = token_hex()
+    else:
+        start, drawn = Place(begun=place[0], last=place[1], n=place[2]), place[3]
     part = rated_part(
         site.platform,
         name,
         asked=asked,
-        place=Place(last=last, n=n),
+        place=start,
         most=limit,
         public=lambda rater_id: _public(site, drawn, rater_id),
         staff_id=visit.staff.id,
     )
     more = part.next
-    following = None if more is None else site.tokens.cursor(of, [more.last, more.n, drawn])
+    following = None if more is None else site.tokens.cursor(of, [more.begun, more.last, more.n, drawn])
     columns = [_column(column, dtype) for column, dtype in part.form.schema.items()]
     return RatingsPage(columns=columns, data=list(part.rows), next=following)
 
@@ -66,7 +68,8 @@ def _public(site: Site, drawn: str, rater_id: str) -> str:
 def _column(name: str, dtype: pl.DataType) -> Column:
     if isinstance(dtype, pl.Enum):
         return Column(name=name, type="category", scale=dtype.categories.to_list())
-    return Column(name=name, type="integer" if dtype.is_integer() else "text", scale=None)
+    plain: Literal["boolean", "integer", "text"] = "boolean" if dtype == pl.Boolean else "text"
+    return Column(name=name, type="integer" if dtype.is_integer() else plain, scale=None)
 
 
 @router.get("/quota", operation_id="get_quota")

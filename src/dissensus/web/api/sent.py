@@ -2,23 +2,49 @@
 
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
+from dissensus.pipeline.annotate.platinum import MOST_COLUMNS
+from dissensus.recruit.prolific.submissions import Rejection
 from dissensus.schema.campaign import State
-from dissensus.schema.campaign_parsing import LARGEST_FILE
+from dissensus.schema.campaign_parsing import ADDRESS, LARGEST_FILE, TAKEN
 from dissensus.schema.conversation import LONGEST_TURN, MOST_TURNS, Conversation
 from dissensus.schema.item import LONGEST_NAME, Item
+from dissensus.schema.money import MOST
 from dissensus.schema.roles import Role
 from dissensus.sending.target import LONGEST as LONGEST_ADDRESS
 from dissensus.workflows.campaigns import MOST_INVITED
+from dissensus.workflows.flagging import LONGEST_REASON
 from dissensus.workflows.webhooks import KINDS, Wanted
 
 MOST_ITEMS: Final = 1_000
 MOST_ATTRIBUTES: Final = 100
+MOST_LABELS: Final = 10_000
 
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)]
-Text = Annotated[str, Field(max_length=LONGEST_TURN)]
+# What is no text that can be kept is refused by the core, in its words; the document tells it too.
+STORABLE: Final[JsonDict] = {"pattern": r"^[^\u0000]*$"}
+NOT_BLANK: Final[JsonDict] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra=NOT_BLANK)]
+Text = Annotated[str, Field(max_length=LONGEST_TURN, json_schema_extra=STORABLE)]
+Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON, json_schema_extra=NOT_BLANK)]
+Attributes = Annotated[
+    dict[Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)], Text],
+    Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME, **NOT_BLANK}}),
+]
+CampaignName = Annotated[
+    str,
+    Field(max_length=LONGEST_NAME, json_schema_extra={"pattern": f"^{ADDRESS.pattern}$", "not": {"enum": [*TAKEN]}}),
+]
+
+
+def _whole(value: object) -> object:
+    # To JSON 20.0 is the number that 20 is.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE: Final = BeforeValidator(_whole)
 
 
 def _definition(value: object) -> object:
@@ -72,7 +98,7 @@ class SentItem(Strict):
 
     id: Name
     conversation: Annotated[list[SentTurn], Field(min_length=1, max_length=MOST_TURNS)]
-    attributes: Annotated[dict[Name, Text], Field(max_length=MOST_ATTRIBUTES)] = {}
+    attributes: Annotated[Attributes, Field(max_length=MOST_ATTRIBUTES)] = {}
 
     def item(self) -> Item:
         """Return it as the core knows it."""
@@ -117,7 +143,7 @@ class SentInvitations(Strict):
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 20}]})
 
-    n: Annotated[int, Field(ge=1, le=MOST_INVITED)]
+    n: Annotated[int, Field(ge=1, le=MOST_INVITED), WHOLE]
     cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
 
 
@@ -158,3 +184,89 @@ class SentMember(Strict):
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "analyst"}]})
 
     role: Role
+
+
+class SentRole(Strict):
+    """What somebody is to be in a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "owner"}]})
+
+    role: Role
+
+
+class SentName(Strict):
+    """What a new campaign is to be called."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "pilot-2"}]})
+
+    name: CampaignName
+
+
+class SentVerdict(Strict):
+    """What is decided about a flagged rater."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"verdict": "keep", "reason": "A nurse, who reads such things every day."}]}
+    )
+
+    verdict: Literal["keep", "exclude"]
+    reason: Reason
+
+
+class SentSettlement(Strict):
+    """That what a rater reported was dealt with."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"show_again": False}]})
+
+    show_again: Annotated[bool, Field(description="Whether an item that was reported is shown to raters again.")] = (
+        False
+    )
+
+
+class SentPlatinumLabel(Strict):
+    """What an earlier crowd called an item."""
+
+    item: Name
+    label: Name
+    beside: Annotated[Attributes, Field(max_length=MOST_COLUMNS, description="What else is known of it.")] = {}
+
+
+class SentPlatinum(Strict):
+    """Labels of an earlier crowd."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"source": "Study of May 2026", "labels": [{"item": "7", "label": "No", "beside": {"n": "9"}}]}
+            ]
+        }
+    )
+
+    source: Annotated[Name, Field(description="Where they come from, in words.")]
+    labels: Annotated[list[SentPlatinumLabel], Field(min_length=1, max_length=MOST_LABELS)]
+    replacing: Annotated[bool, Field(description="Whether items that have such a label get another one.")] = False
+
+
+class SentPayment(Strict):
+    """What a rater was paid."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"amount": 650}]})
+
+    amount: Annotated[int, Field(ge=1, le=MOST, description="In minor units of the currency, such as pence."), WHOLE]
+
+
+class SentSubmissionDecision(Strict):
+    """What is decided on a submission."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "approve"}]})
+
+    decision: Literal["approve", "ask-return", "reject"]
+    reasons: Annotated[
+        list[Reason], Field(max_length=20, description="To ask for a return: the person reads them.")
+    ] = []
+    category: Annotated[
+        Rejection | None, Field(description="To reject: what failed checks of attention are at Prolific.")
+    ] = None
+    reason: Annotated[
+        Reason | None, Field(description="To reject: 100 characters or more, which the person reads.")
+    ] = None

@@ -115,6 +115,7 @@ class Member(Shown):
 class Invited(Shown):
     """A link that nobody has used."""
 
+    id: str
     role: Role
     expires_at: datetime
 
@@ -126,10 +127,29 @@ class Members(Shown):
     invitations: list[Invited]
 
 
-class MemberLink(Invited):
+class MemberLink(Shown):
     """A link by which somebody comes to belong to a campaign; it is shown once."""
 
+    role: Role
+    expires_at: datetime
     link: str
+
+
+class NoticeShown(Shown):
+    """What a rater reported, and nobody has dealt with yet; who it was is not told."""
+
+    id: str
+    kind: Annotated[Literal["help", "illegal"], Field(description="`illegal` is what must not be shown to anybody.")]
+    text: Annotated[str, Field(description="In their words.")]
+    item: Annotated[str | None, Field(description="About which item, if any.")]
+    at: datetime
+
+
+class Settled(Shown):
+    """A notice that was dealt with."""
+
+    id: str
+    shown_again: bool
 
 
 class CellShown(Shown):
@@ -155,7 +175,7 @@ class Column(Shown):
     """A column of ratings."""
 
     name: str
-    type: Literal["text", "integer", "category"]
+    type: Literal["text", "integer", "boolean", "category"]
     scale: Annotated[list[str] | None, Field(description="Of a category, in order.")]
 
 

@@ -1,12 +1,11 @@
 """What owners see of those whom Prolific sent, and how they decide on them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.recruit.prolific import BASE, Client
@@ -24,7 +23,6 @@ router = APIRouter()
 PATIENCE_S: Final = 10.0
 """For the answer of Prolific, while somebody waits for a page."""
 Submission = Annotated[str, Path(max_length=100)]
-Decide = Callable[[Client], None]
 
 
 @router.get("/campaigns/{name}/pay/submissions")
@@ -48,9 +46,10 @@ def decide(site: SiteOf, visit: By, name: Name, submission: Submission, sent: Se
     # What Prolific refuses is no refusal of ours: whether there is such a submission is asked first.
     deciding.case(site.platform, name, submission, staff_id=visit.staff.id)
     try:
-        act = _decision(site, visit, name, submission, sent)
-        with _client(site) as prolific:
-            act(prolific)
+        ground = (str(sent.get("category", "")), str(sent.get("reason", "")))
+        act = decision(sent.get("do"), reasons=_lines(sent.get("reasons")), ground=ground)
+        with client_of(site) as prolific:
+            act(site.platform, prolific, name, submission, staff_id=visit.staff.id, now=site.clock())
     except NoDatabase:
         raise
     except DissensusError as error:
@@ -59,24 +58,24 @@ def decide(site: SiteOf, visit: By, name: Name, submission: Submission, sent: Se
     return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
 
 
-def _decision(site: Site, visit: Visit, name: str, submission: str, sent: FormData) -> Decide:
-    """Return what a form asks for."""
-    do, who = sent.get("do"), {"staff_id": visit.staff.id, "now": site.clock()}
+def decision(do: object, *, reasons: Sequence[str], ground: tuple[str, str]) -> Callable[..., None]:
+    """Return what decides as somebody asks for."""
     decisions: Mapping[object, Callable[..., None]] = {
         "approve": deciding.approve,
-        "ask-return": partial(deciding.ask_return, reasons=_lines(sent.get("reasons"))),
-        "reject": partial(deciding.reject, ground=(str(sent.get("category", "")), str(sent.get("reason", "")))),
+        "ask-return": partial(deciding.ask_return, reasons=reasons),
+        "reject": partial(deciding.reject, ground=ground),
     }
     if do not in decisions:
         raise InvalidInput(f"{shown(do)} is no decision. Decisions are {listed(list(decisions))}.")
-    return lambda prolific: decisions[do](site.platform, prolific, name, submission, **who)
+    return decisions[do]
 
 
 def _lines(text: object) -> list[str]:
     return [line.strip() for line in str(text or "").splitlines() if line.strip()]
 
 
-def _client(site: Site) -> Client:
+def client_of(site: Site) -> Client:
+    """Return a connection to Prolific, with the token of the site."""
     token = prolific_token_of(site.settings)
     if token is None:
         raise Conflict("The site has no token of Prolific. Decide on https://app.prolific.com, or set prolific_token.")
