@@ -15,7 +15,7 @@ WIDTH = 82
 class Command(SphinxDirective):
     """A literal block with the help of the command named as argument; of the program itself without one."""
 
-    optional_arguments = 1
+    optional_arguments = 2
 
     def run(self) -> list[nodes.Node]:
         """Run the command with --help."""

@@ -16,7 +16,7 @@ from sqlalchemy import func, select
 from tests.strategies import quick
 from tests.workflows.campaigns import AGREED, NOW, definition, items, opened, owner
 
-from dissensus.errors import Conflict, InvalidInput, NotAllowed
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store import raters, seats
 from dissensus.store import tables as t
@@ -310,7 +310,7 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
             enter(platform, wrong)
     with pytest.raises(InvalidInput, match="Name the cell"):
         campaigns.invite(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
-    with pytest.raises(InvalidInput, match=r"'old x small'\. Did you mean 'old × small'\?"):
+    with pytest.raises(NotFound, match=r"'old x small'\. Did you mean 'old × small'\?"):
         campaigns.invite(platform, "pilot", 1, cell="old x small", staff_id=kept.staff_id, now=NOW)
     (personal,) = campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
     assert enter(platform, personal).cell == "old × small"
@@ -319,7 +319,7 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
 def test_without_a_recruiter_no_link_is_for_a_cell(platform: Platform) -> None:
     kept = with_seats(platform)
     assert doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells == {}
-    with pytest.raises(InvalidInput, match="Only a quota that the recruiter fills"):
+    with pytest.raises(NotFound, match="Only a quota that the recruiter fills"):
         campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
 
 

@@ -19,6 +19,7 @@ from dissensus.cli import (
     export,
     fetch,
     gold,
+    preference,
     prolific,
     report,
     serve,
@@ -59,6 +60,7 @@ app.command("audit")(audit.audit)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(campaign.app, name="campaign")
+app.add_typer(preference.app, name="preference")
 app.add_typer(staff.app, name="staff")
 app.add_typer(prolific.app, name="prolific")
 app.add_typer(db.app, name="db")

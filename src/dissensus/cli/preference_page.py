@@ -1,0 +1,69 @@
+"""How the evaluation of a preference model looks."""
+
+import csv
+import io
+from itertools import groupby
+
+from dissensus.pipeline.page import Grid, Page, printable, short
+from dissensus.preference.evaluation import Evaluation
+from dissensus.stats.proportion import Share
+
+
+def page(found: Evaluation) -> Page:
+    """Return the evaluation as a page."""
+    return Page(
+        f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
+        (_whole(found), _reliability(found), *_slices(found)),
+        ("Intervals are for other dialogues. Length alone: a model that knows no more than how long the answers are.",),
+    )
+
+
+def slices_csv(found: Evaluation) -> str:
+    """Return a row for all pairs and for each slice."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(("by", "value", "n", "dialogues", "accuracy", "ci_low", "ci_high", "length_alone"))
+    slices = [("", "", found.accuracy, found.length_alone), *found.slices]
+    for by, value, share, length in slices:
+        told = (by, value, share.n, share.clusters)
+        rows.writerow((*told, share.estimate, share.ci_low, share.ci_high, length.estimate))
+    return out.getvalue()
+
+
+def _whole(found: Evaluation) -> Grid:
+    lines = (
+        ("model", *_cells(found.accuracy), short(found.log_loss, 3), short(found.ece, 3)),
+        ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), ""),
+    )
+    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), lines)
+
+
+def _reliability(found: Evaluation) -> Grid:
+    lines = tuple(
+        (f"{short(one.low)}–{short(one.high)}", f"{one.accuracy.n:,}", short(one.confidence, 3), *_cells(one.accuracy))
+        for one in found.bins
+    )
+    return Grid(("how sure", "pairs", "mean", "accuracy", "interval"), lines)
+
+
+def _slices(found: Evaluation) -> list[Grid]:
+    head = ("pairs", "accuracy", "interval", "length alone")
+    return [
+        Grid(
+            (by, *head),
+            tuple(
+                (
+                    printable(one.value),
+                    f"{one.accuracy.n:,}",
+                    *_cells(one.accuracy),
+                    short(one.length_alone.estimate, 3),
+                )
+                for one in some
+            ),
+        )
+        for by, some in groupby(found.slices, key=lambda one: one.by)
+    ]
+
+
+def _cells(share: Share) -> tuple[str, str]:
+    return short(share.estimate, 3), f"{short(share.ci_low, 3)}–{short(share.ci_high, 3)}"

@@ -1,0 +1,150 @@
+"""Preference pairs, from files and tables."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, get_args
+
+import polars as pl
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files import conversations
+from dissensus.files.conversations import PAIR
+from dissensus.files.tables import frame_of, named
+from dissensus.preference.pairs import Pair, Purpose
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.hints import listed, shown
+
+CONTEXTS: Final = "the contexts of the two differ"
+EMPTY: Final = "an answer is empty"
+SAME: Final = "both answers are the same"
+
+STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
+
+
+class ReadPairs(NamedTuple):
+    """Pairs in the order of their files, and how many were left out, by reason."""
+
+    pairs: tuple[Pair, ...]
+    excluded: Mapping[str, int]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Say how many were left out, and why."""
+        return tuple(f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
+
+
+def read_pairs(source: Any) -> ReadPairs:
+    r"""Read preference pairs.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, as in
+        hh-rlhf, or lists of chat messages. Columns ``strength``, ``weight``, ``rater_id`` and ``group`` are read where
+        there are any; others are not looked at.
+
+    Returns
+    -------
+    ReadPairs
+        Pairs that can be compared. Left out and counted are those whose contexts differ, that have an empty answer, or
+        the same answer twice.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read or has no pair to compare; or a row is no pair of transcripts, or has a strength or a
+        weight that is no number. The message has the row.
+
+    Examples
+    --------
+    >>> question = "\n\nHuman: Is it safe?\n\nAssistant: "
+    >>> answers = {"chosen": ["No.", "No.", ""], "rejected": ["Sure!", "No.", "Yes"]}
+    >>> frame = pl.DataFrame({side: [question + text for text in texts] for side, texts in answers.items()})
+    >>> found = read_pairs(frame)
+    >>> [(pair.chosen, pair.rejected) for pair in found.pairs]
+    [('No.', 'Sure!')]
+    >>> found.notes
+    ('1 pair left out: both answers are the same.', '1 pair left out: an answer is empty.')
+    """
+    frame = frame_of(source)
+    with named(source):
+        return _from_table(frame)
+
+
+def read_all(paths: Sequence[Path]) -> ReadPairs:
+    """Read the pairs of several files, one after the other; see `read_pairs`."""
+    found = [read_pairs(path) for path in paths]
+    excluded = sum((Counter(one.excluded) for one in found), Counter[str]())
+    return ReadPairs(tuple(pair for one in found for pair in one.pairs), dict(excluded))
+
+
+def purpose_of(path: Path) -> Purpose | None:
+    """Return what the name of a file, or else of its folder, says that people chose by; None if nothing.
+
+    Examples
+    --------
+    >>> purpose_of(Path("hh-rlhf/helpful-base/test.jsonl.gz"))
+    'helpful'
+    """
+    for name in (path.name, path.absolute().parent.name):
+        found: list[Purpose] = [purpose for purpose in get_args(Purpose) if purpose in name.casefold()]
+        if found:
+            return found[0] if len(found) == 1 else None
+    return None
+
+
+def _from_table(frame: pl.DataFrame) -> ReadPairs:
+    missing = [name for name in PAIR if name not in frame.columns]
+    if missing:
+        raise NotFound(
+            f"There is no column {listed(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. The "
+            f"columns are {listed(frame.columns)}."
+        )
+    sides = [conversations.read(frame.select(side)) for side in conversations.told(frame.columns)]
+    talks = [[side.held[place].conversation for place in side.which] for side in sides]
+    told = (_numbers(frame, STRENGTH), _numbers(frame, WEIGHT), _texts(frame, RATER), _texts(frame, GROUP))
+    others = zip(*told, strict=True)
+    excluded: Counter[str] = Counter()
+    pairs = []
+    for row, (chosen, rejected, (strength, weight, *who)) in enumerate(zip(*talks, others, strict=True), start=1):
+        why = _why_not(chosen, rejected)
+        if why is not None:
+            excluded[why] += 1
+            continue
+        try:
+            said = chosen.rated.text, rejected.rated.text
+            pairs.append(Pair(chosen.context, *said, strength, 1.0 if weight is None else weight, *who))
+        except InvalidInput as error:
+            raise InvalidInput(f"Row {row:,}: {error}") from None
+    if not pairs:
+        raise InvalidInput(
+            f"None of {frame.height:,} pairs can be compared: "
+            + ", ".join(f"{why} ({count:,})" for why, count in excluded.items())
+        )
+    return ReadPairs(tuple(pairs), dict(excluded))
+
+
+def _why_not(chosen: Conversation, rejected: Conversation) -> str | None:
+    if not chosen.rated.text.strip() or not rejected.rated.text.strip():
+        return EMPTY
+    if chosen.context != rejected.context:
+        return CONTEXTS
+    return SAME if chosen.rated == rejected.rated else None
+
+
+def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
+    if name not in frame.columns:
+        return [None] * frame.height
+    numbers = frame[name].cast(pl.Float64, strict=False)
+    strange = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
+    if len(strange):
+        raise InvalidInput(
+            f"Row {strange[0] + 1:,}: {name} is {shown(frame[name][strange[0]])}, which is no number. Write it like "
+            "2 or 0.5, or leave it empty."
+        )
+    return numbers.to_list()
+
+
+def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
+    return conversations.as_text(frame[name]).to_list() if name in frame.columns else [None] * frame.height

@@ -1,0 +1,122 @@
+"""Pairs of answers of which people chose one."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, get_args
+
+import numpy as np
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.sparse import Integers
+from dissensus.schema.conversation import Turn
+from dissensus.schema.hints import shown
+
+Purpose = Literal["helpful", "harmless"]
+PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two answers of a chatbot to the same conversation, of which one was chosen.
+
+    Parameters
+    ----------
+    context
+        The turns before, the same for both answers.
+    chosen, rejected
+        The answers: two that differ, neither without a word.
+    strength
+        How much better the chosen one was, on the scale of the campaign; None where nobody said. Evaluation shows it,
+        training does not use it, as in the HH paper.
+    weight
+        As how many pairs this one counts, more than 0.
+    rater, group
+        Who chose, and to which group they belong; None where it is not known.
+
+    Raises
+    ------
+    InvalidInput
+        The answers are the same, one is empty, or the weight or strength is none.
+    """
+
+    context: tuple[Turn, ...]
+    chosen: str
+    rejected: str
+    strength: float | None = None
+    weight: float = 1.0
+    rater: str | None = None
+    group: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.chosen.strip() or not self.rejected.strip():
+            raise InvalidInput("An answer of the pair is empty, so there was nothing to compare. Leave the pair out.")
+        if self.chosen == self.rejected:
+            raise InvalidInput(f"Both answers are {shown(self.chosen)}, so nothing was chosen. Leave the pair out.")
+        if not 0 < self.weight < np.inf:
+            raise InvalidInput(f"The weight of a pair is {self.weight:g}; give a number above 0, such as 1.")
+        if self.strength is not None and not np.isfinite(self.strength):
+            raise InvalidInput(f"The strength of a pair is {self.strength:g}; give a number, or none.")
+
+    @property
+    def dialogue(self) -> str:
+        """The first human turn: pairs that share it come from one dialogue, or from people with one idea."""
+        return next((turn.text for turn in self.context if turn.speaker == "human"), "")
+
+    @property
+    def n_turns(self) -> int:
+        """Human turns before the answers."""
+        return sum(turn.speaker == "human" for turn in self.context)
+
+    def swapped(self) -> "Pair":
+        """Return the pair as if the other answer had been chosen."""
+        return Pair(self.context, self.rejected, self.chosen, self.strength, self.weight, self.rater, self.group)
+
+
+def answers(pairs: Sequence[Pair]) -> list[str]:
+    """Return the chosen and the rejected answer of each pair, one after the other."""
+    return [answer for pair in pairs for answer in (pair.chosen, pair.rejected)]
+
+
+def dialogues(pairs: Sequence[Pair]) -> Integers:
+    """Return a number for the dialogue of each pair, which does not depend on the order of the pairs."""
+    keys = [hashlib.sha256(pair.dialogue.encode()).hexdigest() for pair in pairs]
+    return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+
+
+def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
+    """Deal dialogues into folds of nearly equal numbers of dialogues, and return the fold of each pair.
+
+    Raises
+    ------
+    InvalidInput
+        There are fewer dialogues than folds.
+
+    Examples
+    --------
+    >>> fold = folds(np.array([0, 0, 1, 2, 3, 3]), 2)
+    >>> bool(fold[0] == fold[1]), bool(fold[4] == fold[5]), np.bincount(fold[[0, 2, 3, 4]]).tolist()
+    (True, True, [2, 2])
+    """
+    different, number = np.unique(dialogue, return_inverse=True)
+    if count < 2:
+        raise InvalidInput(f"There are {count} folds; give 2 or more, such as 5.")
+    if len(different) < count:
+        raise InvalidInput(
+            f"There are {len(different):,} dialogues (first human turns that differ) and {count} folds. Pairs of one "
+            "dialogue stay together, so give more pairs, or fewer folds."
+        )
+    return np.asarray((np.random.default_rng(seed).permutation(len(different)) % count)[number])
+
+
+def digest(pairs: Sequence[Pair]) -> str:
+    """Return the SHA-256 of pairs in hexadecimal, whatever their order."""
+    written = sorted(
+        json.dumps(
+            [[turn.text for turn in pair.context], pair.chosen, pair.rejected, pair.strength, pair.weight],
+            ensure_ascii=False,
+        )
+        for pair in pairs
+    )
+    return hashlib.sha256("\n".join(written).encode()).hexdigest()

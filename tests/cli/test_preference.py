@@ -1,0 +1,97 @@
+"""`dissensus preference`: train, evaluate, score."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.preference.pairs import simulated
+
+from dissensus.text.transcripts import write_hh
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    """Pairs of people who like the same words; the last has the same answer twice."""
+    rows = []
+    for pair in simulated(120)[0]:
+        turns = [(turn.speaker, turn.text) for turn in pair.context]
+        rows.append([write_hh([*turns, ("bot", said)]) for said in (pair.chosen, pair.rejected)])
+    rows.append([rows[0][0]] * 2)
+    path = tmp_path / "harmless.jsonl"
+    path.write_text("\n".join(json.dumps(dict(zip(("chosen", "rejected"), row, strict=True))) for row in rows))
+    return path
+
+
+@pytest.fixture
+def model(run: Run, pairs: Path, tmp_path: Path) -> Path:
+    done = run("preference", "train", pairs, "--out", "model")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Trained on 120 pairs of 120 dialogues. On 24 pairs held out: accuracy ")
+    assert "Note: 1 pair left out: both answers are the same." in done.stderr
+    assert json.loads((tmp_path / "model" / "card.json").read_text())["excluded"] == {"both answers are the same": 1}
+    return tmp_path / "model"
+
+
+def test_a_model_is_trained_and_measured(run: Run, pairs: Path, model: Path) -> None:
+    table = run("preference", "evaluate", pairs, "--model", model)
+    assert table.returncode == 0, table.stderr
+    assert "120 pairs of 120 dialogues." in table.stdout
+    assert "length alone" in table.stdout
+    found = json.loads(run("preference", "evaluate", pairs, "--model", model, "--format", "json").stdout)
+    assert found["schema_version"] == 1
+    assert found["accuracy"]["ci_low"] < found["accuracy"]["estimate"] < found["accuracy"]["ci_high"]
+    assert sum(one["accuracy"]["n"] for one in found["bins"]) == 120
+    lines = run("preference", "evaluate", pairs, "--model", model, "--format", "csv").stdout.splitlines()
+    assert lines[0] == "by,value,n,dialogues,accuracy,ci_low,ci_high,length_alone"
+    assert len(lines) == 2 + len(found["slices"])
+
+
+def test_folds_need_no_model(run: Run, pairs: Path) -> None:
+    done = run("preference", "evaluate", pairs, "--folds", "3", "--format", "json")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["accuracy"]["estimate"] > 0.6
+
+
+def test_every_turn_of_the_bot_has_a_score(run: Run, model: Path, tmp_path: Path) -> None:
+    talk = write_hh([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
+    (tmp_path / "attempts.jsonl").write_text(json.dumps({"transcript": talk}))
+    done = run("preference", "score", "attempts.jsonl", "--model", model)
+    assert done.returncode == 0, done.stderr
+    head, first, second = (line.split(",") for line in done.stdout.splitlines())
+    assert head == ["row", "bot_turn", "score"]
+    assert (first[:2], second[:2]) == (["1", "1"], ["1", "2"])
+    assert float(first[2]) < float(second[2])
+
+
+def test_errors(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+    helpful = tmp_path / "helpful.jsonl"
+    helpful.write_bytes(pairs.read_bytes())
+    plain = tmp_path / "plain.jsonl"
+    plain.write_bytes(pairs.read_bytes())
+    for words, says in (
+        (("train", plain, "-o", "other"), "It is not known what people chose by"),
+        (("train", pairs, helpful, "-o", "other"), "some of what is harmless"),
+        (("train", pairs, "-o", pairs), "cannot be a folder"),
+        (("train", pairs, "-o", "."), "holds something else than a model"),
+        (("evaluate", helpful, "--model", model), "trained for what is harmless, and what is helpful is asked for"),
+        (("evaluate", pairs, "--model", model, "--purpose", "helpful"), "trained for what is harmless"),
+        (("evaluate", pairs), "Give --model DIR"),
+        (("evaluate", pairs, "--model", model, "--folds", "3"), "Give --model DIR"),
+        (("evaluate", pairs, "--folds", "200"), "There are 120 dialogues"),
+        (("evaluate", pairs, "--model", "nowhere"), "There is no folder 'nowhere'"),
+        (("score", pairs, "--model", model), "dissensus preference evaluate"),
+    ):
+        done = run("preference", *words)
+        assert (done.returncode, done.stdout) == (1, ""), words
+        assert says in done.stderr
+        assert "Traceback" not in done.stderr
+    assert run("preference", "evaluate", helpful, "--model", model, "--force").returncode == 0
+
+
+def test_a_changed_model_is_refused(run: Run, pairs: Path, model: Path) -> None:
+    weights = model / "weights.npz"
+    weights.write_bytes(weights.read_bytes()[:-10])
+    done = run("preference", "evaluate", pairs, "--model", model)
+    assert done.returncode == 1
+    assert "the SHA-256 of weights.npz is not the one in SHA256SUMS" in done.stderr

@@ -1,0 +1,89 @@
+"""Preference pairs from files, with what cannot be compared counted and told."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.pairs import CONTEXTS, EMPTY, SAME, purpose_of, read_all, read_pairs
+
+ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
+
+
+def table(*rows: tuple[str, str], **columns: list[object]) -> pl.DataFrame:
+    sides = {side: [row[place] for row in rows] for place, side in enumerate(("chosen", "rejected"))}
+    return pl.DataFrame({**sides, **columns})
+
+
+def test_the_real_file(real_data: Callable[[str], Path]) -> None:
+    found = read_pairs(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
+    assert len(found.pairs) == 2303
+    assert found.excluded == {EMPTY: 4, CONTEXTS: 5}
+    assert found.notes == ("4 pairs left out: an answer is empty.", "5 pairs left out: the contexts of the two differ.")
+
+
+def test_everything_that_is_known_is_read() -> None:
+    frame = table(
+        (ASKED + "No.", ASKED + "Sure!"), strength=["2.5"], weight=[3], rater_id=[7], group=["Woman"], tranche=["base"]
+    )
+    (pair,) = read_pairs(frame).pairs
+    assert (pair.chosen, pair.rejected, pair.dialogue, pair.n_turns) == ("No.", "Sure!", "Is it safe?", 1)
+    assert (pair.strength, pair.weight, pair.rater, pair.group) == (2.5, 3.0, "7", "Woman")
+
+
+def test_what_cannot_be_compared_is_counted() -> None:
+    other = ASKED.replace("safe", "far")
+    rows = [
+        (ASKED + "No.", ASKED + "Yes."),
+        (ASKED, ASKED + "a"),
+        (ASKED + "a", ASKED + "a"),
+        (ASKED + "a", other + "b"),
+    ]
+    found = read_pairs(table(*rows))
+    assert len(found.pairs) == 1
+    assert found.excluded == {EMPTY: 1, SAME: 1, CONTEXTS: 1}
+
+
+def test_several_files_are_one(tmp_path: Path) -> None:
+    for name in "ab":
+        rows = [
+            {"chosen": ASKED + "No.", "rejected": ASKED + "Yes."},
+            {"chosen": ASKED + name, "rejected": ASKED + name},
+        ]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    found = read_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    assert (len(found.pairs), found.excluded) == (2, {SAME: 2})
+
+
+@pytest.mark.parametrize(
+    ("frame", "says"),
+    [
+        (pl.DataFrame({"chosen": ["a"], "better": ["b"]}), "There is no column 'rejected'"),
+        (table((ASKED + "No.", "hm")), "Row 1"),
+        (table((ASKED + "a", ASKED + "a")), "None of 1 pairs can be compared: both answers are the same"),
+        (table((ASKED + "a", ASKED + "b"), weight=["-1"]), "Row 1: The weight of a pair is -1"),
+        (table((ASKED + "a", ASKED + "b"), strength=["much"]), "Row 1: strength is 'much', which is no number"),
+        (table((ASKED + "a\n\nHuman: b", ASKED + "b")), "Row 1: The last turn, 'b', is by the human"),
+    ],
+)
+def test_what_is_no_file_of_pairs(frame: pl.DataFrame, says: str) -> None:
+    with pytest.raises(DissensusError) as caught:
+        read_pairs(frame)
+    assert says in str(caught.value)
+
+
+def test_what_names_say_of_the_purpose() -> None:
+    assert purpose_of(Path("hh/harmless-base/train.jsonl.gz")) == "harmless"
+    assert purpose_of(Path("helpful-online.jsonl")) == "helpful"
+    assert purpose_of(Path("/data/helpful-and-harmless.jsonl")) is None
+    assert purpose_of(Path("/data/pairs.jsonl")) is None
+
+
+def test_an_error_names_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"chosen": ASKED + "a", "rejected": ASKED + "a"}))
+    with pytest.raises(InvalidInput, match=r"pairs\.jsonl: None of 1 pairs"):
+        read_pairs(path)

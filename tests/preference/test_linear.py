@@ -1,0 +1,201 @@
+"""The model: what it learns from people whose taste is known, and what must hold whatever they like."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.preference.pairs import LIKED, simulated
+
+from dissensus.errors import InvalidInput, NotAllowed, NotFound
+from dissensus.files.model_folder import CARD, MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.preference.evaluation import evaluate
+from dissensus.preference.linear import Linear, length_margins
+from dissensus.preference.logistic import probability
+from dissensus.preference.pairs import Pair, digest
+from dissensus.preference.training import cross_validate, train
+from dissensus.schema.conversation import Conversation, Turn
+
+
+@pytest.fixture(scope="module")
+def model() -> Linear:
+    return train(simulated(600)[0], purpose="harmless")
+
+
+def test_it_recovers_a_known_taste(model: Linear) -> None:
+    scores = model.score_answers([f"the road is {word} again" for word in LIKED])
+    assert np.all(np.diff(scores) < 0)  # in the order of the taste, best first
+    pairs, odds = simulated(400, seed=9)
+    assert np.corrcoef(model.margins(pairs), odds)[0, 1] > 0.9
+    best = float(np.mean(np.sign(odds) / 2 + 0.5))  # of who knows the taste itself
+    found = evaluate(pairs, model.margins(pairs), length_margins(model, pairs))
+    assert found.accuracy.ci_low < best < found.accuracy.ci_high + 0.02
+    assert found.ece < 0.08
+
+
+def test_swapped_answers_have_the_other_probability(model: Linear) -> None:
+    pairs = simulated(50, seed=2)[0]
+    one, other = (probability(model.margins(some)) for some in (pairs, [pair.swapped() for pair in pairs]))
+    assert np.allclose(one, 1 - other)
+
+
+def test_the_order_of_pairs_makes_no_difference() -> None:
+    pairs = simulated(60)[0]
+    one, other = train(pairs, purpose="harmless"), train(pairs[::-1], purpose="harmless")
+    assert one.card == other.card
+    assert one.margins(pairs).tolist() == other.margins(pairs).tolist()
+
+
+def test_a_taste_turned_round_gives_scores_turned_round() -> None:
+    pairs = simulated(60)[0]
+    one = train(pairs, purpose="harmless")
+    other = train([pair.swapped() for pair in pairs], purpose="harmless")
+    assert np.corrcoef(one.margins(pairs), other.margins(pairs))[0, 1] < -0.9
+
+
+def test_every_turn_of_the_bot_is_scored(model: Linear) -> None:
+    talks = [
+        Conversation.from_turns([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")]),
+        Conversation.from_turns([("human", "Hi")]),
+        Conversation.from_turns([("bot", "sorry"), ("bot", "")]),
+    ]
+    (bad, good), none, (again, empty) = model.score(talks)
+    assert bad < good == again
+    assert none == []
+    assert np.isfinite(empty)
+
+
+def test_dialogues_stay_together_in_cross_validation() -> None:
+    """Who had seen a dialogue would know all its pairs, and of others nothing can be known."""
+    rng = np.random.default_rng(0)
+    pairs = []
+    for number in range(60):
+        one, other = ("".join(rng.choice(list("abcdefghijklmnop"), size=12)) for _ in range(2))
+        pairs += [Pair((Turn("human", f"q{number}"),), f"{one} {copy}", f"{other} {copy}") for copy in range(4)]
+    tested = cross_validate(pairs, n_folds=4)
+    assert 0.25 < np.mean(tested.margins > 0) < 0.75
+    assert np.mean(train(pairs, purpose="helpful").margins(pairs) > 0) > 0.95
+
+
+def test_weights_count() -> None:
+    pairs = simulated(40, seed=5)[0]
+    heavy = [replace(pair, weight=20.0) if "kill" in pair.chosen else pair for pair in pairs]
+    one, other = (train(some, purpose="harmless").score_answers(["kill"])[0] for some in (pairs, heavy))
+    assert one < other
+
+
+def test_too_few_dialogues() -> None:
+    with pytest.raises(InvalidInput, match=r"There are 3 dialogues .* and 5 folds"):
+        train(simulated(40, dialogues=3)[0], purpose="harmless")
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"chosen": " "}, "An answer of the pair is empty"),
+        ({"rejected": "yes"}, "Both answers are 'yes'"),
+        ({"weight": 0.0}, "The weight of a pair is 0"),
+        ({"weight": float("nan")}, "The weight of a pair is nan"),
+        ({"strength": float("inf")}, "The strength of a pair is inf"),
+    ],
+)
+def test_what_is_no_pair(change: dict[str, object], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        replace(Pair((), "yes", "no"), **change)  # type: ignore[arg-type]
+
+
+def test_a_model_of_one_purpose_refuses_the_other(model: Linear) -> None:
+    model.check_purpose("harmless")
+    model.check_purpose("helpful", force=True)
+    with pytest.raises(NotAllowed, match="trained for what is harmless, and what is helpful is asked for"):
+        model.check_purpose("helpful")
+    with pytest.raises(NotAllowed, match="Did you mean 'helpful'"):
+        model.check_purpose("helpfull", force=True)
+
+
+def test_what_is_written_is_read_byte_for_byte(model: Linear, tmp_path: Path) -> None:
+    save_model(model, tmp_path / "one")
+    read = load_model(tmp_path / "one")
+    save_model(read, tmp_path / "other")
+    for name in (*NAMES, SUMS):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    pairs = simulated(20, seed=1)[0]
+    assert read.margins(pairs).tolist() == model.margins(pairs).tolist()
+
+
+def test_the_card_tells_what_it_was_made_of(model: Linear) -> None:
+    pairs = simulated(600)[0]
+    card = json.loads(json.dumps(model.card))
+    assert (card["purpose"], card["n_pairs"], card["n_dialogues"]) == ("harmless", 600, 600)
+    assert card["data_sha256"] == digest(pairs) == digest(pairs[::-1]) != digest(pairs[1:])
+    held = card["held_out"]["accuracy"]
+    assert held["ci_low"] < held["estimate"] < held["ci_high"]
+    assert held["n"] == 120
+    assert card["limits"]
+
+
+@pytest.mark.parametrize("name", [*NAMES, SUMS])
+@pytest.mark.parametrize("damage", ["cut", "changed", "gone", "emptied"])
+def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, damage: str) -> None:
+    save_model(model, tmp_path / "model")
+    path = tmp_path / "model" / name
+    data = path.read_bytes()
+    if damage == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(
+            {"cut": data[: len(data) // 2], "changed": data[:40] + b"0!" + data[42:], "emptied": b""}[damage]
+        )
+    with pytest.raises(NotFound if damage == "gone" else InvalidInput, match=r"Copy it again, or train it anew\."):
+        load_model(tmp_path / "model")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("purpose", "both", "its purpose is both"),
+        ("features", ["pickles"], "its features are"),
+        ("temperature", 0, "its numbers are"),
+        ("length_weight", float("nan"), "its numbers are"),
+        ("schema_version", 2, "version 2"),
+    ],
+)
+def test_sums_that_fit_do_not_make_a_model(model: Linear, tmp_path: Path, key: str, value: object, says: str) -> None:
+    head = forged(model, tmp_path, MODEL, lambda data: json.dumps({**json.loads(data), key: value}).encode())
+    with pytest.raises(InvalidInput, match=says):
+        load_model(head)
+
+
+def test_pickles_are_not_read(model: Linear, tmp_path: Path) -> None:
+    import io
+
+    out = io.BytesIO()
+    hostile = np.array([{"any": "object"}], dtype=object)
+    names = [f"{kind}_{part}" for kind in model.vocabularies for part in ("hashes", "idf", "weights")]
+    np.savez(out, allow_pickle=True, **dict.fromkeys(names, hostile))
+    with pytest.raises(InvalidInput, match="is no model that can be trusted"):
+        load_model(forged(model, tmp_path, WEIGHTS, lambda _: out.getvalue()))
+
+
+def test_a_card_that_is_no_card(model: Linear, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="is no model that can be trusted"):
+        load_model(forged(model, tmp_path, CARD, lambda _: b"[" * 100_000))
+
+
+def test_a_folder_of_something_else_is_not_written_to(model: Linear, tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("ten years of work")
+    with pytest.raises(InvalidInput, match=r"holds something else than a model: 'thesis\.tex'"):
+        save_model(model, tmp_path)
+
+
+def forged(model: Linear, folder: Path, name: str, change: object) -> Path:
+    """Write a model with one file changed, and sums that fit it."""
+    import hashlib
+
+    save_model(model, folder / "model")
+    path = folder / "model" / name
+    path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
+    sums = [f"{hashlib.sha256((folder / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in NAMES]
+    (folder / "model" / SUMS).write_text("\n".join(sums))
+    return folder / "model"
