@@ -12,7 +12,8 @@ from tests.workflows.told import POST, added, places
 
 from dissensus.errors import Unavailable
 from dissensus.store import tables as t
-from dissensus.workflows.jobs import HELD, Runner, every_job, every_runner
+from dissensus.workflows import jobs
+from dissensus.workflows.jobs import HELD, Runner, Spaced, every_job, every_runner
 from dissensus.workflows.platform import Platform
 
 
@@ -130,3 +131,23 @@ def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform
     with platform.database.reading() as tx:
         assert tx.scalar(select(t.Webhook.place)) == 3
         assert tx.scalar(select(func.count()).select_from(t.Lease)) == 0
+
+
+def test_a_job_rests_in_proportion_to_its_work_and_never_for_long(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, took, done = [0.0], [0.0], []
+
+    def work(*_: object) -> None:
+        done.append(now[0])
+        now[0] += took[0]
+
+    monkeypatch.setattr(jobs, "monotonic", lambda: now[0])
+    job = Spaced(work)
+    for took[0], rest in ((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)):
+        job(platform, NOW)
+        now[0] += rest - 0.1
+        n = len(done)
+        job(platform, NOW)
+        assert len(done) == n
+        now[0] += 0.2

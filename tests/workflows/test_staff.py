@@ -166,7 +166,8 @@ def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
     (notice,) = overview.overview(platform, "pilot", staff_id=kept.staff_id).notices
     assert (notice.kind, notice.text, notice.at) == ("help", "It stays with me.", NOW)
     assert notice.item in {"item-0", "item-1", "item-2"}
-    overview.settle(platform, "another", notice.id, staff_id=other.id, now=NOW)
+    with pytest.raises(NotFound, match="another has no such notice"):
+        overview.settle(platform, "another", notice.id, staff_id=other.id, now=NOW)
     assert overview.overview(platform, "pilot", staff_id=kept.staff_id).notices == (notice,)
     overview.settle(platform, "pilot", notice.id, staff_id=kept.staff_id, now=NOW)
     assert overview.overview(platform, "pilot", staff_id=kept.staff_id).notices == ()

@@ -12,7 +12,8 @@ from dissensus.workflows.flagging import Verdict
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.watching import Watch, watch
 
-PATIENCE_S: Final = 60.0
+PATIENCE_S: Final = 120.0
+"""Where the package is new, what is compiled is compiled first."""
 
 
 def decide_flags(

@@ -43,11 +43,14 @@ class Spaced:
         How long it rests at least.
     share
         Of the time that it takes at most.
+    most_s
+        How long it rests at most: what took long once, such as the first time, need not do so again.
     """
 
     job: Job
     rest_s: float = 2.0
     share: float = 0.2
+    most_s: float = 10.0
     _due: float = 0.0
 
     def __call__(self, platform: Platform, now: datetime) -> None:
@@ -59,7 +62,7 @@ class Spaced:
             self.job(platform, now)
         finally:
             took = monotonic() - started
-            self._due = monotonic() + max(self.rest_s, took * (1 / self.share - 1))
+            self._due = monotonic() + min(max(self.rest_s, took * (1 / self.share - 1)), self.most_s)
 
 
 def every_job() -> dict[str, Job]:
