@@ -133,7 +133,9 @@ def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], p
 
     try:
         lazy = register_io_source(source, schema=dict(schema))
-        lazy.sink_parquet(path, engine="streaming", row_group_size=10_000)
+        # A file that is open, not its name: after a failure Polars may still write a little, and would make it anew.
+        with path.open("wb") as file:
+            lazy.sink_parquet(file, engine="streaming", row_group_size=10_000)
     except Exception:
         # Polars words what happens in a source in its own way.
         if failed:
