@@ -34,7 +34,7 @@ MEANINGS: Final[Mapping[Kind, str]] = {
     "settle": "a notice was settled",
     "label": "an expert labelled an item",
     "export": "ratings were taken out",
-    "see": "somebody of the staff saw what is logged",
+    "see": "somebody of the staff was shown what single raters did or said",
     "staff": "somebody came to belong to the campaign, changed or left",
     "pay": "a payment was noted or taken back",
     "decide": "somebody decided about a rater, a submission or a label",
