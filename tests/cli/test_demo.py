@@ -44,7 +44,7 @@ def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: Run, tmp_path
     assert done.returncode == 0, done.stderr
     assert "6 simulated experts label them, unseen by each other" in done.stdout
     assert re.search(r"Raters who are flagged: [1-9]\. The owner excludes [1-9]", done.stdout)
-    assert re.search(r"The log of it all holds: [\d,]+ events in one chain\.", done.stdout)
+    assert re.search(r"The log of it all holds: [\d,]+ events in one chain, \d+ of them erased since\.", done.stdout)
     ratings = pl.read_csv(tmp_path / "dissensus-demo" / "ratings.csv", infer_schema_length=None)
     assert set(ratings["safety_gold"]) == {"No", "Yes"}
     assert ratings["safety_gold_reason"].null_count() == 0

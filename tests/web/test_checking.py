@@ -9,7 +9,7 @@ from tests.web.test_rater import shown
 from tests.workflows.campaigns import CHECKS, TWO_QUESTIONS, items, opened
 
 from dissensus.demo.drawn import DrawnRater, Opinion
-from dissensus.demo.visitor import take_part
+from dissensus.demo.visitor import Visitor, take_part
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.workflows import campaigns
@@ -152,9 +152,8 @@ def test_simulated_raters_over_http_pass(live: Live) -> None:
     kept = checked(live)
     campaign = campaigns.definition(live.platform, "pilot", staff_id=kept.staff_id)
     opinions = dict.fromkeys((item.conversation.digest for item in items(2)), Opinion({"Q_safe": "No"}, 2.0))
-    take_part(
-        f"{live.url}/c/pilot?key={kept.key}", DrawnRater({}, opinions), campaign, language="en", rated=lambda: None
-    )
+    with Visitor(f"{live.url}/c/pilot?key={kept.key}") as visitor:
+        take_part(visitor, DrawnRater({}, opinions), campaign, language="en", rated=lambda: None)
     assert sorted(tries(live)) == sorted((name, 1, answer) for name, answer in RIGHT.items())
 
 

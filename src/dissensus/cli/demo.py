@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -129,23 +129,25 @@ def _wait(server: "subprocess.Popen[bytes]", address: str, log: Path) -> None:
 
 
 def _take_part(link: str, drawn: "Drawn") -> None:
-    """Let all raters go the whole way, some at once; one has it all erased in the end."""
-    from dissensus.demo.visitor import take_part
+    """Let all raters go the whole way, some at once; the first comes again in the end, and has it all erased."""
+    from dissensus.demo.visitor import Visitor, take_part
 
-    campaign, done = _definition(), count(1)
-    n, last = len(drawn.items) * len(drawn.raters), drawn.raters[-1]
-    with writing.progress("Rating") as progress, ThreadPoolExecutor(AT_ONCE) as pool:
+    campaign, done, n = _definition(), count(1), len(drawn.items) * len(drawn.raters)
+    with writing.progress("Rating") as progress, ExitStack() as browsers:
 
         def rated() -> None:
             if progress is not None:
                 progress(next(done) / n)
 
-        ways = [
-            pool.submit(take_part, link, rater, campaign, language="en", rated=rated, withdrawing=rater is last)
-            for rater in drawn.raters
-        ]
+        visitors = [browsers.enter_context(Visitor(link)) for _ in drawn.raters]
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            ways = [
+                pool.submit(take_part, visitor, rater, campaign, language="en", rated=rated)
+                for visitor, rater in zip(visitors, drawn.raters, strict=True)
+            ]
         for way in ways:
             way.result()
+        visitors[0].withdraw()
 
 
 def _look_after(settings: "Settings", drawn: "Drawn") -> None:
@@ -187,7 +189,7 @@ def _audit(settings: "Settings") -> None:
         found = auditing.audit(platform, NAME)
     if not found.holds:
         raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {NAME}")
-    typer.echo(f"The log of it all holds: {found.n:,} events in one chain.")
+    typer.echo(f"The log of it all holds: {found.n:,} events in one chain, {found.n_erased:,} of them erased since.")
 
 
 def _show(settings: "Settings", link: str) -> None:

@@ -76,44 +76,35 @@ class Visitor:
 
 
 def take_part(
-    link: str,
-    rater: DrawnRater,
-    campaign: Campaign,
-    *,
-    language: str,
-    rated: Callable[[], None],
-    withdrawing: bool = False,
+    visitor: Visitor, rater: DrawnRater, campaign: Campaign, *, language: str, rated: Callable[[], None]
 ) -> None:
     """Go the whole way of a drawn rater, who agrees to everything.
 
     Parameters
     ----------
-    link, campaign, language
-        By which the rater comes, and to what.
+    visitor
+        Their browser.
     rater
         Who it is.
+    campaign, language
+        To what they come.
     rated
         Called after each item.
-    withdrawing
-        Whether they have it all erased in the end.
     """
     right = {check.name: check.right[0] for check in campaign.checks}
-    with Visitor(link) as visitor:
-        visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
-        while (found := visitor.where())["place"] in ("rate", "check", "demographics"):
-            if found["place"] == "demographics":
-                visitor.declare(rater.about)
-                continue
-            if found["place"] == "check":
-                name, attempt = found["check"]["name"], found["check"]["attempt"]
-                visitor.check(name, attempt, right[name])
-                continue
-            opinion = rater.opinions[Conversation.from_dicts(found["turns"]).digest]
-            revision = found["revision"] + 1
-            visitor.rate(found["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
-            rated()
-        if withdrawing:
-            visitor.withdraw()
+    visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
+    while (found := visitor.where())["place"] in ("rate", "check", "demographics"):
+        if found["place"] == "demographics":
+            visitor.declare(rater.about)
+            continue
+        if found["place"] == "check":
+            name, attempt = found["check"]["name"], found["check"]["attempt"]
+            visitor.check(name, attempt, right[name])
+            continue
+        opinion = rater.opinions[Conversation.from_dicts(found["turns"]).digest]
+        revision = found["revision"] + 1
+        visitor.rate(found["item"]["assignment"], opinion.answers, seconds=opinion.seconds, revision=revision)
+        rated()
 
 
 def _done(answer: httpx.Response) -> httpx.Response:

@@ -19,11 +19,12 @@ from dissensus.workflows.watching import Watched, tick
 from dissensus.workflows.webhooks import Post
 
 LEASE: Final = "jobs"
+WATCHING: Final = "figures"
 DELIVERING: Final = "webhooks"
 HELD: Final = timedelta(seconds=15)
 """How long others wait for a process that gives no sign."""
 EVERY_S: Final = 1.0
-N_RUNNERS: Final = 2
+N_RUNNERS: Final = 3
 """Each takes a connection to the database at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
@@ -66,13 +67,14 @@ class Spaced:
 
 
 def every_job() -> dict[str, Job]:
-    """Return all that runs beside the site, by its names; what one process has at hand is in it."""
+    """Return what is soon done, by its names."""
+    return {"link events": lambda platform, _now: link_all(platform), "forget answers": forget_old}
+
+
+def _watch() -> Spaced:
+    """Return what makes the figures of campaigns; what one process has at hand is in it."""
     watched = Watched()
-    return {
-        "link events": lambda platform, _now: link_all(platform),
-        "forget answers": forget_old,
-        "watch": Spaced(lambda platform, now: tick(platform, watched, now=now)),
-    }
+    return Spaced(lambda platform, now: tick(platform, watched, now=now))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -160,10 +162,11 @@ class Runner:
 
 
 def every_runner(platform: Platform, *, post: Post, clock: Callable[[], datetime]) -> tuple[Runner, ...]:
-    """Return what does all that runs beside the site: who delivers is apart, so that no receiver keeps it waiting."""
+    """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone."""
     holder, postman = str(uuid4()), Postman(post=post)
     return (
         Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
+        Runner(platform=platform, holder=holder, jobs={"watch": _watch()}, clock=clock, lease=WATCHING),
         Runner(
             platform=platform,
             holder=holder,
