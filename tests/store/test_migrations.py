@@ -223,6 +223,51 @@ WEBHOOKS: Rows = {
         "created_at": NOW,
     },
 }
+CHATS: Rows = {
+    **WEBHOOKS,
+    "chat": {
+        "id": "ch",
+        "rater_id": "r",
+        "number": 0,
+        "mode": "red team",
+        "state": "done",
+        "intent_text": "Ä",
+        "success": 4,
+        "comment_text": None,
+        "started_at": NOW,
+        "ended_at": NOW,
+    },
+    "chat_exchange": {
+        "id": "ex",
+        "chat_id": "ch",
+        "number": 0,
+        "mode": "red team",
+        "said_text": "Hi.",
+        "worked_ms": 900,
+        "at": NOW,
+        "claimed_until": None,
+    },
+    "chat_candidate": {
+        "exchange_id": "ex",
+        "place": 1,
+        "chatbot": "tern",
+        "seed": 7,
+        "response": "No.",
+        "finish": "stop",
+        "first_ms": 20,
+        "total_ms": 300,
+        "n_failures": 1,
+    },
+    "chat_pick": {
+        "exchange_id": "ex",
+        "compared": "more harmful",
+        "strength": -2,
+        "edit_text": None,
+        "continues": 0,
+        "worked_ms": 700,
+        "at": NOW,
+    },
+}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -233,6 +278,7 @@ ROWS: Mapping[str, Rows] = {
     "0007": WATCHING,
     "0008": IDEMPOTENCY,
     "0009": WEBHOOKS,
+    "0010": CHATS,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

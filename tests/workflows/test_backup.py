@@ -88,6 +88,12 @@ def kept(platform: Platform) -> Kept:
         whose = {"campaign_id": rater.campaign_id, "staff_id": made.staff_id}
         tx.execute(insert(t.Webhook).values(id="w", **whose, **told, **state))
         tx.execute(insert(t.GoldDecision).values(id="d", said={"safety": "No"}, why="So.", **about))
+        tx.execute(insert(t.Chat).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW))
+        tx.execute(
+            insert(t.ChatExchange).values(id="e", chat_id="c", number=0, mode="m", said_text="Ä", worked_ms=1, at=NOW)
+        )
+        tx.execute(insert(t.ChatCandidate).values(exchange_id="e", place=0, chatbot="tern", seed=1, n_failures=0))
+        tx.execute(insert(t.ChatPick).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
     tick(platform, Watched(), now=NOW)
     return made
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.chat import Chat
 from dissensus.schema.completion import Prolific
 from dissensus.schema.gold import Gold
 from dissensus.schema.pay import Pay
@@ -20,7 +21,8 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 Placed: TypeAlias = Literal["after", "before"]
 PLACES: Final[tuple[Placed, ...]] = get_args(Placed)
 
-_NONE: Final = Questionnaire(name="none", questions=(), overalls={})
+NO_QUESTIONS: Final = Questionnaire(name="none", questions=(), overalls={})
+"""What is asked about items where there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +83,8 @@ class Campaign:
         What raters agree to.
     questionnaire
         What is asked about each item.
+    chat
+        How raters talk with chatbots, where they do and rate nothing.
     demographics
         What raters are asked about themselves; None for nothing.
     demographics_placed
@@ -123,6 +127,7 @@ class Campaign:
     warning: Wording
     consent: Consent
     questionnaire: Questionnaire
+    chat: Chat | None = None
     demographics: Questionnaire | None = None
     demographics_placed: Placed = "after"
     quota: Quota | None = None
@@ -189,10 +194,15 @@ class Campaign:
 
     def as_mapping(self) -> dict[str, Any]:
         """Return what `parse_campaign` reads as this campaign, with both questionnaires whole."""
-        asked = {"questionnaire": self.questionnaire.as_mapping()}
+        asked = (
+            {"questionnaire": self.questionnaire.as_mapping()}
+            if self.chat is None
+            else {"chat": self.chat.as_mapping()}
+        )
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
-        return {**plain(replace(self, questionnaire=_NONE, demographics=None)), **asked}
+        kept = plain(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None))
+        return {**{key: value for key, value in kept.items() if key != "questionnaire"}, **asked}
 
 
 def consent_from(mapping: Mapping[str, Any]) -> Consent:

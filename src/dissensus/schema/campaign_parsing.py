@@ -1,14 +1,15 @@
 """From TOML to a campaign: every key is read, everything that is wrong is told at once."""
 
-import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.schema.campaign import PLACES, Campaign, Consent, Purpose
+from dissensus.schema.campaign import NO_QUESTIONS, PLACES, Campaign, Consent, Purpose
+from dissensus.schema.chat import Chat
+from dissensus.schema.chat_parsing import chat_from
 from dissensus.schema.completion import Prolific, codes_from
-from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
+from dissensus.schema.definition_table import ADDRESS, Notes, Table, read_toml, table_of
 from dissensus.schema.gold import Gold, gold_from
 from dissensus.schema.hints import shown
 from dissensus.schema.pay import CURRENCY, Pay
@@ -31,13 +32,15 @@ MOST: Final = 1_000_000
 SHORTEST_HOLD: Final = 2 * 24 * 60
 TAKEN: Final = frozenset({"new"})
 """Names that addresses of the site have."""
-ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
-    *("quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
+    *("chat", "quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
+
+OF_ITEMS: Final = ("questionnaire", "checks", "gold", "replication", "most_items", "preview", "reclaim_after_h")
+"""What means something where items are rated alone."""
 
 
 def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
@@ -98,7 +101,8 @@ def _campaign(table: Table) -> Campaign | None:
         table.note("name", f"{name} is an address of the site itself. Choose another one.")
     if "name" not in table.wrong and not ADDRESS.fullmatch(name):
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
-    questionnaire = _questionnaire(table, "questionnaire", "item")
+    chat = _chat(table)
+    questionnaire = NO_QUESTIONS if chat is not None else _questionnaire(table, "questionnaire", "item")
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
     consent, replication = _consent(table), _perhaps(table, "replication")
     quota, most_a_day = table.table("quota"), _perhaps(table, "most_a_day")
@@ -114,6 +118,7 @@ def _campaign(table: Table) -> Campaign | None:
         warning=_needed(table, "warning"),
         consent=consent,
         questionnaire=questionnaire,
+        chat=chat,
         demographics=demographics,
         demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
         quota=None if quota is None else quota_from(quota, demographics, replication),
@@ -168,6 +173,15 @@ def _check_hold(quota: Table) -> None:
             "With most_a_day raters are told to come back tomorrow, and their seats would be gone. Write "
             f"{SHORTEST_HOLD:,} or more, which is two days.",
         )
+
+
+def _chat(table: Table) -> Chat | None:
+    """Return how people talk with chatbots, where they do and rate nothing."""
+    found = table.table("chat")
+    for key in OF_ITEMS if found is not None else ():
+        if key in table.data:
+            table.note(key, "It is about items, and with [chat] there are none. Take it out.")
+    return None if found is None else chat_from(found)
 
 
 def _checks(table: Table) -> tuple[Check, ...]:

@@ -8,7 +8,6 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.address import check_secure
-from dissensus.schema.campaign_parsing import ADDRESS
 from dissensus.schema.chatbot import (
     KINDS,
     LONGEST_RESPONSE,
@@ -24,7 +23,7 @@ from dissensus.schema.chatbot import (
     Weights,
 )
 from dissensus.schema.conversation import LONGEST_TURN
-from dissensus.schema.definition_table import LINES, Notes, Table, read_toml, table_of
+from dissensus.schema.definition_table import ADDRESS, LINES, Notes, Table, read_toml, table_of
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.parameter_parsing import parameters_from
 from dissensus.schema.question_faults import control, form, refusal
@@ -93,14 +92,15 @@ def parse_chatbot(data: Mapping[str, object] | str) -> Chatbot:
     if not isinstance(data, Mapping):
         raise InvalidInput(f"A chatbot is a table, and this is {form(data)}. docs/chatbots.md shows one.")
     notes = Notes()
-    found = _chatbot(table_of(data, notes))
+    found = chatbot_from(table_of(data, notes))
     faults = notes.told()
     if faults or found is None:
         raise refusal("The chatbot", faults)
     return found
 
 
-def _chatbot(table: Table, *, inner: bool = False) -> Chatbot | None:
+def chatbot_from(table: Table, *, inner: bool = False) -> Chatbot | None:
+    """Return the chatbot that a table of a definition describes; what is wrong is noted."""
     kind = table.one_of("kind", KINDS, "openai_compatible") if "kind" in table.data else None
     if kind is None:
         table.note("kind", f"It is missing. Write one of {listed(KINDS)}.")
@@ -247,7 +247,7 @@ def _samples(table: Table, *, inner: bool) -> Samples | None:
         if "of" not in table.wrong:
             table.note("of", "It is missing. Describe there, as a whole, the chatbot that is asked.")
         return None
-    found = _chatbot(of, inner=True)
+    found = chatbot_from(of, inner=True)
     return None if found is None else Samples(of=found, scorer=scorer, n=n)
 
 

@@ -16,6 +16,9 @@ from dissensus.schema.question_faults import MOST_SHOWN, control, form
 BARE: Final = re.compile(r"[\w\[\]-]+")
 """Keys that messages show without quotes."""
 
+ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
+"""Names that stand in addresses."""
+
 LINES: Final = "\n\t"
 """Control characters that a wording may hold."""
 

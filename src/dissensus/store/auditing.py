@@ -6,6 +6,8 @@ from datetime import datetime
 from sqlalchemy import Connection, func, select
 
 from dissensus.pipeline.annotate.saves import Save
+from dissensus.pipeline.collect.chatting import Exchange
+from dissensus.store import chats
 from dissensus.store import tables as t
 from dissensus.store.assignments import LOADING
 from dissensus.store.saves import COLUMNS, saves_from
@@ -34,6 +36,17 @@ def submitted(tx: Connection, campaign_id: str, *, since: datetime) -> Iterator[
         query = select(*COLUMNS).outerjoin(t.Answer, t.Answer.save_number == t.Save.number)
         found = tx.execute(query.where(t.Save.number.in_([row.number for row in rows])).order_by(t.Save.number)).all()
         yield from zip((str(row.key) for row in rows), saves_from(found), strict=True)
+
+
+def chatted(tx: Connection, campaign_id: str) -> Iterator[tuple[str, Exchange]]:
+    """Yield all exchanges with chatbots by their ids, previews and dry runs apart."""
+    theirs = select(t.Chat.id).join(t.Rater, t.Rater.id == t.Chat.rater_id).order_by(t.Chat.id).limit(AT_ONCE)
+    theirs = theirs.where(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal)
+    last = ""
+    while ids := tx.scalars(theirs.where(t.Chat.id > last)).all():
+        last = ids[-1]
+        for chat in chats.chats(tx, ids):
+            yield from zip(chat.exchange_ids, chat.exchanges, strict=True)
 
 
 def wrong_loads(tx: Connection, campaign_id: str) -> Iterator[tuple[str, int, int]]:

@@ -10,7 +10,8 @@
               ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
               ├─ recruit ──────────────────┼─ declaration   check_answer
               ├─ screened   snapshot       ├─ notice   payment   flag_decision
-              └─ seat ─────────────────────┘
+              └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
+                                           │                         └─ chat_pick
               session (of a rater or of staff)   event   chain   lease   webhook
     item ───── gold_label   gold_decision (by staff)
 
@@ -28,6 +29,10 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.store.chat_tables import Chat as Chat
+from dissensus.store.chat_tables import ChatCandidate as ChatCandidate
+from dissensus.store.chat_tables import ChatExchange as ChatExchange
+from dissensus.store.chat_tables import ChatPick as ChatPick
 from dissensus.store.columns import Number
 from dissensus.store.declaring import HASH, ID, among
 from dissensus.store.declaring import Base as Base

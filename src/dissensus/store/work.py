@@ -9,12 +9,14 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     Connection,
+    Select,
     SQLColumnExpression,
     Subquery,
     case,
     cast,
     func,
     select,
+    union_all,
     update,
 )
 
@@ -89,25 +91,46 @@ def raters_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> 
 
 
 def _rated(theirs: ColumnElement[bool]) -> Subquery:
-    rater = t.Assignment.rater_id
-    done = select(rater, func.count().label("n")).join(t.Rater, t.Rater.id == rater)
-    return done.where(theirs, t.Assignment.state == "done").group_by(rater).subquery("rated")
+    """Items that were rated, and conversations that have ended."""
+    done = [
+        select(one.rater_id).join(t.Rater, t.Rater.id == one.rater_id).where(theirs, one.state == "done")
+        for one in (t.Assignment, t.Chat)
+    ]
+    every = union_all(*done).subquery("done")
+    return select(every.c.rater_id, func.count().label("n")).group_by(every.c.rater_id).subquery("rated")
 
 
 def _worked(theirs: ColumnElement[bool]) -> Subquery:
-    """Of each visit of an item the longest time that it reported, within limits; then all of a rater together."""
+    """Of each visit of an item the longest time that it reported, within limits; then all of a rater together.
+
+    What they say in a conversation, and what they pick there, is a visit each.
+    """
     longest = func.max(t.Save.visible_ms - t.Save.idle_ms)
-    within = case((longest > CEILING_MS, CEILING_MS), (longest < 0, 0), else_=longest)
     visits = (
-        select(t.Assignment.rater_id, within.label("ms"))
+        select(t.Assignment.rater_id, _within(longest).label("ms"))
         .join(t.Assignment, t.Assignment.id == t.Save.assignment_id)
         .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
         .where(theirs)
         .group_by(t.Assignment.rater_id, t.Save.assignment_id, t.Save.visit)
-        .subquery("visits")
     )
-    sums = select(visits.c.rater_id, _whole(visits.c.ms).label("ms"))
-    return sums.group_by(visits.c.rater_id).subquery("worked")
+    every = union_all(visits, *_talked(theirs)).subquery("visits")
+    sums = select(every.c.rater_id, _whole(every.c.ms).label("ms"))
+    return sums.group_by(every.c.rater_id).subquery("worked")
+
+
+def _talked(theirs: ColumnElement[bool]) -> tuple[Select[str, int], ...]:
+    """Return the times of what raters said in conversations, and of what they picked."""
+    picked = t.ChatPick.exchange_id == t.ChatExchange.id
+    said = [
+        select(t.Chat.rater_id, _within(one).label("ms")) for one in (t.ChatExchange.worked_ms, t.ChatPick.worked_ms)
+    ]
+    joined = [one.join(t.ChatExchange, t.ChatExchange.chat_id == t.Chat.id) for one in said]
+    joined[1] = joined[1].join(t.ChatPick, picked)
+    return tuple(one.join(t.Rater, t.Rater.id == t.Chat.rater_id).where(theirs) for one in joined)
+
+
+def _within(ms: ColumnElement[int] | SQLColumnExpression[int]) -> ColumnElement[int]:
+    return case((ms > CEILING_MS, CEILING_MS), (ms < 0, 0), else_=ms)
 
 
 def _whole(column: SQLColumnExpression[int]) -> ColumnElement[int]:

@@ -9,8 +9,9 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import Unavailable
-from dissensus.pipeline.annotate.chain import Break, first_break
+from dissensus.pipeline.annotate.chain import Break, Kind, first_break
 from dissensus.pipeline.annotate.saves import digest_of
+from dissensus.pipeline.collect.chatting import picked_digest, said_digest
 from dissensus.store import auditing as store
 from dissensus.store import campaigns, events
 from dissensus.workflows.membership import seen_by
@@ -106,6 +107,7 @@ def audit(platform: Platform, name: str, *, known: str | None = None) -> Audit:
 
 def _faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     yield from _saves(tx, campaign_id)
+    yield from _chats(tx, campaign_id)
     for item, kept, counted in store.wrong_loads(tx, campaign_id):
         yield f"Item {item} is said to have {kept:,} raters, and has {counted:,}."
     n_raters, counted = store.n_raters(tx, campaign_id)
@@ -127,3 +129,18 @@ def _saves(tx: Connection, campaign_id: str) -> Iterator[str]:
             yield f"The answers {key} are not what was submitted."
     for key in told:
         yield f"The answers {key} were submitted, and are gone."
+
+
+def _chats(tx: Connection, campaign_id: str) -> Iterator[str]:
+    """Compare what was said to chatbots, and picked, with what was told of it when it came."""
+    told: dict[Kind, dict[str, str]] = {}
+    for kind in ("say", "pick"):
+        found = events.events_of(tx, campaign_id, kind)
+        told[kind] = {str(one.content["exchange"]): str(one.content["digest"]) for one in found}
+    for one, exchange in store.chatted(tx, campaign_id):
+        if told["say"].pop(one, None) != said_digest(exchange):
+            yield f"What stands in the exchange {one} is not what was said."
+        if exchange.pick is not None and told["pick"].pop(one, None) != picked_digest(exchange):
+            yield f"The preference in the exchange {one} is not what was picked."
+    for one in {*told["say"], *told["pick"]}:
+        yield f"The exchange {one} is not whole any more."

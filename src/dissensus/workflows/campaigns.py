@@ -23,7 +23,9 @@ from dissensus.workflows.recording import by_staff
 MOST_INVITED = 10_000
 """Personal links made at once."""
 
-FROZEN = ("name", "languages", "questionnaire", "demographics", "demographics_placed", "replication", "seed")
+FROZEN = (
+    *("name", "languages", "questionnaire", "chat", "demographics", "demographics_placed", "replication", "seed"),
+)
 """What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
 
 CLONE = "Clone the campaign and change the clone."
@@ -155,9 +157,9 @@ def move(platform: Platform, name: str, to: State, *, staff_id: str, now: dateti
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         moved(kept.state, to)
         if to == "open":
-            if not store.n_items(tx, kept.id):
-                raise Conflict(f"{name} has no items to rate. Add some, then open it.")
             campaign = platform.definitions.of(tx, kept)
+            if campaign.chat is None and not store.n_items(tx, kept.id):
+                raise Conflict(f"{name} has no items to rate. Add some, then open it.")
             store.consent_text(tx, kept.id, campaign.consent, now=now)
             _set_places(tx, kept, campaign, now)
         store.set_state(tx, kept.id, to, now=now)

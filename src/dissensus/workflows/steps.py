@@ -12,9 +12,10 @@ from dissensus.pipeline.annotate.checks import Due, due_of, is_unfit
 from dissensus.pipeline.annotate.saves import Given, current
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.questions import Questionnaire
-from dissensus.store import assignments, campaigns, check_answers, raters, saves, seats
+from dissensus.store import assignments, campaigns, chats, check_answers, raters, saves, seats
 from dissensus.store.assignments import Assignment, Progress
 from dissensus.store.campaigns import Kept
+from dissensus.store.chats import Chat
 from dissensus.store.raters import Rater
 from dissensus.workflows.planning import is_exhausted, plan_more, unseen_since
 from dissensus.workflows.platform import Platform
@@ -29,6 +30,7 @@ Place: TypeAlias = Literal[
     "demographics",
     "check",
     "rate",
+    "chat",
     "wait",
     "enough",
     "paused",
@@ -62,7 +64,8 @@ class Step:
     ----------
     place
         What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are,
-        answer a ``check``, rate, come back when others have left something (``wait``) or tomorrow (``enough``), wait
+        answer a ``check``, rate, talk with chatbots (``chat``), come back when others have left something (``wait``)
+        or tomorrow (``enough``), wait
         until the campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell,
         ``closed``, ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``).
     rater, kept, campaign
@@ -75,6 +78,8 @@ class Step:
         What is rated, and what comes after it; None too where a check comes first.
     answers, revision
         What was saved of it so far.
+    chat
+        The last conversation, where they talk; None before the first one.
     progress
         How far the rater is.
     """
@@ -89,6 +94,7 @@ class Step:
     following: Assignment | None = None
     answers: Mapping[str, Given]
     revision: int = 0
+    chat: Chat | None = None
     progress: Progress
 
 
@@ -123,24 +129,44 @@ def step_planned(tx: Connection, here: Present, *, now: datetime) -> Step | None
 
     Only `step` plans: it keeps all others of the campaign waiting, and what most raters ask does not need that.
     """
-    progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    progress = _progress(tx, here, now)
     place = _place(tx, here, progress)
     if place == "full":
         return None
+    if place == "chat":
+        return _chatting(tx, here, progress)
     if place != "rate":
         return _resting(tx, here, place, progress)
     upcoming = assignments.open_of(tx, here.rater.id, most=2)
     return _rating(tx, here, upcoming, progress, now) if len(upcoming) == 2 else None
 
 
+def _progress(tx: Connection, here: Present, now: datetime) -> Progress:
+    """Return how far a rater is, in items or in conversations."""
+    if here.campaign.chat is None:
+        return assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    n, n_done = chats.count(tx, here.rater.id)
+    n_lately, _ = chats.count(tx, here.rater.id, since=now - DAY)
+    return Progress(n_done=n_done, n_open=n - n_done, n_lately=n_lately)
+
+
+def _chatting(tx: Connection, here: Present, progress: Progress) -> Step | None:
+    """Return where a rater is who talks; None where they have had all conversations that one person has."""
+    if here.campaign.chat is not None and progress.n_done >= here.campaign.chat.most:
+        return None
+    return replace(_resting(tx, here, "chat", progress), chat=chats.last_of(tx, here.rater.id))
+
+
 def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
-    progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
+    progress = _progress(tx, here, now)
     if _lacks_seat(tx, here):
         if not claim_seat(tx, here, now=now):
             return _resting(tx, here, "full", progress)
         found = step_planned(tx, here, now=now)
         if found is not None:
             return found
+    if here.campaign.chat is not None:
+        return ended(tx, here, now)
     plan_more(tx, here, progress, now)
     progress = assignments.progress_of(tx, here.rater.id, since=now - DAY)
     upcoming = assignments.open_of(tx, here.rater.id, most=2)
@@ -148,6 +174,12 @@ def _step_of_new_plan(tx: Connection, here: Present, now: datetime) -> Step:
         return _rating(tx, here, upcoming, progress, now)
     if not is_exhausted(tx, here, progress):
         return _resting(tx, here, "wait", progress)
+    return ended(tx, here, now)
+
+
+def ended(tx: Connection, here: Present, now: datetime) -> Step:
+    """Keep that a rater did all that there is for them; the campaign must be held."""
+    progress = _progress(tx, here, now)
     raters.set_standing(tx, here.rater.id, "finished", now=now)
     # Who rated nothing takes nobody's seat.
     (seats.commit if progress.n_done else seats.release)(tx, here.rater.id, now=now)
@@ -242,9 +274,11 @@ def _place(tx: Connection, here: Present, progress: Progress) -> Place:
         return "full"
     if due_of(campaign.checks, tries, progress.n_done) is not None:
         return "check"
-    if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day:
+    # A conversation that has begun is brought to its end.
+    talks = campaign.chat is not None and progress.n_open > 0
+    if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day and not talks:
         return "enough"
-    return "rate"
+    return "rate" if campaign.chat is None else "chat"
 
 
 def _last_place(tx: Connection, here: Present) -> Place:

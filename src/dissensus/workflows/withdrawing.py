@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from dissensus.errors import NotFound
 from dissensus.schema.hints import shown
 from dissensus.schema.pay import Pay
-from dissensus.store import assignments, campaigns, events, raters, saves, seats, watching, work
+from dissensus.store import assignments, campaigns, chats, events, raters, saves, seats, watching, work
 from dissensus.store.raters import Rater
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.paying import keep_paid
@@ -22,7 +22,7 @@ class Erasable:
     Parameters
     ----------
     n_rated
-        Of how many items it would erase the answers.
+        Of how many items it would erase the answers, or how many conversations.
     paid
         Whether the time that the rater worked is kept, so that they are paid.
     """
@@ -36,7 +36,10 @@ def erasable(platform: Platform, rater_id: str) -> Erasable:
     with platform.database.reading() as tx:
         rater = _rater(tx, rater_id)
         campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, rater.campaign_id))
-        return Erasable(n_rated=saves.n_rated(tx, rater_id), paid=campaign.pay is not None and not rater.rehearsal)
+        n_talked, _ = chats.count(tx, rater_id)
+        return Erasable(
+            n_rated=saves.n_rated(tx, rater_id) + n_talked, paid=campaign.pay is not None and not rater.rehearsal
+        )
 
 
 def erasable_of(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> Erasable:
@@ -75,7 +78,7 @@ def _theirs(tx: Connection, name: str, rater_id: str, staff_id: str) -> None:
 
 
 def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
-    """Erase all that a rater said, and return of how many items they had answered; twice is once.
+    """Erase all that a rater said, and return of how many items or conversations it was; twice is once.
 
     By somebody of the staff it is on the rater's request.
 
@@ -88,7 +91,7 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
         pay = platform.definitions.of(tx, kept).pay
         if pay is not None:
             _keep_account(tx, rater, pay, now)
-        n = saves.erase(tx, rater_id)
+        n = saves.erase(tx, rater_id) + chats.erase(tx, rater_id)
         seats.release(tx, rater_id, now=now)
         # Notices name the item that they are about.
         raters.erase(tx, rater_id)

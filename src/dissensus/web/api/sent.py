@@ -9,8 +9,9 @@ from pydantic_core import PydanticCustomError
 from dissensus.pipeline.annotate.platinum import MOST_COLUMNS
 from dissensus.recruit.prolific.submissions import Rejection
 from dissensus.schema.campaign import State
-from dissensus.schema.campaign_parsing import ADDRESS, LARGEST_FILE, TAKEN
+from dissensus.schema.campaign_parsing import LARGEST_FILE, TAKEN
 from dissensus.schema.conversation import LONGEST_TURN, MOST_TURNS, Conversation
+from dissensus.schema.definition_table import ADDRESS
 from dissensus.schema.item import LONGEST_NAME, Item
 from dissensus.schema.money import MOST
 from dissensus.schema.roles import Role
@@ -156,13 +157,14 @@ class SentWebhook(Strict):
 
     address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
     kinds: Annotated[
-        list[Annotated[str, Field(max_length=LONGEST_NAME)]],
+        list[Annotated[str, Field(max_length=LONGEST_NAME, json_schema_extra={"enum": [*KINDS]})]],
         Field(
             max_length=len(KINDS), description=f"Of events, among {', '.join(KINDS)}; none for all, those to come too."
         ),
     ] = []
     after: Annotated[
-        int | None, Field(ge=0, description="The place in the log from which on it is told; null for from now on.")
+        Annotated[int, Field(ge=0), WHOLE] | None,
+        Field(description="The place in the log from which on it is told; null for from now on."),
     ] = None
 
     def wanted(self) -> Wanted:

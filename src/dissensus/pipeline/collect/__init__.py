@@ -1,0 +1,1 @@
+"""Collect: conversations of people with chatbots, and what they prefer of two responses."""

@@ -1,0 +1,83 @@
+"""How the responses of chatbots come into a conversation: one process asks, and each is kept as it comes."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dissensus.pipeline.collect.chatting import conversation_of
+from dissensus.schema.chat import Chat
+from dissensus.schema.conversation import Conversation
+from dissensus.store import chats
+from dissensus.store.chats import Come, Going, Wanted
+from dissensus.store.raters import Rater
+from dissensus.workflows.platform import Platform
+from dissensus.workflows.steps import present
+
+CLAIMED: Final = timedelta(seconds=15)
+"""How long others leave it to a process that gives no sign."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Responses that a process is to ask for.
+
+    Parameters
+    ----------
+    exchange_id
+        To what.
+    conversation
+        All that was said so far.
+    wanted
+        Which responses.
+    chat
+        Has the chatbots.
+    """
+
+    exchange_id: str
+    conversation: Conversation
+    wanted: tuple[Wanted, ...]
+    chat: Chat
+
+
+def claim(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Asked | None:
+    """Return what is to be asked for, None where nothing is or another process does."""
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, now=now)
+        talk = chats.last_of(tx, rater.id)
+        if here.campaign.chat is None or talk is None or talk.exchange_ids[-1:] != (exchange_id,):
+            return None
+        wanted = chats.wanted_of(tx, exchange_id)
+        if not wanted or not chats.claim(tx, exchange_id, until=now + CLAIMED, now=now):
+            return None
+        conversation = conversation_of(talk.exchanges)
+        return Asked(exchange_id=exchange_id, conversation=conversation, wanted=wanted, chat=here.campaign.chat)
+
+
+def prolong(platform: Platform, exchange_id: str, *, now: datetime) -> None:
+    """Give a sign that responses are still asked for."""
+    with platform.database.writing() as tx:
+        chats.prolong(tx, exchange_id, until=now + CLAIMED)
+
+
+def let_go(platform: Platform, exchange_id: str) -> None:
+    """Let others ask."""
+    with platform.database.writing() as tx:
+        chats.prolong(tx, exchange_id, until=None)
+
+
+def respond(platform: Platform, rater: Rater, exchange_id: str, wanted: Wanted, come: Come, *, now: datetime) -> None:
+    """Keep a response; where nothing is to be picked the conversation goes on with it."""
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, now=now)
+        if not chats.respond(tx, exchange_id, wanted.place, come) or here.campaign.chat is None:
+            return
+        talk = chats.last_of(tx, rater.id)
+        mode = None if talk is None else here.campaign.chat.mode(talk.last_mode)
+        if mode is not None and mode.compared is None:
+            chats.go_on(tx, exchange_id, Going(), now=now)
+
+
+def fail(platform: Platform, exchange_id: str, wanted: Wanted) -> None:
+    """Keep that a response did not come."""
+    with platform.database.writing() as tx:
+        chats.fail(tx, exchange_id, wanted.place)
