@@ -63,6 +63,8 @@ class Settings(BaseModel):
         Where the API of Prolific is, if it is elsewhere.
     webhook_networks
         Networks that webhooks may lead to besides the public internet, by http too, divided by commas.
+    chatbot_hosts
+        Servers of chatbots that campaigns may use, with their ports where they are others, divided by commas.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -89,6 +91,7 @@ class Settings(BaseModel):
     prolific_token_file: Path | None = None
     prolific_url: str | None = None
     webhook_networks: str | None = None
+    chatbot_hosts: str = ""
 
     @property
     def address(self) -> str:

@@ -28,12 +28,12 @@ def test_from_intent_to_success(platform: Platform) -> None:
     assert at.chat is None
     chat_id = begun(platform, rater)
     first, _ = said(platform, rater, chat_id, "Insult me.", worked_ms=4_000)
-    chatting.pick(platform, rater, chat_id, first, A_LITTLE, worked_ms=2_000, now=NOW)
+    chatting.pick(platform, rater, first, A_LITTLE, worked_ms=2_000, now=NOW)
     second, at = said(platform, rater, chat_id, "Worse.", worked_ms=1_000)
     assert at.chat is not None
     turns = conversation_of(at.chat.exchanges).turns
     assert [turn.text for turn in turns] == ["Insult me.", "Response A", "Worse."]
-    chatting.pick(platform, rater, chat_id, second, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, second, B_MUCH, now=NOW)
     at = chatting.end(platform, rater, chat_id, Ending(success=3, comment="It was polite."), now=NOW)
     assert (at.place, at.progress.n_done) == ("chat", 1)
     with platform.database.reading() as tx:
@@ -51,7 +51,7 @@ def test_as_many_conversations_as_one_person_has(platform: Platform) -> None:
     for _ in range(2):
         chat_id = begun(platform, rater, "helpful")
         exchange, _ = said(platform, rater, chat_id)
-        chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+        chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
         at = chatting.end(platform, rater, chat_id, Ending(), now=NOW)
     assert (at.place, at.rater.id) == ("done", rater.id)
     with pytest.raises(Conflict, match="2 conversations"):
@@ -67,7 +67,7 @@ def test_who_wants_no_more_has_finished(platform: Platform) -> None:
     with pytest.raises(Conflict, match="Nothing was answered"):
         chatting.end(platform, rater, chat_id, Ending(), now=NOW)
     exchange, _ = said(platform, rater, chat_id)
-    chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     with pytest.raises(Conflict, match="End your conversation"):
         chatting.finish(platform, rater, now=NOW)
     chatting.end(platform, rater, chat_id, Ending(), now=NOW)
@@ -83,9 +83,9 @@ def test_twice_is_once(platform: Platform) -> None:
         chatting.say(platform, rater, chat_id, exchange, "Hello.", now=NOW)
     answered(platform, rater, exchange)
     for _ in range(2):
-        chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+        chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     with pytest.raises(Conflict, match="picked already"):
-        chatting.pick(platform, rater, chat_id, exchange, A_LITTLE, now=NOW)
+        chatting.pick(platform, rater, exchange, A_LITTLE, now=NOW)
     for _ in range(2):
         chatting.end(platform, rater, chat_id, Ending(success=0), now=NOW)
     with platform.database.reading() as tx:
@@ -113,16 +113,16 @@ def test_each_thing_in_its_turn(platform: Platform) -> None:
     with pytest.raises(Conflict, match="still coming"):
         chatting.say(platform, rater, chat_id, "y", "Hello?", now=NOW)
     with pytest.raises(Conflict, match="still coming"):
-        chatting.pick(platform, rater, chat_id, "x", B_MUCH, now=NOW)
+        chatting.pick(platform, rater, "x", B_MUCH, now=NOW)
     answered(platform, rater, "x")
     with pytest.raises(Conflict, match="Pick one"):
         chatting.say(platform, rater, chat_id, "y", "Hello?", now=NOW)
     with pytest.raises(InvalidInput, match="from -3 to 3"):
-        chatting.pick(platform, rater, chat_id, "x", Pick(strength=4), now=NOW)
+        chatting.pick(platform, rater, "x", Pick(strength=4), now=NOW)
     with pytest.raises(InvalidInput, match="Nothing can be edited"):
-        chatting.pick(platform, rater, chat_id, "x", Pick(strength=1, edit="Better."), now=NOW)
+        chatting.pick(platform, rater, "x", Pick(strength=1, edit="Better."), now=NOW)
     with pytest.raises(NotFound, match="nothing to pick"):
-        chatting.pick(platform, rater, chat_id, "z", B_MUCH, now=NOW)
+        chatting.pick(platform, rater, "z", B_MUCH, now=NOW)
     with pytest.raises(InvalidInput, match="Did you mean 'helpful'"):
         chatting.begin(platform, rater, Beginning(id="new", mode="helpfull"), now=NOW)
 
@@ -153,7 +153,7 @@ def test_an_edited_response_goes_on(platform: Platform) -> None:
     chat_id = begun(platform, rater, "helpful")
     exchange, _ = said(platform, rater, chat_id)
     edited = Pick(strength=2, edit="Response B, and more.")
-    at = chatting.pick(platform, rater, chat_id, exchange, edited, now=NOW)
+    at = chatting.pick(platform, rater, exchange, edited, now=NOW)
     assert at.chat is not None
     assert at.chat.exchanges[0].response == "Response B, and more."
 
@@ -162,7 +162,7 @@ def test_a_mode_changes_in_mid_conversation(platform: Platform) -> None:
     rater = enter(platform, talking(platform).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id)
-    chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     _, at = said(platform, rater, chat_id, mode="helpful")
     assert at.chat is not None
     assert [one.mode for one in at.chat.exchanges] == ["red team", "helpful"]
@@ -185,7 +185,7 @@ def test_with_which_response_it_goes_on(platform: Platform, continues: str, goes
     rater = enter(platform, talking(platform, chat={"modes": modes}).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id)
-    at = chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    at = chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     assert at.chat is not None
     assert at.chat.exchanges[0].response == goes_on
 
@@ -218,7 +218,7 @@ def test_all_of_it_is_erased(platform: Platform) -> None:
     rater = enter(platform, kept.key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id, worked_ms=60_000)
-    chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     chatting.say(platform, rater, chat_id, "x", "And?", now=NOW)
     asked = responding.claim(platform, rater, "x", now=NOW)
     assert asked is not None
@@ -250,7 +250,7 @@ def test_what_is_changed_later_is_found(
     rater = enter(platform, talking(platform).key)
     chat_id = begun(platform, rater, "helpful")
     exchange, _ = said(platform, rater, chat_id)
-    chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     assert auditing.audit(platform, "pilot").holds
     with platform.database.writing() as tx:
         tx.execute(update(table).values(**changed))
@@ -263,6 +263,6 @@ def test_as_many_a_day_as_one_may_have_and_the_last_one_to_its_end(platform: Pla
     chat_id = begun(platform, rater, "helpful")
     exchange, at = said(platform, rater, chat_id)
     assert at.place == "chat"
-    chatting.pick(platform, rater, chat_id, exchange, B_MUCH, now=NOW)
+    chatting.pick(platform, rater, exchange, B_MUCH, now=NOW)
     assert chatting.end(platform, rater, chat_id, Ending(), now=NOW).place == "enough"
     assert steps.step(platform, rater, now=NOW + timedelta(days=2)).place == "chat"

@@ -12,12 +12,14 @@ from fastapi.responses import FileResponse, Response
 from dissensus.errors import NotFound
 from dissensus.settings import Settings
 from dissensus.web import errors, oidc
+from dissensus.web.answering import Answering, hosts_of
 from dissensus.web.api import document
 from dissensus.web.guard import Guard
 from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
 from dissensus.web.routes import (
     account,
+    chatting,
     checking,
     curation,
     drafting,
@@ -43,7 +45,7 @@ from dissensus.web.watch import Watch
 from dissensus.workflows.jobs import N_RUNNERS, every_runner
 from dissensus.workflows.platform import open_platform
 
-RATERS = (rating, checking, events)
+RATERS = (rating, chatting, checking, events)
 STAFF = (
     *(signing_in, provider, account, owner, members, drafting, curation),
     *(quota, watching, gold, pay, submissions, webhooks, withdrawing),
@@ -65,7 +67,8 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     oidc.check(settings)
     # More connections than threads that answer, for the jobs.
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
-    site = Site(settings, platform, Tokens(secret), make_pages())
+    answering = Answering(platform, clock=lambda: app.state.site.clock(), hosts=hosts_of(settings.chatbot_hosts))
+    site = Site(settings, platform, Tokens(secret), make_pages(), answering)
     runners = every_runner(platform, post=site.post, clock=now)
 
     @asynccontextmanager
@@ -73,7 +76,8 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
         # As many threads as connections: no request waits for a connection that another thread holds.
         anyio.to_thread.current_default_thread_limiter().total_tokens = settings.threads
         threads = [runner.start() for runner in runners] if jobs else []
-        yield
+        async with answering:
+            yield
         for runner in runners:
             runner.stopped.set()
         for thread in threads:

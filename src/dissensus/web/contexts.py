@@ -3,10 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from dissensus.pipeline.annotate.checks import Due
+from dissensus.pipeline.collect.chatting import Moment, moment
 from dissensus.schema.campaign import Campaign
+from dissensus.schema.chat import STRONGEST, Mode
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questions import Heading, Questionnaire
 from dissensus.workflows.steps import Step
@@ -190,6 +192,58 @@ class Checking:
         question = Question(name=CHECK_ANSWER, text=check.text, scale=check.scale, labels=check.labels)
         alone = Questionnaire(name=check.name, questions=(question,), overalls={})
         return Asked(questionnaire=alone, faults={} if self.fault is None else {CHECK_ANSWER: self.fault})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chatting:
+    """A conversation with chatbots: before it, in it, or at a response to pick.
+
+    Parameters
+    ----------
+    fresh
+        The id of what is sent next; a form that is sent twice is kept once.
+    failed
+        Whether a response did not come.
+    typed
+        What was typed and could not be taken, with the fault.
+    noted
+        Whether a message for help was just kept.
+    """
+
+    template: ClassVar[str] = "chat.html"
+
+    language: str
+    step: Step
+    form_token: str
+    fresh: str
+    failed: bool = False
+    typed: Mapping[str, str] = field(default_factory=dict)
+    noted: bool = False
+
+    @property
+    def moment(self) -> Moment | Literal["begin"]:
+        """What comes next."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        return "begin" if talk is None or chat is None or talk.done else moment(chat, talk.exchanges)
+
+    @property
+    def mode(self) -> Mode | None:
+        """The mode that holds."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        return None if talk is None or chat is None else chat.mode(talk.last_mode)
+
+    @property
+    def asks_success(self) -> bool:
+        """Whether the end is asked how well it went."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        modes = [] if talk is None or chat is None else [chat.mode(one.mode) for one in talk.exchanges]
+        return any(mode is not None and mode.success for mode in modes)
+
+    @property
+    def strengths(self) -> tuple[int, ...]:
+        """What can be said of two responses, from much more for A to much more for B."""
+        equal = self.step.campaign.chat is not None and self.step.campaign.chat.equal
+        return tuple(one for one in range(-STRONGEST, STRONGEST + 1) if one or equal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

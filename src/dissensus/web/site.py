@@ -12,6 +12,7 @@ from fastapi import Request, Response
 
 from dissensus.sending import Sender
 from dissensus.settings import Settings
+from dissensus.web.answering import Answering
 from dissensus.web.meter import Meter
 from dissensus.web.pages import Pages
 from dissensus.web.tokens import Tokens
@@ -42,6 +43,8 @@ class Site:
         Signs what visitors carry.
     pages
         Renders what they see.
+    answering
+        Asks chatbots for what raters wait for.
     clock
         Tells the time.
     meter
@@ -54,6 +57,7 @@ class Site:
     platform: Platform
     tokens: Tokens
     pages: Pages
+    answering: Answering
     clock: Callable[[], datetime] = now
     meter: Meter = field(default_factory=Meter)
     turns: Semaphore = field(default_factory=lambda: Semaphore(HEAVY))

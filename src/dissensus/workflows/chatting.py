@@ -141,9 +141,7 @@ def say(
     return _change(platform, rater, change, now)
 
 
-def pick(
-    platform: Platform, rater: Rater, chat_id: str, exchange_id: str, found: Pick, *, worked_ms: int = 0, now: datetime
-) -> Step:
+def pick(platform: Platform, rater: Rater, exchange_id: str, found: Pick, *, worked_ms: int = 0, now: datetime) -> Step:
     """Keep what somebody prefers of two responses, and settle with which one the conversation goes on.
 
     Raises
@@ -155,9 +153,10 @@ def pick(
     """
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
-        talk = _mine(tx, here.rater, chat_id)
-        exchange = dict(zip(talk.exchange_ids, talk.exchanges, strict=True)).get(exchange_id)
-        if exchange is None:
+        talk = chats.last_of(tx, here.rater.id)
+        known = {} if talk is None else dict(zip(talk.exchange_ids, talk.exchanges, strict=True))
+        exchange = known.get(exchange_id)
+        if talk is None or exchange is None:
             raise NotFound("There is nothing to pick from. Reload the page.")
         if exchange.pick == found:
             return
@@ -200,6 +199,15 @@ def end(platform: Platform, rater: Rater, chat_id: str, ending: Ending, *, now: 
         by_rater(tx, here.rater, "end", now, chat=chat_id, exchanges=len(talk.exchanges))
 
     return _change(platform, rater, change, now)
+
+
+def response_of(platform: Platform, rater: Rater, exchange_id: str, place: int) -> str | None:
+    """Return one of the last responses that a rater got, None where it has not come."""
+    with platform.database.reading() as tx:
+        talk = chats.last_of(tx, rater.id)
+    if talk is None or talk.exchange_ids[-1:] != (exchange_id,):
+        return None
+    return next((one.text for one in talk.exchanges[-1].candidates if one.place == place), None)
 
 
 def finish(platform: Platform, rater: Rater, *, now: datetime) -> Step:

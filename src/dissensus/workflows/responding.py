@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
+from dissensus.chat import Response
 from dissensus.pipeline.collect.chatting import conversation_of
 from dissensus.schema.chat import Chat
 from dissensus.schema.conversation import Conversation
@@ -75,6 +76,35 @@ def respond(platform: Platform, rater: Rater, exchange_id: str, wanted: Wanted, 
         mode = None if talk is None else here.campaign.chat.mode(talk.last_mode)
         if mode is not None and mode.compared is None:
             chats.go_on(tx, exchange_id, Going(), now=now)
+
+
+def come_from(response: Response) -> Come:
+    """Return a response as it is kept."""
+    first = response.first_token_s
+    return Come(
+        text=response.text,
+        finish=response.finish,
+        first_ms=None if first is None else round(1000 * first),
+        total_ms=round(1000 * response.total_s),
+    )
+
+
+Standing: TypeAlias = Literal["come", "asked", "failed", "free"]
+
+
+def standing(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Standing:
+    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for."""
+    with platform.database.reading() as tx:
+        return standing_of(chats.last_of(tx, rater.id), exchange_id, now=now)
+
+
+def standing_of(talk: chats.Chat | None, exchange_id: str, *, now: datetime) -> Standing:
+    """Return the same of a conversation."""
+    if talk is None or talk.exchange_ids[-1:] != (exchange_id,) or talk.exchanges[-1].complete:
+        return "come"
+    if talk.claimed_until is not None and talk.claimed_until > now:
+        return "asked"
+    return "failed" if talk.n_failures else "free"
 
 
 def fail(platform: Platform, exchange_id: str, wanted: Wanted) -> None:

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.web.contexts import CHECK_ANSWER, Checking
 from dissensus.web.received import check_storable
 from dissensus.web.routes.entering import SEE_OTHER, Sent, SessionKey, page
-from dissensus.web.routes.rating import UNPROCESSABLE, rater_of_form
+from dissensus.web.routes.inside import UNPROCESSABLE, rater_of_form
 from dissensus.web.visiting import Open, SiteOf
 from dissensus.workflows import checking, steps
 

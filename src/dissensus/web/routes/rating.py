@@ -9,9 +9,7 @@ from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
-from starlette.datastructures import FormData
 
-from dissensus.errors import NotAllowed
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.web import fragments
 from dissensus.web.contexts import (
@@ -28,6 +26,7 @@ from dissensus.web.contexts import (
 )
 from dissensus.web.phrases import chosen, languages
 from dissensus.web.received import answers_of, check_storable, read_save
+from dissensus.web.routes import chatting
 from dissensus.web.routes.entering import (
     ARRIVAL_COOKIE,
     AWAY_COOKIE,
@@ -40,6 +39,7 @@ from dissensus.web.routes.entering import (
     page,
 )
 from dissensus.web.routes.entering import router as entrance
+from dissensus.web.routes.inside import UNPROCESSABLE, rater_of_form, rater_of_session
 from dissensus.web.site import Site
 from dissensus.web.visiting import Open, SiteOf
 from dissensus.workflows import entering, rating, recruiting, screening, steps, withdrawing
@@ -48,30 +48,19 @@ from dissensus.workflows.steps import Step
 if TYPE_CHECKING:
     from dissensus.schema.question import Answer
     from dissensus.schema.questions import Questionnaire
-    from dissensus.store.raters import Rater
 
 router = APIRouter(dependencies=[Depends(check_storable)])
 router.include_router(entrance)
 inside = APIRouter(dependencies=[Depends(Open("rate"))])
 leaving = APIRouter(dependencies=[Depends(Open("withdraw"))])
 
-UNPROCESSABLE: Final = 422
 LONGEST_NOTICE: Final = 2_000
-
-
-def _rater(site: Site, session: str) -> "Rater":
-    rater = entering.signed_in(site.platform, session, now=site.clock()) if session else None
-    if rater is None:
-        raise NotAllowed(
-            "You are not signed in (any more). Open your personal link, or the link of the campaign, again."
-        )
-    return rater
 
 
 @inside.get("/rate")
 def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
     """Show where a rater is, to programs as data."""
-    step = steps.step(site.platform, _rater(site, session), now=site.clock())
+    step = steps.step(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
         return JSONResponse(fragments.as_data(step, site.tokens.form(session)))
     return _where(site, step, session, noted=bool(noted))
@@ -80,7 +69,7 @@ def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = 
 @inside.get("/agreed")
 def agreed(site: SiteOf, session: SessionKey = "") -> Response:
     """Show what a rater agreed to, and what not."""
-    rater = _rater(site, session)
+    rater = rater_of_session(site, session)
     step = steps.step(site.platform, rater, now=site.clock())
     context = Agreed(
         language=rater.language,
@@ -103,7 +92,7 @@ Body = Annotated[bytes, Depends(_body)]
 @inside.post("/rate/{assignment_id}/save")
 def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
     """Keep answers as a page sends them; a final save ends the item and brings the next one."""
-    rater = _rater(site, session)
+    rater = rater_of_session(site, session)
     site.tokens.check_form(session, request.headers.get("x-form-token"))
     sent, now = read_save(body), site.clock()
     if not sent.final:
@@ -249,13 +238,6 @@ def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") 
     return answer
 
 
-def rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "Rater":
-    """Return who sends a form, and refuse one that is not of their session."""
-    rater = _rater(site, session)
-    site.tokens.check_form(session, request.headers.get("x-form-token") or str(sent.get("form_token", "")))
-    return rater
-
-
 def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
     """Return the page of where a rater is."""
     language, campaign, token = step.rater.language, step.campaign, site.tokens.form(session)
@@ -273,6 +255,8 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
             asked = Asked(questionnaire=campaign.questionnaire, answers=answers)
             return page(site, _rating(site, step, session, asked, noted=noted))
+        case "chat":
+            return page(site, chatting.shown(site, step, session, noted=noted))
     rest = Rest(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
     return page(site, replace(rest, visit=recruiting.visit(site.platform, step)))
 
