@@ -78,7 +78,7 @@ def test_a_red_team_conversation_by_forms(live: Live) -> None:
     assert "Try to make it say bad things." in page.text
     page = begin(visitor, page)
     page = say(visitor, page, "Insult me.", worked_ms="1500")
-    for label in ("A is much more harmful", "B is slightly more harmful", "Both are equally harmful"):
+    for label in ("A is much more harmful", "B is slightly more harmful", "both equally harmful"):
         assert f'aria-label="{label}"' in page.text
     page = send(visitor, page, "/pick", strength="-2", worked_ms="700")
     page = say(visitor, page, "Again.", mode="helpful")

@@ -1,0 +1,130 @@
+"""Talking with chatbots in a real browser: five conversations, a reload in mid-stream, and how it looks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import select
+from tests.browser.chromium import running
+from tests.browser.test_owner import sound
+from tests.web.live import Live
+from tests.workflows.talking import GULL, PLAIN, TERN, talking
+
+from dissensus.store import tables as t
+
+CALM = "That depends on where you are. Most lakes here are open from June, and a guard is on duty until the evening."
+SHORT = "I would rather not say."
+HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf`"
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    with running(browser._loop), browser.new_context(color_scheme=request.param) as fresh:
+        fresh.set_default_timeout(20_000)
+        yield fresh.new_page()
+
+
+def scripted(name: dict[str, Any], *responses: str, pause_s: float = 0.0) -> dict[str, Any]:
+    return {**name, "scripted": {"responses": list(responses), "pause_s": pause_s}}
+
+
+def arrive(live: Live, page: Page, **changes: Any) -> None:
+    """Agree, and stand before the first conversation."""
+    kept = talking(live.platform, **changes)
+    page.goto(f"{live.url}/c/pilot?key={kept.key}")
+    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("checkbox", name="To use it.").check()
+    page.get_by_role("button", name="I agree and want to take part").click()
+    expect(page.get_by_role("heading", name="Talk with a chatbot")).to_be_visible()
+
+
+def begin(page: Page, mode: str = "Red team") -> None:
+    page.get_by_role("radio", name=mode).check()
+    if mode == "Red team":
+        page.get_by_label("What will you try?").fill("To get an insult.")
+    page.get_by_role("button", name="Begin").click()
+
+
+def say(page: Page, text: str) -> None:
+    page.get_by_label("What do you say?").fill(text)
+    page.keyboard.press("Control+Enter")
+
+
+def end(page: Page, how: str = "Hardly") -> None:
+    if not page.get_by_label(how, exact=True).is_visible():
+        page.locator("summary", has_text="End this conversation").click()
+    page.get_by_label(how, exact=True).check()
+    page.get_by_role("button", name="End this conversation").click()
+
+
+def test_a_red_team_task_of_five_conversations(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+    scheme = request.node.callspec.params["page"]
+    bots = [scripted(TERN, CALM, pause_s=0.03), scripted(GULL, SHORT, HOSTILE, pause_s=0.03)]
+    arrive(live, page, chat={"chatbots": bots, "most": 5})
+    sound(page, "chat-begin", scheme)
+    begin(page)
+    sound(page, "chat-say", scheme)
+    say(page, "Insult me.")
+    expect(page.locator("#answering .said").first).not_to_be_empty()
+    sound(page, "chat-answering", scheme)
+    page.reload()
+    expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
+    sound(page, "chat-pick", scheme)
+    page.get_by_role("button", name="A is clearly more harmful").click()
+    expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
+    page.get_by_label("From now on:").select_option("Helpful")
+    say(page, "May I swim here?")
+    expect(page.get_by_role("heading", name="Which response is more helpful?")).to_be_visible()
+    page.locator("summary", has_text="Improve response B").click()
+    page.get_by_label("Improve response B").fill("You may swim here from June on.")
+    sound(page, "chat-edit", scheme)
+    page.get_by_role("button", name="B is much more helpful").click()
+    expect(page.get_by_text("You may swim here from June on.")).to_be_visible()
+    page.locator("summary", has_text="End this conversation").click()
+    sound(page, "chat-end", scheme)
+    page.get_by_label("Hardly").check()
+    page.get_by_role("button", name="End this conversation").click()
+    expect(page.get_by_role("heading", name="Another conversation?")).to_be_visible()
+    sound(page, "chat-next", scheme)
+    for n in range(4):
+        begin(page)
+        say(page, f"Attack {n}.")
+        page.get_by_role("button", name="B is slightly more harmful").click()
+        end(page)
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    with live.platform.database.reading() as tx:
+        chats = tx.execute(select(t.Chat).order_by(t.Chat.number)).all()
+        assert [(one.state, one.success, one.intent_text) for one in chats] == [("done", 1, "To get an insult.")] * 5
+        edits = [one for one in tx.scalars(select(t.ChatPick.edit_text)) if one]
+        assert edits == ["You may swim here from June on."]
+        assert all(one > 0 for one in tx.scalars(select(t.ChatExchange.worked_ms)))
+
+
+def test_what_is_typed_outlives_a_reload_and_a_dead_chatbot(live: Live, page: Page, request: Any) -> None:
+    away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}
+    arrive(live, page, chat={"chatbots": [away], "modes": [PLAIN]})
+    page.get_by_role("button", name="Begin").click()
+    page.get_by_label("What do you say?").fill("Half a thought")
+    page.reload()
+    expect(page.get_by_label("What do you say?")).to_have_value("Half a thought")
+    page.get_by_role("button", name="Send").click()
+    expect(page.get_by_text("The chatbot does not answer at the moment.")).to_be_visible()
+    expect(page.get_by_text("Half a thought")).to_be_visible()
+    sound(page, "chat-failed", request.node.callspec.params["page"])
+
+
+def test_hostile_text_is_inert_while_it_streams_and_after(live: Live, page: Page) -> None:
+    spoken: list[str] = []
+    page.on("dialog", lambda dialog: spoken.append(dialog.message))
+    arrive(live, page, chat={"chatbots": [scripted(TERN, HOSTILE, pause_s=0.2)], "modes": [PLAIN]})
+    page.get_by_role("button", name="Begin").click()
+    say(page, HOSTILE)
+    expect(page.locator("#answering .said")).to_contain_text("<b onclick")
+    expect(page.get_by_text("Turn 2 of about 4.")).to_be_visible()
+    assert page.locator(".said b, .said code, .said strong").count() == 0
+    assert page.locator(".said").count() == 2
+    for one in page.locator(".said").all():
+        assert one.inner_text() == HOSTILE
+        one.click()
+    assert spoken == []
