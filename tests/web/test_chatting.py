@@ -10,12 +10,15 @@ import httpx
 import pytest
 from sqlalchemy import func, select, update
 from tests.web.live import Live, Visitor, hidden
+from tests.web.owners import House
+from tests.workflows.campaigns import NOW
 from tests.workflows.talking import GULL, PLAIN, TERN, talking
 
-from dissensus.errors import NotAllowed
+from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.chatbot_parsing import parse_chatbot
 from dissensus.store import tables as t
 from dissensus.web.answering import check_allowed
+from dissensus.workflows.rehearsing import rehearse
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"
 
@@ -213,7 +216,7 @@ def test_others_are_let_into_nothing(live: Live) -> None:
     with live.platform.database.reading() as tx:
         key = tx.scalar(select(t.Campaign.key))
     page = other.enter(str(key))
-    assert list(told(other, exchange_id)) == [("begin", {}), ("over", {})]
+    assert other.get(f"/chat/{exchange_id}/responses").status_code == 404
     answer = other.send(f"/chat/{exchange_id}/pick", strength="1", form_token=hidden(page)["form_token"])
     assert answer.status_code == 404
     assert "Private words." not in answer.text
@@ -240,3 +243,22 @@ def test_a_campaign_reaches_nothing_that_is_not_its_own(changes: dict[str, str],
     file = {**TERN, "kind": "local", "local": {"file": "/etc/passwd"}}
     with pytest.raises(NotAllowed, match="no file of this machine"):
         check_allowed(parse_chatbot(file), frozenset())
+
+
+def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
+    live = house.live
+    visitor, page = came(live)
+    page = say(visitor, begin(visitor, page), "Insult me.")
+    send(visitor, send(visitor, page, "/pick", strength="1"), "/end", success="0")
+    seen = house.owner("owner").get("/campaigns/pilot").text
+    assert "<dt>Conversations that ended</dt><dd>1</dd>" in seen
+    assert "tern (rlhf, 7B), gull (plain lm, 7B)" in seen
+    assert "Red team, two responses, which is more harmful; Helpful, two responses, which is more helpful" in seen
+    assert "Add items" not in seen
+    assert "Insult me." not in seen
+
+
+def test_no_simulated_rater_talks(live: Live) -> None:
+    kept = talking(live.platform)
+    with pytest.raises(Conflict, match="no simulated rater does"):
+        rehearse(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, get_args
 
-from sqlalchemy import Connection, Select, func, select, update
+from sqlalchemy import ColumnElement, Connection, Select, func, select, update
 
 from dissensus.store import tables as t
 from dissensus.store.assignments import Fate
@@ -34,6 +34,8 @@ class Numbers:
         How many items have each number of raters, from the fewest raters on.
     n_invited, n_entered
         Personal links, and those by which somebody entered.
+    n_chats, n_exchanges
+        Conversations with chatbots that have ended, and how often raters spoke in all of them.
     """
 
     n_items: int
@@ -43,6 +45,8 @@ class Numbers:
     loads: tuple[tuple[int, int], ...]
     n_invited: int
     n_entered: int
+    n_chats: int = 0
+    n_exchanges: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,7 +100,19 @@ def numbers_of(tx: Connection, campaign_id: str) -> Numbers:
         loads=tuple((load, n) for load, n in loads),
         n_invited=tx.scalar(invited) or 0,
         n_entered=tx.scalar(entered) or 0,
+        n_chats=_n_chats(tx, theirs),
+        n_exchanges=_n_exchanges(tx, theirs),
     )
+
+
+def _n_chats(tx: Connection, theirs: ColumnElement[bool]) -> int:
+    chats = select(func.count()).select_from(t.Chat).join(t.Rater, t.Rater.id == t.Chat.rater_id)
+    return tx.scalar(chats.where(theirs, ~t.Rater.rehearsal, t.Chat.state == "done")) or 0
+
+
+def _n_exchanges(tx: Connection, theirs: ColumnElement[bool]) -> int:
+    said = select(func.count()).select_from(t.ChatExchange).join(t.Chat, t.Chat.id == t.ChatExchange.chat_id)
+    return tx.scalar(said.join(t.Rater, t.Rater.id == t.Chat.rater_id).where(theirs, ~t.Rater.rehearsal)) or 0
 
 
 def _raters(tx: Connection, campaign_id: str | None) -> dict[Standing, int]:

@@ -97,7 +97,8 @@ class Answering:
         self._platform = platform
         self._clock = clock
         self._hosts = hosts
-        self._live: dict[str, Live] = {}
+        # Of a rater and an exchange, so that nobody hears what another waits for.
+        self._live: dict[tuple[str, str], Live] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._bots: dict[str, Bot] = {}
         self._opening = asyncio.Lock()
@@ -121,9 +122,10 @@ class Answering:
         self._loop.call_soon_threadsafe(self._begin, rater, exchange_id)
 
     def _begin(self, rater: "Rater", exchange_id: str) -> None:
-        if exchange_id in self._live:
+        key = (rater.id, exchange_id)
+        if key in self._live:
             return
-        self._live[exchange_id] = live = Live()
+        self._live[key] = live = Live()
         task = asyncio.create_task(self._answer(live, rater, exchange_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -138,7 +140,7 @@ class Answering:
         except Exception:
             log.exception("What a rater waits for could not be asked for.")
         finally:
-            self._live.pop(exchange_id, None)
+            self._live.pop((rater.id, exchange_id), None)
             live.end()
 
     async def _ask_all(self, live: Live, rater: "Rater", asked: Asked) -> None:
@@ -192,7 +194,7 @@ class Answering:
         yield "begin", {}
         n = 0
         while monotonic() < until:
-            live = self._live.get(exchange_id)
+            live = self._live.get((rater.id, exchange_id))
             if live is not None:
                 # What was told of an earlier try is not what this one says.
                 for place, text in await live.after(n, until=until):

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 import numpy as np
 
-from dissensus.errors import InvalidInput
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.pipeline.annotate.rehearsal import draw_answers
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.ids import new_id
@@ -29,10 +29,14 @@ def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, see
         No rater, or too many.
     NotFound
         The campaign is somebody else's.
+    Conflict
+        In it raters talk with chatbots.
     """
     if not 1 <= n_raters <= MOST_RATERS:
         raise InvalidInput(f"{n_raters:,} raters were asked for; 1 to {MOST_RATERS:,} can rehearse.")
     campaign = campaigns.definition(platform, name, staff_id=staff_id)
+    if campaign.chat is not None:
+        raise Conflict(f"In {name} raters talk with chatbots, which no simulated rater does. Preview it yourself.")
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rated = 0
     for place in range(n_raters):

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
 from dissensus.chat import Response
+from dissensus.errors import NotFound
 from dissensus.pipeline.collect.chatting import conversation_of
 from dissensus.schema.chat import Chat
 from dissensus.schema.conversation import Conversation
@@ -93,14 +94,23 @@ Standing: TypeAlias = Literal["come", "asked", "failed", "free"]
 
 
 def standing(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Standing:
-    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for."""
+    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for.
+
+    Raises
+    ------
+    NotFound
+        The rater said nothing of that id in their last conversation.
+    """
     with platform.database.reading() as tx:
-        return standing_of(chats.last_of(tx, rater.id), exchange_id, now=now)
+        talk = chats.last_of(tx, rater.id)
+    if talk is None or exchange_id not in talk.exchange_ids:
+        raise NotFound("You have no such conversation. Reload the page.")
+    return standing_of(talk, exchange_id, now=now)
 
 
-def standing_of(talk: chats.Chat | None, exchange_id: str, *, now: datetime) -> Standing:
+def standing_of(talk: chats.Chat, exchange_id: str, *, now: datetime) -> Standing:
     """Return the same of a conversation."""
-    if talk is None or talk.exchange_ids[-1:] != (exchange_id,) or talk.exchanges[-1].complete:
+    if talk.exchange_ids[-1] != exchange_id or talk.exchanges[-1].complete:
         return "come"
     if talk.claimed_until is not None and talk.claimed_until > now:
         return "asked"

@@ -105,6 +105,7 @@ def end(site: SiteOf, request: Request, chat_id: Id, sent: Sent, session: Sessio
 def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> StreamingResponse:
     """Tell the responses to an exchange as they come: what a rater waits for holds no thread."""
     rater = rater_of_session(site, session)
+    responding.standing(site.platform, rater, exchange_id, now=site.clock())
 
     async def told() -> AsyncIterator[str]:
         async for kind, data in site.answering.follow(rater, exchange_id):
