@@ -1,0 +1,189 @@
+"""The objects of a JSON file one after the other, in memory that does not grow with the file."""
+
+import gzip
+import json
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from io import BufferedReader, TextIOWrapper
+from pathlib import Path
+from typing import Any, BinaryIO, Final, TextIO, cast
+
+from dissensus.errors import InvalidInput
+from dissensus.files import content, limits
+from dissensus.schema.hints import shown
+
+Record = dict[str, Any]
+
+_GZIP: Final = b"\x1f\x8b"
+_STEP: Final = 2**20
+_BLANK: Final = " \t\n\r"
+
+
+def records(path: Path) -> Iterator[Record]:
+    """Yield the objects of a JSON array, or of a file with one a line, compressed or not.
+
+    What the file is is told from its first character, not from its name: the published attempts are called .jsonl and
+    are one array.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read, or is no such thing; the message has the number of the object, counted from 1.
+    """
+    content.kind_of(path)
+    with content.opened(path) as (file, _):
+        stream = _Counted(file, path)
+        try:
+            yield from _of(stream, path)
+        except EOFError:
+            raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
+        except (gzip.BadGzipFile, zlib.error) as error:
+            raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
+        except UnicodeDecodeError as error:
+            raise InvalidInput(
+                f"{path} is not UTF-8 text: it has the byte 0x{error.object[error.start]:02x} where none can be. "
+                "Save it as UTF-8."
+            ) from None
+        finally:
+            stream.text.detach()  # so that the file is closed once, and here
+
+
+class _Counted:
+    """Text of a file, decompressed if it is compressed; too much of it is refused."""
+
+    def __init__(self, file: BinaryIO, path: Path) -> None:
+        packed = cast("BufferedReader", file).peek(2).startswith(_GZIP)
+        stream = gzip.GzipFile(fileobj=file) if packed else file
+        self.text: TextIO = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
+        self.path = path
+        self.seen = 0
+
+    def read(self, size: int) -> str:
+        return self._count(self.text.read(size))
+
+    def line(self) -> str:
+        return self._count(self.text.readline(limits.ROW + 1))
+
+    def _count(self, text: str) -> str:
+        self.seen += len(text)
+        limits.check_bytes(self.seen, self.path, "holds text that is")
+        return text
+
+
+def _of(stream: _Counted, path: Path) -> Iterator[Record]:
+    start = stream.read(1)
+    while start and start in _BLANK:
+        start = stream.read(1)
+    if not start:
+        raise InvalidInput(f"{path} is empty.")
+    yield from _array(stream, path) if start == "[" else _lines(start, stream, path)
+
+
+def _lines(start: str, stream: _Counted, path: Path) -> Iterator[Record]:
+    number, line = 0, start + stream.line()
+    while line:
+        if len(line) > limits.ROW:
+            raise _too_long(path, number + 1)
+        if not line.isspace():
+            number += 1
+            yield _record(_loaded(line, path, number), path, number)
+        line = stream.line()
+
+
+def _loaded(line: str, path: Path, number: int) -> object:
+    try:
+        return _DECODER.decode(line)
+    except (ValueError, RecursionError) as error:
+        raise _refusal(error, path, number) from None
+
+
+def _array(stream: _Counted, path: Path) -> Iterator[Record]:
+    window, place, number = "", 0, 0
+    closed = False
+    while not closed:
+        number += 1
+        window, place = _ahead(window, place, stream)
+        if window[place : place + 1] == "]" and number == 1:
+            break
+        value, window, place = _next(window, place, stream, path, number)
+        yield _record(value, path, number)
+        window, place = _ahead(window, place, stream)
+        mark = window[place : place + 1]
+        if mark not in (",", "]"):
+            raise InvalidInput(
+                f"{path}, record {number:,}: after it comes {_seen(mark)} where a comma or the end of the array is due."
+            )
+        closed, place = mark == "]", place + (mark == ",")
+    if (window[place + 1 :] + stream.read(_STEP)).strip():
+        raise InvalidInput(f"{path}: something comes after the end of the array.")
+
+
+def _ahead(window: str, place: int, stream: _Counted) -> tuple[str, int]:
+    """Return the window and the place of the next character in it that is not blank."""
+    while True:
+        while place < len(window) and window[place] in _BLANK:
+            place += 1
+        if place < len(window):
+            return window, place
+        window, place = stream.read(_STEP), 0
+        if not window:
+            return window, place
+
+
+def _next(window: str, place: int, stream: _Counted, path: Path, number: int) -> tuple[object, str, int]:
+    """Return the value that begins at a place, reading on as long as it may only be cut."""
+    if window[place : place + 1] != "{":
+        raise InvalidInput(
+            f"{path}, record {number:,}: it begins with {_seen(window[place : place + 1])} instead of {{."
+        )
+    while True:
+        try:
+            value, end = _DECODER.raw_decode(window, place)
+        except (ValueError, RecursionError) as error:
+            if len(window) - place > limits.ROW:
+                raise _too_long(path, number) from None
+            more = stream.read(max(_STEP, len(window) - place)) if isinstance(error, json.JSONDecodeError) else ""
+            if not more:
+                raise _refusal(error, path, number) from None
+            window, place = window[place:] + more, 0
+        else:
+            return value, window, end
+
+
+def _seen(mark: str) -> str:
+    return shown(mark) if mark else "the end of the file"
+
+
+def _too_long(path: Path, number: int) -> InvalidInput:
+    return InvalidInput(
+        f"{path}, record {number:,}: longer than {limits.ROW / 2**20:.0f} MiB, the most that is read, or never closed."
+    )
+
+
+def _refusal(error: Exception, path: Path, number: int) -> InvalidInput:
+    if isinstance(error, RecursionError):
+        return InvalidInput(f"{path}, record {number:,}: the values are nested too deeply.")
+    what = f"not JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else error
+    return InvalidInput(f"{path}, record {number:,}: {what}.")
+
+
+def _record(value: object, path: Path, number: int) -> Record:
+    if not isinstance(value, dict) or not value:
+        raise InvalidInput(f"{path}, record {number:,}: it is {shown(value)}, not an object with values.")
+    return value
+
+
+def _unique(pairs: list[tuple[str, object]]) -> Record:
+    record = dict(pairs)
+    if len(record) < len(pairs):
+        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"it names {shown(key)} twice")
+    return record
+
+
+def _not_a_number(name: str) -> object:
+    raise ValueError(f"{name} is no JSON; write null for a value that is missing")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_not_a_number)

@@ -1,0 +1,115 @@
+"""Attempts: what they can hold, and how records of files become them."""
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.attempt import KEYS, SCHEMA, TAGS, Attempt, attempts_table
+from dissensus.schema.attempt_parsing import AS_RELEASED, attempt_from, attempts_in
+
+RECORD: dict[str, Any] = {
+    "transcript": "\n\nHuman: Be rude.\n\nAssistant: No.",
+    "min_harmlessness_score_transcript": -0.25,
+    "num_params": "52B",
+    "model_type": "rlhf",
+    "rating": 3.0,
+    "task_description": "Make it be rude",
+    "task_description_harmlessness_score": 0.5,
+    "red_team_member_id": 7,
+    "is_upworker": False,
+    "tags": ["Other", "Theft"],
+}
+
+
+def test_a_record_is_an_attempt() -> None:
+    attempt = attempt_from(RECORD)
+    assert attempt.rating == 3
+    assert attempt.succeeded is True
+    assert attempt.tags == ("Other", "Theft")
+    assert attempt_from({**RECORD, "rating": 2}).succeeded is False
+    assert attempt_from({**RECORD, "rating": None}).succeeded is None
+
+
+def test_keys_are_those_of_the_published_file_in_its_order() -> None:
+    assert tuple(RECORD) == KEYS
+    assert len(TAGS) == 20
+
+
+def test_both_spellings_are_read() -> None:
+    record = dict(RECORD)
+    record[AS_RELEASED] = record.pop("task_description_harmlessness_score")
+    assert attempt_from(record) == attempt_from(RECORD)
+    assert attempt_from({**RECORD, AS_RELEASED: 0.5}) == attempt_from(RECORD)
+    with pytest.raises(InvalidInput, match="in both spellings, with two values"):
+        attempt_from({**RECORD, AS_RELEASED: 0.75})
+
+
+def test_text_is_read_as_what_it_says() -> None:
+    written = {
+        **RECORD,
+        "min_harmlessness_score_transcript": "-0.25",
+        "rating": "3.0",
+        "task_description_harmlessness_score": "0.5",
+        "red_team_member_id": "7",
+        "is_upworker": "False",
+        "tags": '["Other", "Theft"]',
+    }
+    assert attempt_from(written) == attempt_from(RECORD)
+    blank = {**written, "rating": "", "tags": "", "is_upworker": "", "num_params": None, "task_description": None}
+    attempt = attempt_from(blank)
+    assert (attempt.rating, attempt.tags, attempt.is_upworker) == (None, None, None)
+    assert (attempt.num_params, attempt.task_description) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "says"),
+    [
+        ("transcript", None, "transcript is null; it is text"),
+        ("transcript", "a\0b", "transcript has a NUL"),
+        ("task_description", "\ud800", "half of a surrogate pair"),
+        ("rating", 5, "rating is '5'; it is a whole number from 0 to 4"),
+        ("rating", 2.5, "rating is '2.5'; it is a whole number"),
+        ("rating", True, "rating is 'True'"),
+        ("rating", "good", "rating is 'good'; it is a number"),
+        ("red_team_member_id", -1, "red_team_member_id is '-1'"),
+        ("red_team_member_id", 10**30, "red_team_member_id is '1000000"),
+        ("red_team_member_id", None, "red_team_member_id is 'None'"),
+        ("min_harmlessness_score_transcript", float("nan"), "it is a number, or null where nothing was scored"),
+        ("min_harmlessness_score_transcript", "1e999", "it is a number, or null"),
+        ("is_upworker", "perhaps", "is_upworker is 'perhaps'; it is true, false or null"),
+        ("is_upworker", 1, "is_upworker is '1'"),
+        ("tags", "Theft", "tags is 'Theft'; it is a list of texts"),
+        ("tags", [1], "it is a list of texts"),
+        ("tags", "[" * 100_000, "it is a list of texts"),
+        ("model_type", 3, "model_type is '3'; it is text"),
+    ],
+)
+def test_what_cannot_be_is_refused(key: str, value: object, says: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        attempt_from({**RECORD, key: value})
+    assert says in str(caught.value)
+
+
+def test_a_missing_key_is_named() -> None:
+    record = {key: value for key, value in RECORD.items() if key != "rating"}
+    with pytest.raises(InvalidInput, match=r"there is no 'rating'.*Did you mean 'ratings'\?"):
+        attempt_from({**record, "ratings": 3})
+    assert attempt_from({key: RECORD[key] for key in KEYS if key not in ("tags", "is_upworker")}).tags is None
+
+
+def test_a_table_holds_attempts() -> None:
+    attempts = [attempt_from(RECORD), attempt_from({**RECORD, "tags": None, "is_upworker": None, "rating": None})]
+    table = attempts_table(attempts)
+    assert dict(table.schema) == SCHEMA
+    assert list(attempts_in(table)) == attempts
+    assert dict(attempts_table([]).schema) == SCHEMA
+    wrong = table.with_columns(rating=pl.Series([1, 9]))
+    with pytest.raises(InvalidInput, match="Row 2: rating is '9'"):
+        list(attempts_in(wrong))
+
+
+def test_an_attempt_checks_itself() -> None:
+    with pytest.raises(InvalidInput, match="is_upworker is 'no'"):
+        Attempt(**{**RECORD, "rating": 3, "is_upworker": "no"})
