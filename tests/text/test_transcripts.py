@@ -18,6 +18,8 @@ from dissensus.text.transcripts import (
     DICES_990,
     DicesForm,
     is_hh,
+    is_plain_hh,
+    join_hh,
     parse_dices,
     parse_hh,
     write_dices,
@@ -76,6 +78,27 @@ def test_red_team_attempts_come_back_byte_for_byte(real_data: Callable[[str], Pa
 @given(turns)
 def test_hh_holds_turns(turns: list[tuple[Speaker, str]]) -> None:
     assert parse_hh(write_hh(turns)) == tuple(turns)
+
+
+@quick
+@given(st.lists(st.sampled_from([*pieces, "\n\nHuman: ", "\n\nAssistant: "]), max_size=12).map("".join))
+def test_any_transcript_of_hh_comes_back(text: str) -> None:
+    whole = "\n\nHuman: " + text
+    parsed = parse_hh(whole)
+    again = join_hh(parsed)
+    # but for the space that a turn which says nothing may lack
+    assert again.replace(": ", ":") == whole.replace(": ", ":")
+    assert again == whole or len(again) > len(whole)
+    assert parse_hh(again) == parsed
+    assert is_plain_hh(again, len(parsed))
+
+
+@quick
+@given(awkward)
+def test_turns_that_would_be_read_as_others_are_known(turns: list[tuple[Speaker, str]]) -> None:
+    joined = join_hh(turns)
+    if turns and is_plain_hh(joined, len(turns)):
+        assert [who for who, _ in parse_hh(joined)] == [who for who, _ in turns]
 
 
 @quick

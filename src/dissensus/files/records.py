@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
-from typing import Any, BinaryIO, Final, TextIO, cast
+from typing import Any, BinaryIO, Final, cast
 
 from dissensus.errors import InvalidInput
 from dissensus.files import content, limits
@@ -55,7 +55,7 @@ class _Counted:
     def __init__(self, file: BinaryIO, path: Path) -> None:
         packed = cast("BufferedReader", file).peek(2).startswith(_GZIP)
         stream = gzip.GzipFile(fileobj=file) if packed else file
-        self.text: TextIO = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
+        self.text = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
         self.path = path
         self.seen = 0
 

@@ -4,7 +4,7 @@ A person speaks, then a chatbot, as pairs ``("human", text)`` and ``("bot", text
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -12,6 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.text.turns import Speaker, Turns, between, check_held, excerpt
 
 _HH: Final[Mapping[str, Speaker]] = {"Human": "human", "Assistant": "bot"}
+_NAMES: Final[Mapping[Speaker, str]] = {speaker: name for name, speaker in _HH.items()}
 # a turn that says nothing may lack the space
 _HH_MARK = re.compile(r"\n\n(?P<name>Human|Assistant):(?: |(?=\n\n(?:Human|Assistant):)|\Z)")
 
@@ -66,10 +67,31 @@ def write_hh(turns: Sequence[tuple[Speaker, str]]) -> str:
     >>> write_hh([("human", "Hi"), ("bot", "Hello!")])
     '\n\nHuman: Hi\n\nAssistant: Hello!'
     """
-    names = {speaker: name for name, speaker in _HH.items()}
-    text = "".join(f"\n\n{names[speaker]}: {said}" for speaker, said in turns)
+    text = join_hh(turns)
     check_held(turns, parse_hh(text), "a transcript of hh-rlhf")
     return text
+
+
+def join_hh(turns: Iterable[tuple[Speaker, str]]) -> str:
+    r"""Return turns as hh-rlhf has them, though one may hold what begins another, as some of the published do.
+
+    Examples
+    --------
+    >>> join_hh([("human", "I say:\n\nHuman: no"), ("bot", "")])
+    '\n\nHuman: I say:\n\nHuman: no\n\nAssistant: '
+    """
+    return "".join(f"\n\n{_NAMES[speaker]}: {said}" for speaker, said in turns)
+
+
+def is_plain_hh(text: str, n_turns: int) -> bool:
+    r"""Tell whether joined turns are read as so many again; quicker than reading them.
+
+    Examples
+    --------
+    >>> is_plain_hh("\n\nHuman: I say:\n\nHuman: no\n\nAssistant: ", 2)
+    False
+    """
+    return sum(1 for _ in _HH_MARK.finditer(text)) == n_turns
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,7 @@
+"""Release: what was collected, in the form in which it is published."""
+
+from dissensus.pipeline.release.pairs import released_pairs
+from dissensus.pipeline.release.policy import PairPolicy
+from dissensus.pipeline.release.result import RaterStrength, ReleasedPair, ReleasedPairs
+
+__all__ = ["PairPolicy", "RaterStrength", "ReleasedPair", "ReleasedPairs", "released_pairs"]

@@ -1,0 +1,159 @@
+"""Pairs of a chosen and a rejected answer, from what raters picked."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from dissensus.pipeline.release.policy import PairPolicy
+from dissensus.pipeline.release.result import Purpose, RaterStrength, ReleasedPair, ReleasedPairs, Split
+from dissensus.schema.preference import Edit, Phase, Preference, Side
+
+NOBODY: Final = "nobody picked"
+WEAKEST: Final = "every pick is of the weakest strength, or of neither answer"
+TIE: Final = "a tie"
+DISAGREE: Final = "raters disagree"
+SAME: Final = "both answers are the same"
+UNCHANGED: Final = "an edit that changes nothing"
+
+
+def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None = None) -> ReleasedPairs:
+    """Return the pairs that preferences make.
+
+    The chosen answer is always the better one: the more helpful, or the less harmful. Where raters were asked for the
+    more harmful answer, what they picked is therefore rejected.
+
+    Parameters
+    ----------
+    preferences
+        What was asked, and what was picked.
+    policy
+        What is done with several raters, ties and weak picks; `PairPolicy` says what is done by default.
+
+    Returns
+    -------
+    ReleasedPairs
+        A pair for each preference that the policy keeps, and one for each edit; and how many there are not, by reason.
+
+    Notes
+    -----
+    A pair is of the phase that its preference names. Where it names none, an answer of a model of the type ``rlhf``
+    makes it ``online``, else one of ``rejection sampling`` makes it ``rejection-sampled``, else it is ``base``.
+
+    A conversation is for testing where a hash of the seed and its id is low enough, so it stays where it is while more
+    are collected.
+
+    Examples
+    --------
+    >>> from dissensus.schema.conversation import Turn
+    >>> from dissensus.schema.preference import Pick
+    >>> preference = Preference(
+    ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),), a="No, thank you.",
+    ...     b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3), Pick("ben", "a", 2), Pick("cho", "a", 1)),
+    ... )
+    >>> (pair,) = released_pairs([preference]).pairs
+    >>> pair.chosen, pair.rejected, pair.strength, pair.tranche
+    ('No, thank you.', 'Go away.', 0.5, 'harmless-base')
+    >>> [(each.rater_id, each.strength) for each in pair.strengths]
+    [('ann', 3), ('ben', -2), ('cho', -1)]
+    """
+    policy = policy or PairPolicy()
+    dropped: Counter[str] = Counter()
+    pairs = tuple(pair for preference in preferences for pair in _pairs(preference, policy, dropped))
+    return ReleasedPairs(pairs=pairs, dropped=dict(+dropped), policy=policy)
+
+
+def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) -> Iterator[ReleasedPair]:
+    if preference.a == preference.b:
+        dropped[SAME] += 1
+    elif isinstance(found := _better(preference, policy), str):
+        # an edit alone is no preference that was left out
+        dropped[found] += not (found == NOBODY and preference.edits)
+    else:
+        yield _pair(preference, policy, *found)
+    for number, edit in enumerate(preference.edits if policy.edits else (), start=1):
+        if edit.text == preference.answer(edit.side):
+            dropped[UNCHANGED] += 1
+        else:
+            yield _edited(preference, policy, edit, number)
+
+
+def _better(preference: Preference, policy: PairPolicy) -> tuple[Side, float] | str:
+    """Return the better answer and by how much, or why there is none."""
+    if not preference.picks:
+        return NOBODY
+    least = policy.least(preference.levels)
+    said = [preference.towards_b(pick) for pick in preference.picks if pick.strength >= least]
+    if not said:
+        return WEAKEST
+    if policy.disagreement == "unanimous" and min(said) < 0 < max(said):
+        return DISAGREE
+    mean = sum(said) / len(said)
+    if mean:
+        return ("b" if mean > 0 else "a"), abs(mean)
+    if policy.ties == "drop":
+        return TIE
+    return ("a" if _share(policy.seed, preference.preference_id) < 0.5 else "b"), 0.0
+
+
+def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: float) -> ReleasedPair:
+    sign = 1 if better == "b" else -1
+    model_a, model_b = preference.models
+    chosen_model, rejected_model = (model_b, model_a) if better == "b" else (model_a, model_b)
+    return ReleasedPair(
+        pair_id=preference.preference_id,
+        conversation_id=preference.conversation_id,
+        context=preference.context,
+        chosen=preference.answer(better),
+        rejected=preference.answer("a" if better == "b" else "b"),
+        purpose=_purpose(preference),
+        phase=_phase(preference, preference.models),
+        split=_split(preference, policy),
+        asked=preference.asked,
+        strength=strength,
+        strengths=tuple(RaterStrength(pick.rater_id, sign * preference.towards_b(pick)) for pick in preference.picks),
+        edited_by=None,
+        chosen_model=chosen_model,
+        rejected_model=rejected_model,
+    )
+
+
+def _edited(preference: Preference, policy: PairPolicy, edit: Edit, number: int) -> ReleasedPair:
+    model = preference.models[0 if edit.side == "a" else 1]
+    return ReleasedPair(
+        pair_id=f"{preference.preference_id}:edit-{number}",
+        conversation_id=preference.conversation_id,
+        context=preference.context,
+        chosen=edit.text,
+        rejected=preference.answer(edit.side),
+        purpose=_purpose(preference),
+        phase=_phase(preference, (model,)),
+        split=_split(preference, policy),
+        asked=preference.asked,
+        strength=None,
+        strengths=(),
+        edited_by=edit.rater_id,
+        chosen_model=model,
+        rejected_model=model,
+    )
+
+
+def _purpose(preference: Preference) -> Purpose:
+    return "helpful" if preference.asked == "more helpful" else "harmless"
+
+
+def _phase(preference: Preference, models: tuple[str, ...]) -> Phase:
+    if preference.phase is not None:
+        return preference.phase
+    if "rlhf" in models:
+        return "online"
+    return "rejection-sampled" if "rejection sampling" in models else "base"
+
+
+def _split(preference: Preference, policy: PairPolicy) -> Split:
+    return "test" if _share(policy.seed, preference.conversation_id) < policy.test_share else "train"
+
+
+def _share(seed: int, name: str) -> float:
+    """Return a number from 0 to 1 that hangs on seed and name alone."""
+    return int.from_bytes(hashlib.sha256(f"{seed}\n{name}".encode()).digest()[:6], "big") / 2**48
