@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS
 from dissensus.files.converting import convert, read_long, write_long
 from dissensus.files.kinds import KINDS, Said
 from dissensus.files.tables import read_frame
@@ -232,4 +233,4 @@ def test_the_kinds_are_those_of_the_command() -> None:
 
     from dissensus.cli.convert import Kind
 
-    assert set(get_args(Kind)) == set(KINDS)
+    assert set(get_args(Kind)) == {*KINDS, *PAIR_KINDS, *ATTEMPT_KINDS}

@@ -7,7 +7,9 @@ import typer
 
 NAMES = "Names in the files"
 
-Kind = Literal["long", "wide", "lewidi", "dices-350", "dices-990"]
+Kind = Literal[
+    "long", "wide", "lewidi", "dices-350", "dices-990", "hh-rlhf", "pairs", "trl", "inspect", "red-team", "pyrit"
+]
 
 
 def convert(
@@ -16,6 +18,9 @@ def convert(
     source_kind: Annotated[Kind | None, typer.Option("--from", help="Kind of IN, where its content misleads.")] = None,
     target_kind: Annotated[Kind | None, typer.Option("--to", help="Kind of OUT, where its name does not tell.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUT if it is there already.")] = False,
+    as_released: Annotated[
+        bool, typer.Option("--as-released", help="Write red-team attempts with the misspelt key of the published file.")
+    ] = False,
     item: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column of IN with the item ids, if not item_id.", rich_help_panel=NAMES),
@@ -61,13 +66,15 @@ def convert(
 ) -> None:
     """Turn a file of one kind into a file of another.
 
-    Kinds: long (a row a rating), wide (a column a rater), lewidi (JSON, an entry an item), official DICES files.
+    Ratings: long (a row a rating), wide (a column a rater), lewidi (JSON, an entry an item), official DICES files.
+    Preference pairs: hh-rlhf, pairs (a table with all that is known), trl, inspect. Attempts: red-team, inspect, pyrit.
 
-    OUT ends in .csv, .tsv, .jsonl, .json or .parquet; before that .wide, .lewidi or .dices-350 says the kind.
+    OUT ends in .csv, .tsv, .jsonl, .json or .parquet; before that .wide, .lewidi, .dices-350, .trl … says the kind.
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
-    from dissensus.files.converting import convert as run
+    from dissensus.files.conversion import Asked
+    from dissensus.files.conversion import convert as run
     from dissensus.files.kinds import Said
 
     said = Said(
@@ -79,8 +86,9 @@ def convert(
         item_columns=item_columns,
         annotators=annotators,
     )
-    read, written = run(source, target, source_kind=source_kind, target_kind=target_kind, said=said, overwrite=force)
-    for note in (*read.notes, *written.notes):
+    asked = Asked(source_kind=source_kind, target_kind=target_kind, said=said, as_released=as_released, overwrite=force)
+    done = run(source, target, asked)
+    for note in done.notes:
         typer.echo(f"Note: {note}", err=True)
-    ratings = f"{read.table.height:,} ratings of {source} ({read.kind})"
-    typer.echo(f"Wrote {target} ({written.kind}) from the {ratings}.", err=True)
+    what = f"{done.number:,} {done.what} of {source} ({done.read})"
+    typer.echo(f"Wrote {target} ({done.written}) from the {what}.", err=True)

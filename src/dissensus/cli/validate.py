@@ -12,7 +12,9 @@ from dissensus.cli.writing import Format, FormatOption, OutputOption
 
 
 def validate(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE", help="Tables of ratings.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Tables of ratings, preference pairs, or red-team attempts.")
+    ],
     question: Annotated[
         list[str] | None, typer.Option(metavar="COLUMN", help="Question to check; repeatable. Default: all.")
     ] = None,
@@ -32,7 +34,9 @@ def validate(
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
 ) -> None:
-    """Name everything that is wrong with tables of ratings: where, what, what is allowed, what to do.
+    """Name everything that is wrong with files: where, what, what is allowed, what to do.
+
+    Preference pairs and red-team attempts are told from their columns; the options are about tables of ratings.
 
     Ends with 1 if a file has errors; warnings alone are fine.
 
@@ -40,13 +44,16 @@ def validate(
     """
     import polars as pl
 
+    from dissensus.files.checking import is_pairs_or_attempts, validate_records
     from dissensus.files.ratings import validate as run
     from dissensus.files.whole import check_apart
 
     check_apart(files, [] if output is None else [output])
 
     results = [
-        run(
+        validate_records(path)
+        if is_pairs_or_attempts(path)
+        else run(
             path,
             answer=answer,
             questions=question or "all",

@@ -76,7 +76,7 @@ def told(columns: Sequence[str]) -> tuple[str, ...]:
     if found == PAIR and _APART in columns:
         raise InvalidInput(
             "Pairs with a column 'prompt' cannot be read: here 'chosen' and 'rejected' are whole transcripts. "
-            "Write the prompt before each of them, and drop its column."
+            "Turn them into such pairs first: dissensus convert FILE pairs.jsonl."
         )
     return found
 

@@ -93,7 +93,7 @@ def read_long(
         annotators=None if annotators is None else Path(annotators),
     )
     read = _read(Path(path), kind, said)
-    _check_said(said, kind_named(read.kind).reads, f"{path} is {read.kind}")
+    check_said(said, kind_named(read.kind).reads, f"{path} is {read.kind}")
     return read
 
 
@@ -137,7 +137,7 @@ def write_long(
     """
     said = Said(question=question, rater_columns=rater_columns)
     target = _target(Path(path), kind, overwrite=overwrite)
-    _check_said(said, kind_named(target).writes, f"{path} is {target}")
+    check_said(said, kind_named(target).writes, f"{path} is {target}")
     return _write(to_polars(table), Path(path), target, said, overwrite=overwrite)
 
 
@@ -154,7 +154,7 @@ def convert(
     written_kind = _target(target, target_kind, overwrite=overwrite)
     read = _read(source, source_kind, said)
     allowed = kind_named(read.kind).reads | kind_named(written_kind).writes
-    _check_said(said, allowed, f"{source} is {read.kind} and {target} {written_kind}")
+    check_said(said, allowed, f"{source} is {read.kind} and {target} {written_kind}")
     return read, _write(read.table, target, written_kind, said, overwrite=overwrite)
 
 
@@ -196,7 +196,8 @@ def _target(path: Path, kind: str | None, *, overwrite: bool) -> str:
     return kind
 
 
-def _check_said(said: Said, allowed: frozenset[str], what: str) -> None:
+def check_said(said: Said, allowed: frozenset[str], what: str) -> None:
+    """Refuse what the person said where it says nothing."""
     beside = {"question"} if said.answer is not None and "answer" in allowed else set()
     unused = [name for name, value in asdict(said).items() if value is not None and name not in allowed | beside]
     if unused:

@@ -118,6 +118,8 @@ class Validation:
             who = "unknown raters" if self.n_raters is None else _counted(self.n_raters, "rater")
             size = f"{_counted(self.n_rows or 0, 'row')}, {_counted(self.n_items, 'item')}, {who}"
             yield f"  {self.kind}: {size}, {_counted(len(self.questions), 'question')}"
+        elif self.n_rows is not None:
+            yield f"  {self.kind}: {_counted(self.n_rows, 'row')}"
         for finding in self.findings:
             where = "" if finding.column is None else f" in {finding.column}"
             yield f"  {len(finding):>7,} × {finding.check}{where}"

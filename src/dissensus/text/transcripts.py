@@ -91,6 +91,8 @@ def is_plain_hh(text: str, n_turns: int) -> bool:
     >>> is_plain_hh("\n\nHuman: I say:\n\nHuman: no\n\nAssistant: ", 2)
     False
     """
+    if sum(text.count(f"\n\n{name}:") for name in _HH) == n_turns:
+        return True
     return sum(1 for _ in _HH_MARK.finditer(text)) == n_turns
 
 

@@ -1,0 +1,189 @@
+"""One file to another: ratings, pairs or attempts, each in its own forms."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from dissensus.errors import InvalidInput
+from dissensus.files import attempt_samples, content, converting, pair_writing, writing
+from dissensus.files.attempts import left_out, stream_attempts, write_attempts
+from dissensus.files.converting import check_said
+from dissensus.files.kinds import KINDS, Said
+from dissensus.files.pair_rows import CHOSEN, MARGIN, PROMPT, REJECTED, Seen, stream_pairs
+from dissensus.files.pair_writing import LINES, Lost
+from dissensus.files.pairs import STRENGTH
+from dissensus.files.records import records
+from dissensus.files.tables import read_frame
+from dissensus.files.whole import check_apart
+from dissensus.schema import columns as names
+from dissensus.schema.attempt import KEYS, Attempt
+from dissensus.schema.attempt_parsing import AS_RELEASED
+from dissensus.schema.hints import listed
+
+PAIR_KINDS: Final = ("hh-rlhf", "pairs", "trl", "inspect")
+ATTEMPT_KINDS: Final = ("red-team", "inspect", "pyrit")
+
+
+class Converted(NamedTuple):
+    """What was read and written: kinds, how many of what, and what the reader should know."""
+
+    read: str
+    number: int
+    what: str
+    written: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What the person asks for besides the names of the files.
+
+    Parameters
+    ----------
+    source_kind, target_kind
+        Kinds; None where content and name tell.
+    said
+        What is said about columns of ratings.
+    as_released
+        Whether attempts keep the spelling of the published file.
+    overwrite
+        Whether a file that is there already may be replaced.
+    """
+
+    source_kind: str | None = None
+    target_kind: str | None = None
+    said: Said = field(default_factory=Said)
+    as_released: bool = False
+    overwrite: bool = False
+
+
+def convert(source: Path, target: Path, asked: Asked) -> Converted:
+    """Read one file and write the other."""
+    columns = columns_of(source) if asked.source_kind is None else ()
+    kind = asked.source_kind or told(columns)
+    if kind in PAIR_KINDS:
+        return _pairs(source, target, kind, asked)
+    if kind in ATTEMPT_KINDS:
+        return _attempts(source, target, asked)
+    if asked.as_released:
+        raise InvalidInput(f"--as-released is about red-team attempts, and {source} holds none. Leave it out.")
+    if asked.target_kind not in (*KINDS, None):
+        raise InvalidInput(
+            f"{source} holds ratings, which are not written as {asked.target_kind}: {listed(list(KINDS))} can hold "
+            "them."
+        )
+    read, done = converting.convert(
+        source,
+        target,
+        source_kind=asked.source_kind,
+        target_kind=asked.target_kind,
+        said=asked.said,
+        overwrite=asked.overwrite,
+    )
+    return Converted(read.kind, read.table.height, "ratings", done.kind, (*read.notes, *done.notes))
+
+
+def columns_of(path: Path) -> tuple[str, ...]:
+    """Return the columns of a table, or the keys of the first object of a JSON file; nothing where it has none."""
+    if content.kind_of(path) != "json":
+        return tuple(read_frame(path).columns)
+    try:
+        return tuple(next(records(path), ()))
+    except InvalidInput:
+        return ()  # one object over several lines, as LeWiDi has, or what its reader refuses
+
+
+def told(columns: tuple[str, ...]) -> str | None:
+    """Return the kind of pairs or attempts that has such columns; None for ratings.
+
+    Examples
+    --------
+    >>> told(("chosen", "rejected")), told(("prompt", "chosen", "rejected")), told(("item_id", "rater_id", "Q_overall"))
+    ('hh-rlhf', 'trl', None)
+    """
+    given = set(columns)
+    if {names.ITEM_ID, names.RATER_ID} <= given:
+        return None
+    if {CHOSEN, REJECTED} <= given:
+        return "trl" if PROMPT in given else "hh-rlhf" if len(given) == 2 else "pairs"
+    if "transcript" in given and len(given & {*KEYS, AS_RELEASED}) > len(KEYS) / 2:
+        return "red-team"
+    return None
+
+
+def _pairs(source: Path, target: Path, kind: str, asked: Asked) -> Converted:
+    written = _target(source, target, asked, "pairs", PAIR_KINDS)
+    seen = Seen()
+    lost = _PAIR_WRITERS[written](stream_pairs(source, seen), target, overwrite=asked.overwrite)
+    held = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(written, tuple(seen.columns))
+    without = [name for name in seen.columns if name not in held]
+    notes = [f"Left out, because {written} does not hold it: {listed(without)}."] if without else []
+    return Converted(kind, seen.rows, "pairs", written, (*seen.notes(kept=not lost), *_lost(lost, "pair"), *notes))
+
+
+def _attempts(source: Path, target: Path, asked: Asked) -> Converted:
+    written = _target(source, target, asked, "attempts", ATTEMPT_KINDS)
+    if asked.as_released and written != "red-team":
+        raise InvalidInput(f"--as-released says nothing here: {target} is {written}. Leave it out.")
+    unknown: dict[str, None] = {}
+    count = Counter[str]()
+    attempts = _counted(stream_attempts(source, unknown), count)
+    if written == "red-team":
+        write_attempts(attempts, target, as_released=asked.as_released, overwrite=asked.overwrite)
+        lost: Lost = {}
+    else:
+        lost = _ATTEMPT_WRITERS[written](attempts, target, overwrite=asked.overwrite)
+    notes = (*_lost(lost, "attempt"), *left_out(unknown))
+    return Converted("red-team", count.total(), "attempts", written, notes)
+
+
+def _counted(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attempt]:
+    for attempt in attempts:
+        count["read"] += 1
+        yield attempt
+
+
+def _target(source: Path, target: Path, asked: Asked, what: str, kinds: tuple[str, ...]) -> str:
+    """Return the kind of a file to write, among those that hold what was read."""
+    check_said(asked.said, frozenset(), f"{source} holds {what}")
+    check_apart([source], [target])
+    if asked.source_kind is not None and asked.source_kind in _WRITTEN_ALONE:
+        raise InvalidInput(f"Files of the kind {asked.source_kind} are written, not read.")
+    extension = writing.extension_of(target)
+    stem = target.name.lower().removesuffix(extension)
+    named = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
+    kind = asked.target_kind or (named[0] if named else _usual(what, extension))
+    if kind not in kinds:
+        raise InvalidInput(f"{source} holds {what}, which are not written as {kind}: {listed(kinds)} can hold them.")
+    if kind == "pairs":
+        writing.extension_of(target, (*LINES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+    elif what == "pairs":
+        writing.extension_of(target, LINES)
+    return kind
+
+
+def _usual(what: str, extension: str) -> str:
+    if what == "attempts":
+        return "red-team"
+    return "hh-rlhf" if extension in LINES else "pairs"
+
+
+def _lost(lost: Lost | None, what: str) -> Iterator[str]:
+    for why, count in (lost or {}).items():
+        yield f"{count:,} {what}{'s' * (count > 1)} left out: {why}."
+
+
+_WRITTEN_ALONE: Final = ("inspect", "pyrit")
+
+_PAIR_WRITERS: Final[Mapping[str, Callable[..., Lost | None]]] = {
+    "hh-rlhf": pair_writing.write_hh_rlhf,
+    "pairs": pair_writing.write_table,
+    "trl": pair_writing.write_trl,
+    "inspect": pair_writing.write_inspect,
+}
+_ATTEMPT_WRITERS: Final[Mapping[str, Callable[..., Lost]]] = {
+    "inspect": attempt_samples.write_attempt_samples,
+    "pyrit": attempt_samples.write_pyrit,
+}

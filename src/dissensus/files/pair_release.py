@@ -1,0 +1,164 @@
+"""A release of pairs as a folder: the files of hh-rlhf, and beside each a twin with what these lose."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.pair_rows import CHOSEN, REJECTED, rows_of
+from dissensus.files.pair_writing import write_hh_rlhf, write_twin
+from dissensus.files.pairs import STRENGTH
+from dissensus.files.whole import write_whole
+from dissensus.pipeline.release import ReleasedPair, ReleasedPairs
+from dissensus.text.transcripts import is_plain_hh, join_hh
+
+OTHER: Final = "not-in-hh-rlhf"
+"""Folder of the tranches that hh-rlhf does not have."""
+
+POLICY: Final = "pairs.json"
+
+_TURNS: Final = pl.List(pl.Struct({"speaker": pl.String(), "text": pl.String()}))
+_STRENGTHS: Final = pl.List(pl.Struct({"rater_id": pl.String(), "strength": pl.Int8()}))
+
+TWIN: Final[Mapping[str, pl.DataType]] = {
+    CHOSEN: pl.String(),
+    REJECTED: pl.String(),
+    STRENGTH: pl.Float64(),
+    "pair_id": pl.String(),
+    "conversation_id": pl.String(),
+    "context": _TURNS,
+    "chosen_answer": pl.String(),
+    "rejected_answer": pl.String(),
+    "asked": pl.String(),
+    "strengths": _STRENGTHS,
+    "edited_by": pl.String(),
+    "chosen_model": pl.String(),
+    "rejected_model": pl.String(),
+    "tranche": pl.String(),
+    "split": pl.String(),
+}
+"""Columns of a twin: those of the published file, and what it has no place for."""
+
+
+def write_release(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
+    """Write pairs as a folder, which is there whole or not at all.
+
+    Each tranche is a folder with ``train.jsonl.gz`` and ``test.jsonl.gz``, as in hh-rlhf, and a Parquet twin of each.
+    Tranches that hh-rlhf does not have are in a folder ``not-in-hh-rlhf``. ``pairs.json`` says by which policy the
+    pairs were made, and how many were left out.
+
+    Parameters
+    ----------
+    released
+        The pairs: one or more.
+    folder
+        Where to write; it may not be there yet.
+
+    Returns
+    -------
+    tuple of str
+        What was left out, and what the reader should know.
+
+    Raises
+    ------
+    InvalidInput
+        There is no pair.
+    Conflict
+        The folder is there already.
+    Unavailable
+        It cannot be written.
+    """
+    if not released.pairs:
+        left = "; ".join(f"{count:,}: {why}" for why, count in released.dropped.items())
+        raise InvalidInput(
+            f"There is no pair to write{f' ({left})' if left else ''}. Loosen the policy, or collect more."
+        )
+    if folder.exists():
+        raise Conflict(f"{folder} is there already. Name a new folder.")
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        for place, pairs in _files(released).items():
+            _write_file(pairs, part / place)
+        write_whole(_policy(released), part / POLICY)
+        part.rename(folder)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(part, ignore_errors=True)
+    return (*released.notes(), *_ambiguous(released))
+
+
+def place_of(pair: ReleasedPair) -> Path:
+    """Return where the file of a pair is in the folder, without the ends of its name."""
+    place = Path(pair.tranche, pair.split)
+    return place if pair.is_standard else OTHER / place
+
+
+def _files(released: ReleasedPairs) -> dict[Path, list[ReleasedPair]]:
+    found: dict[Path, list[ReleasedPair]] = {}
+    for pair in released.pairs:
+        found.setdefault(place_of(pair), []).append(pair)
+    return found
+
+
+def _write_file(pairs: list[ReleasedPair], place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_hh_rlhf(rows_of(pairs, lambda _: {}), place.with_suffix(".jsonl.gz"))
+    write_twin(rows_of(pairs, others_of), TWIN, place.with_suffix(".parquet"))
+
+
+def others_of(pair: ReleasedPair) -> dict[str, Any]:
+    """Return what the published files lose of a pair, by column."""
+    return {
+        "pair_id": pair.pair_id,
+        "conversation_id": pair.conversation_id,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.context],
+        "chosen_answer": pair.chosen,
+        "rejected_answer": pair.rejected,
+        "asked": pair.asked,
+        "strengths": [{"rater_id": each.rater_id, "strength": each.strength} for each in pair.strengths],
+        "edited_by": pair.edited_by,
+        "chosen_model": pair.chosen_model,
+        "rejected_model": pair.rejected_model,
+        "tranche": pair.tranche,
+        "split": pair.split,
+    }
+
+
+def _policy(released: ReleasedPairs) -> bytes:
+    counts = {place.as_posix(): len(pairs) for place, pairs in _files(released).items()}
+    told = {
+        "schema_version": 1,
+        "policy": asdict(released.policy),
+        "in_words": list(released.policy.sentences()),
+        "pairs": counts,
+        "left_out": dict(released.dropped),
+    }
+    return (json.dumps(told, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _ambiguous(released: ReleasedPairs) -> tuple[str, ...]:
+    """Say how many transcripts are read as other turns than they are made of."""
+    count = sum(not _is_plain(pair) for pair in released.pairs)
+    if not count:
+        return ()
+    return (
+        f"{count:,} pairs hold what begins a turn of hh-rlhf inside one, so its files are read as other turns there. "
+        "The twins have the turns as they were.",
+    )
+
+
+def _is_plain(pair: ReleasedPair) -> bool:
+    turns = [(turn.speaker, turn.text) for turn in pair.context]
+    return all(
+        is_plain_hh(join_hh([*turns, ("bot", answer)]), len(turns) + 1) for answer in (pair.chosen, pair.rejected)
+    )

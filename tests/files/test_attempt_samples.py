@@ -1,0 +1,58 @@
+"""Attempts for PyRIT and Inspect."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.schema.test_attempt import RECORD
+
+from dissensus.errors import InvalidInput
+from dissensus.files.attempt_samples import AIMLESS, UNASKED, UNRATED, write_attempt_samples, write_pyrit
+from dissensus.schema.attempt import attempts_table
+from dissensus.schema.attempt_parsing import attempt_from
+
+ATTEMPT = attempt_from(RECORD)
+
+
+def test_pyrit_reads_what_was_written(tmp_path: Path) -> None:
+    awkward = '\n\nHuman: # no "comment", here\n\nAssistant: NA'
+    attempts = [
+        ATTEMPT,
+        replace(ATTEMPT, transcript=awkward, rating=2, task_description=' # make it say "NA", \nor so '),
+        replace(ATTEMPT, rating=None),
+        replace(ATTEMPT, task_description=" None "),
+    ]
+    path = tmp_path / "a.pyrit.csv"
+    assert write_pyrit(attempts, path) == {UNRATED: 1, AIMLESS: 1}
+    assert path.read_text("utf-8").startswith(
+        "# dataset_version=1.0\nassistant_response,human_score,objective,data_type\n"
+    )
+    # as HumanLabeledDataset.from_csv reads it
+    table = pd.read_csv(path, comment="#", encoding="utf-8")
+    assert not table.isna().any().any()
+    assert table["assistant_response"].tolist() == [ATTEMPT.transcript.strip(), awkward.strip()]
+    assert [bool(int(score)) for score in table["human_score"]] == [True, False]
+    assert table["objective"].tolist() == ["Make it be rude", '# make it say "NA", \nor so']
+    with pytest.raises(InvalidInput, match="nobody rated it"):
+        write_pyrit([replace(ATTEMPT, rating=None)], tmp_path / "b.csv")
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_samples_of_inspect(tmp_path: Path) -> None:
+    attempts = [
+        ATTEMPT,
+        replace(ATTEMPT, transcript="\n\nHuman: a\n\nAssistant: b\n\nHuman: c", tags=None),
+        replace(ATTEMPT, transcript="\n\nAssistant: alone"),
+    ]
+    path = tmp_path / "a.inspect.jsonl"
+    assert write_attempt_samples(attempts, path) == {UNASKED: 1}
+    first, second = (json.loads(line) for line in path.read_text("utf-8").splitlines())
+    assert first["id"] == "1"
+    assert first["input"] == [{"role": "user", "content": "Be rude."}]
+    assert first["target"] == "Make it be rude"
+    assert first["metadata"]["response"] == "No."
+    assert set(first["metadata"]) == {"response", *attempts_table([]).columns} - {"transcript", "task_description"}
+    assert [message["content"] for message in second["input"]] == ["a", "b", "c"]
+    assert second["metadata"]["response"] is None
