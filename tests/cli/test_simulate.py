@@ -135,3 +135,28 @@ def test_a_file_is_replaced_when_that_is_said(simulate: Run, tmp_path: Path) -> 
     before = (tmp_path / "a.csv").read_bytes()
     assert simulate(*SMALL, "-o", "a.csv", "--seed", "5", "--force").returncode == 0
     assert (tmp_path / "a.csv").read_bytes() != before
+
+
+def test_red_team_attempts_are_written_and_read_again(simulate: Run, run: Run, tmp_path: Path) -> None:
+    done = simulate("--preset", "red-team", "--seed", "1", "-o", "attempts.jsonl.gz")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "Wrote attempts.jsonl.gz.\n")
+    checked = run("validate", "attempts.jsonl.gz")
+    assert "valid, 0 errors, 0 warnings\n  red-team: 38,961 rows" in checked.stdout
+    assert simulate("--preset", "red-team", "-o", "attempts.jsonl.gz").returncode == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["attempts.jsonl.gz"]
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--items", "3", "-o", "a.json"), "--items says nothing of red-team attempts"),
+        (("--group-sd", "race=1", "-o", "a.json"), "--group-sd says nothing"),
+        (("--truth", "t.json", "-o", "a.json"), "--truth says nothing"),
+        ((), "Name it: -o attempts.json.gz"),
+        (("-o", "a.txt"), "a.txt cannot be written: name a file that ends in one of"),
+    ],
+)
+def test_what_says_nothing_of_attempts_is_refused(simulate: Run, words: tuple[str, ...], says: str) -> None:
+    done = simulate("--preset", "red-team", *words)
+    assert done.returncode == 1
+    assert says in " ".join(done.stderr.split())

@@ -18,7 +18,8 @@ DESIGN, CARELESS, OUT = "Design", "Careless raters", "Output"
 
 def simulate(
     preset: Annotated[
-        Literal["dices-350", "dices-990"], typer.Option(help="The campaign to start from; its file is written.")
+        Literal["dices-350", "dices-990", "red-team"],
+        typer.Option(help="The campaign to start from; its file is written."),
     ] = "dices-350",
     items: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Number of items.", rich_help_panel=DESIGN)
@@ -79,7 +80,8 @@ def simulate(
 ) -> None:
     """Draw a campaign with known effects, in the schema of an official DICES file.
 
-    The presets have the pool, the shares of answers and the agreement of the real ones.
+    The presets have the pool, the shares of answers and the agreement of the real ones; red-team is a file of attempts
+    with the published marginals, and takes a seed alone.
 
     All effects, the careless raters and the settings go to the truth file.
 
@@ -88,6 +90,12 @@ def simulate(
     from dissensus.files.writing import check_free, extension_of, write_frame
     from dissensus.pipeline.simulate import simulate as run
 
+    careless = {"speeders": speeders, "straight_liners": straight_liners, "clickers": clickers}
+    design = {"per_item": per_item, "missing": missing, "dropout": dropout}
+    if preset == "red-team":
+        given = {"items": items, "raters_per_cell": raters_per_cell, "group_sd": group_sd, "truth": truth}
+        _write_attempts(output, given | careless | design, seed=seed, force=force)
+        return
     if output is not None and truth is None:
         truth = output.with_name(output.name[: -len(extension_of(output))] + ".truth.json")
     if output is not None and output == truth:
@@ -102,8 +110,8 @@ def simulate(
             items=items,
             raters_per_cell=raters_per_cell,
             group_sd=group_sd or [],
-            careless={"speeders": speeders, "straight_liners": straight_liners, "clickers": clickers},
-            design={"per_item": per_item, "missing": missing, "dropout": dropout},
+            careless=careless,
+            design=design,
         ),
         seed=seed,
     )
@@ -114,6 +122,25 @@ def simulate(
         typer.echo(f"Wrote {output}.", err=True)
     if truth is not None:
         writing.write(drawn.truth.to_json(), truth)
+
+
+def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, force: bool) -> None:
+    from dissensus.files.attempts import write_attempts
+    from dissensus.files.writing import check_free, extension_of
+    from dissensus.pipeline.simulate import simulate_attempts
+
+    unused = [name for name, value in options.items() if value not in (None, [])]
+    if unused:
+        raise InvalidInput(
+            f"--{unused[0].replace('_', '-')} says nothing of red-team attempts, which have the published marginals. "
+            "Leave it out."
+        )
+    if output is None:
+        raise InvalidInput("A file of attempts is large. Name it: -o attempts.json.gz (or .jsonl, .csv, .parquet).")
+    extension_of(output)
+    check_free(output, overwrite=force)
+    write_attempts(simulate_attempts(seed=seed), output, overwrite=force)
+    typer.echo(f"Wrote {output}.", err=True)
 
 
 def _campaign(

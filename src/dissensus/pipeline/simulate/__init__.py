@@ -1,5 +1,6 @@
 """Campaigns that never were: ratings drawn from a model with known differences between groups."""
 
+from dissensus.pipeline.simulate.attempts import simulate_attempts
 from dissensus.pipeline.simulate.balanced import simulate_ratings
 from dissensus.pipeline.simulate.campaign import Campaign
 from dissensus.pipeline.simulate.careless import Careless
@@ -34,5 +35,6 @@ __all__ = [
     "preset",
     "presets",
     "simulate",
+    "simulate_attempts",
     "simulate_ratings",
 ]
