@@ -27,7 +27,7 @@ OURS = (
 )
 TEMPLATES = {
     f"{name}.html": (WEB / "templates" / f"{name}.html").read_text("utf-8")
-    for name in (*OURS, "about-you", "check", "turned-away", "rest", "left", "withdraw", "trouble")
+    for name in (*OURS, "about-you", "chat", "check", "turned-away", "rest", "left", "withdraw", "trouble")
 }
 SCRIPTS = "".join(
     (WEB / "static" / f"{name}.js").read_text("utf-8")
@@ -53,7 +53,8 @@ def test_every_phrase_is_used_and_every_phrase_that_is_used_is_there() -> None:
     named = set(re.findall(r"""["']([a-z_]+\.[a-z_0-9]+)["']""", whole)) & {*known, *_called(whole)}
     assert named <= known
     # Put together from a part that is known and one that is not: fault, place, status or speaker.
-    together = re.compile(r"(fault|trouble|rest|entrance)\.|rate\.(human|bot)$|page\.language$")
+    compared = r"chat\.((is|much|clearly|slightly|equal)_)?(more|less)_|chat\.(much|clearly|slightly|equal|success_\d)$"
+    together = re.compile(rf"(fault|trouble|rest|entrance)\.|rate\.(human|bot)$|page\.language$|{compared}")
     scripted = {f"script.{name}" for name in re.findall(r"phrases\.(\w+)", SCRIPTS)}
     assert scripted <= known
     assert {name for name in known - named - scripted if not together.match(name)} == set()

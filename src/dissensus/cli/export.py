@@ -11,7 +11,12 @@ from dissensus.cli.opening import SettingsOption, load_settings, now, opened
 def export(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")],
     output: Annotated[
-        Path, typer.Option("-o", "--output", metavar="FILE", help="Ends in .csv, .jsonl (both also .gz) or .parquet.")
+        Path,
+        typer.Option(
+            *("-o", "--output"),
+            metavar="FILE",
+            help="Ends in .csv, .jsonl (both also .gz) or .parquet. Of conversations: a new folder.",
+        ),
     ],
     purpose: Annotated[
         list[str] | None,
@@ -24,14 +29,19 @@ def export(
     force: Annotated[bool, typer.Option("--force", help="Replace FILE if it is there already.")] = False,
     settings: SettingsOption = None,
 ) -> None:
-    """Write the finished ratings of a campaign, as internal data that is not for publication.
+    """Write the finished ratings of a campaign, or its conversations, as internal data that is not for publication.
 
-    Left out are previews, dry runs, whoever withdrew and whoever did not agree. FILE.README.txt says how many.
+    Left out are previews, dry runs, whoever withdrew and whoever did not agree. FILE.README.txt says how many. Of a
+    campaign in which raters talk with chatbots a folder is written: preferences, pairs and red-team attempts as
+    hh-rlhf has them, and the conversations as items to be rated.
 
     Example: dissensus export pilot -o pilot.csv
     """
     from dissensus.workflows import exporting
 
+    if not output.suffix:
+        _export_chats(name, output, tuple(purpose or ()), settings)
+        return
     asked = exporting.Asked(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     with opened(load_settings(settings), old=True) as platform:
         done = exporting.export(platform, name, output, asked=asked, overwrite=force, now=now())
@@ -41,3 +51,13 @@ def export(
     counted = done.counts.exported
     typer.echo(f"Wrote {output}: {counted.ratings:,} ratings by {counted.raters:,} raters, internal.", err=True)
     typer.echo(f"{done.readme} says what was left out.", err=True)
+
+
+def _export_chats(name: str, folder: Path, purposes: tuple[str, ...], settings: Path | None) -> None:
+    from dissensus.workflows.chat_exporting import README, export_chats
+
+    with opened(load_settings(settings), old=True) as platform:
+        done = export_chats(platform, name, folder, purposes=purposes, now=now())
+    came = f"{done.n_preferences:,} preferences, {done.n_pairs:,} pairs, {done.n_attempts:,} red-team attempts"
+    typer.echo(f"Wrote {folder}: {done.n_chats:,} conversations of {done.n_raters:,} raters, internal.", err=True)
+    typer.echo(f"Of them came {came}. {folder / README} says what was left out.", err=True)

@@ -4,11 +4,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.schema.chatbot import Chatbot
+from dissensus.schema.preference import Asked
 from dissensus.schema.question import Wording, no_wording
 from dissensus.schema.question_mapping import plain
 
-Compared: TypeAlias = Literal["more helpful", "more harmful", "less harmful"]
-COMPARED: Final[tuple[Compared, ...]] = get_args(Compared)
 Continuing: TypeAlias = Literal["picked", "other", "random"]
 CONTINUING: Final[tuple[Continuing, ...]] = get_args(Continuing)
 Pairing: TypeAlias = Literal["same", "different"]
@@ -50,7 +49,7 @@ class Mode:
     name: str
     title: Wording
     text: Wording = field(default_factory=no_wording)
-    compared: Compared | None = None
+    compared: Asked | None = None
     continues: Continuing = "picked"
     edits: bool = False
     intent: bool = False

@@ -2,9 +2,10 @@
 
 from typing import Final
 
-from dissensus.schema.chat import COMPARED, CONTINUING, PAIRINGS, Chat, Mode
+from dissensus.schema.chat import CONTINUING, PAIRINGS, Chat, Mode
 from dissensus.schema.chatbot_parsing import chatbot_from
 from dissensus.schema.definition_table import Table
+from dissensus.schema.preference import ASKED
 
 MOST_CHATBOTS: Final = 100
 MOST_MODES: Final = 20
@@ -42,7 +43,7 @@ def chat_from(table: Table) -> Chat:
 
 def _mode(table: Table) -> Mode:
     table.only(("name", "title", "text", "compared", "continues", "edits", "intent", "success"))
-    compared = table.one_of("compared", COMPARED, "more helpful") if "compared" in table.data else None
+    compared = table.one_of("compared", ASKED, "more helpful") if "compared" in table.data else None
     if compared is None and "compared" not in table.wrong:
         for key in ("continues", "edits"):
             if key in table.data:

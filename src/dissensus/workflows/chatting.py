@@ -130,8 +130,8 @@ def say(
         _check_moment(chat, talk, "say")
         check_said(text)
         under = _mode(chat, mode or talk.last_mode)
-        drawn = f"{here.campaign.seed} {exchange_id}"
-        names = chatbots_for(chat, drawn, compared=under.compared is not None)
+        whom, drawn = (f"{here.campaign.seed} {one}" for one in (chat_id, exchange_id))
+        names = chatbots_for(chat, whom, drawn, compared=under.compared is not None)
         sides = zip(PLACES, names, strict=False)
         wanted = [Wanted(place=place, chatbot=name, seed=seed_for(drawn, place)) for place, name in sides]
         said = Exchange(mode=under.name, said=text, candidates=())

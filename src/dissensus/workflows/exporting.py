@@ -14,7 +14,7 @@ import polars as pl
 from sqlalchemy import Connection
 
 import dissensus
-from dissensus.errors import NotFound
+from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import streaming, writing
 from dissensus.files.whole import write_whole
 from dissensus.pipeline.annotate.export import Form, Rated, form_of, frame_of
@@ -210,6 +210,8 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
+        if campaign.chat is not None:
+            raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for what came of it: -o {name}")
         purposes = purposes_of(campaign, asked.purposes)
         counts = exporting.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:

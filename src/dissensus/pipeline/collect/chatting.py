@@ -121,24 +121,25 @@ def conversation_of(exchanges: Sequence[Exchange], said: str | None = None) -> C
     return Conversation.from_turns(turns if said is None else [*turns, ("human", said)])
 
 
-def chatbots_for(chat: Chat, drawn: str, *, compared: bool) -> tuple[str, ...]:
-    """Return the names of who responds, on the side of each: drawn anew each time, so that no side tells who it is.
+def chatbots_for(chat: Chat, talk: str, drawn: str, *, compared: bool) -> tuple[str, ...]:
+    """Return the names of who responds, on the side of each, so that no side tells who it is.
 
     Parameters
     ----------
     chat
         Who there is.
+    talk
+        By which those of one conversation are drawn: the same text gives the same chatbots.
     drawn
-        By which it is decided: the same text gives the same chatbots.
+        By which their sides are drawn anew each time.
     compared
         Whether there are two responses.
     """
-    ordered = sorted(chat.chatbots, key=lambda one: _digest(drawn, one.name))
-    names = [one.name for one in ordered]
+    names = [one.name for one in sorted(chat.chatbots, key=lambda one: _digest(talk, one.name))]
     if not compared:
         return (names[0],)
     two = names[:2] if chat.pairing == "different" and len(names) > 1 else [names[0]] * 2
-    return tuple(two)
+    return (two[1], two[0]) if _digest(drawn, "sides") % 2 else (two[0], two[1])
 
 
 def seed_for(drawn: str, place: int) -> int:

@@ -6,7 +6,7 @@ Counts, ratings and scores are those of the published file and of Table 1 of the
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -16,7 +16,9 @@ from dissensus.pipeline.simulate.texts import ANSWERED, ASKED, SUBJECTS
 from dissensus.schema.attempt import TAGS, Attempt
 from dissensus.schema.numbers import check_whole
 from dissensus.text.transcripts import join_hh
-from dissensus.text.turns import Turns
+
+if TYPE_CHECKING:
+    from dissensus.text.turns import Turns
 
 MOST: Final = 1_000_000
 PUBLISHED: Final = 38_961

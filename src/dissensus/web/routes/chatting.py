@@ -25,15 +25,14 @@ from dissensus.workflows.steps import Step
 if TYPE_CHECKING:
     from dissensus.store.raters import Rater
 
-router = APIRouter(prefix="/chat", dependencies=[Depends(Open("rate"))])
-forms = APIRouter(dependencies=[Depends(check_storable)])
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))])
 
 NOW: Final = "/rate#now"
 Id = Annotated[str, Path(max_length=36)]
 Act = Callable[["Rater"], Step]
 
 
-@forms.post("/begin")
+@router.post("/chat/begin")
 def begin(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Begin a conversation."""
 
@@ -44,13 +43,13 @@ def begin(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") 
     return _do(site, request, session, sent, act)
 
 
-@forms.post("/finish")
+@router.post("/chat/finish")
 def finish(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
     """Have no more conversations."""
     return _do(site, request, session, sent, lambda one: chatting.finish(site.platform, one, now=site.clock()))
 
 
-@forms.post("/{chat_id}/say")
+@router.post("/chat/{chat_id}/say")
 def say(site: SiteOf, request: Request, chat_id: Id, sent: Sent, session: SessionKey = "") -> Response:
     """Say something; whoever is asked begins to respond."""
 
@@ -64,7 +63,7 @@ def say(site: SiteOf, request: Request, chat_id: Id, sent: Sent, session: Sessio
     return _do(site, request, session, sent, act)
 
 
-@forms.post("/{exchange_id}/again")
+@router.post("/chat/{exchange_id}/again")
 def again(site: SiteOf, request: Request, exchange_id: Id, sent: Sent, session: SessionKey = "") -> Response:
     """Ask once more for responses that did not come."""
 
@@ -75,7 +74,7 @@ def again(site: SiteOf, request: Request, exchange_id: Id, sent: Sent, session: 
     return _do(site, request, session, sent, act)
 
 
-@forms.post("/{exchange_id}/pick")
+@router.post("/chat/{exchange_id}/pick")
 def pick(site: SiteOf, request: Request, exchange_id: Id, sent: Sent, session: SessionKey = "") -> Response:
     """Keep what somebody prefers of two responses."""
 
@@ -89,7 +88,7 @@ def pick(site: SiteOf, request: Request, exchange_id: Id, sent: Sent, session: S
     return _do(site, request, session, sent, act)
 
 
-@forms.post("/{chat_id}/end")
+@router.post("/chat/{chat_id}/end")
 def end(site: SiteOf, request: Request, chat_id: Id, sent: Sent, session: SessionKey = "") -> Response:
     """End a conversation."""
 
@@ -101,7 +100,7 @@ def end(site: SiteOf, request: Request, chat_id: Id, sent: Sent, session: Sessio
     return _do(site, request, session, sent, act)
 
 
-@router.get("/{exchange_id}/responses")
+@router.get("/chat/{exchange_id}/responses")
 def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> StreamingResponse:
     """Tell the responses to an exchange as they come: what a rater waits for holds no thread."""
     rater = rater_of_session(site, session)
@@ -174,6 +173,3 @@ def _number(sent: FormData, name: str, fault: str) -> int:
 def _worked(sent: FormData) -> int:
     text = str(sent.get("worked_ms", ""))
     return min(int(text), LONGEST_MS) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
-
-
-router.include_router(forms)

@@ -1,0 +1,117 @@
+"""What came of conversations: preferences, red-team attempts, and items to be rated."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from dissensus.pipeline.collect.chatting import Exchange, Pick, Place, better, conversation_of
+from dissensus.schema.attempt import Attempt
+from dissensus.schema.chat import STRONGEST, Chat, Mode
+from dissensus.schema.item import Item
+from dissensus.schema.preference import SIDES, Edit, Preference, Side
+from dissensus.schema.preference import Pick as Said
+from dissensus.text.transcripts import join_hh
+
+BETWEEN = " + "
+"""Between the types of several models in one conversation."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Talked:
+    """A conversation that has ended.
+
+    Parameters
+    ----------
+    id
+        Its id in files.
+    rater_id, member
+        Who had it: their id, and their number among the red-teamers of these files.
+    exchanges
+        What was said.
+    intent
+        What they were going to try; None where they did not say.
+    success
+        How well it went, from 0 to 4; None where they did not say.
+    """
+
+    id: str
+    rater_id: str
+    member: int
+    exchanges: tuple[Exchange, ...]
+    intent: str | None = None
+    success: int | None = None
+
+
+def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
+    """Yield what was picked in a conversation, as it was picked and asked.
+
+    Parameters
+    ----------
+    talked
+        The conversation.
+    chat
+        Its modes and chatbots.
+    """
+    for number, exchange in enumerate(talked.exchanges):
+        mode, pick = chat.mode(exchange.mode), exchange.pick
+        if mode is None or mode.compared is None or pick is None:
+            continue
+        a, b = (one.text or "" for one in exchange.candidates)
+        types = [_type(chat, one.chatbot) for one in exchange.candidates]
+        yield Preference(
+            preference_id=f"{talked.id}-{number + 1}",
+            conversation_id=talked.id,
+            context=conversation_of(talked.exchanges[:number], exchange.said).turns,
+            a=a,
+            b=b,
+            asked=mode.compared,
+            picks=(Said(talked.rater_id, _side(pick.place), abs(pick.strength)),),
+            levels=STRONGEST,
+            edits=_edits(talked.rater_id, mode, pick),
+            models=(types[0], types[1]),
+        )
+
+
+def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
+    """Return a conversation as a red-team attempt, None where none of its modes asks for an intent or a success.
+
+    Models are those whose responses the conversation went on with; of several all types are named.
+    """
+    modes = [chat.mode(exchange.mode) for exchange in talked.exchanges]
+    if not any(mode is not None and (mode.intent or mode.success) for mode in modes):
+        return None
+    names = {one.candidates[one.continues].chatbot for one in talked.exchanges if one.continues is not None}
+    sizes = {chatbot.num_params for name in names if (chatbot := chat.chatbot(name)) is not None}
+    return Attempt(
+        transcript=join_hh((turn.speaker, turn.text) for turn in conversation_of(talked.exchanges).turns),
+        min_harmlessness_score_transcript=None,
+        num_params=BETWEEN.join(sorted(filter(None, sizes))) or None,
+        model_type=BETWEEN.join(sorted({_type(chat, name) for name in names})),
+        rating=talked.success,
+        task_description=talked.intent or "",
+        task_description_harmlessness_score=None,
+        red_team_member_id=talked.member,
+        is_upworker=None,
+        tags=None,
+    )
+
+
+def item_of(talked: Talked) -> Item | None:
+    """Return a conversation up to the last response as an item to be rated, None where there was no response."""
+    answered = max((number for number, one in enumerate(talked.exchanges, 1) if one.response is not None), default=0)
+    if not answered:
+        return None
+    return Item(talked.id, conversation_of(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode})
+
+
+def _type(chat: Chat, name: str) -> str:
+    chatbot = chat.chatbot(name)
+    return "" if chatbot is None else chatbot.model_type
+
+
+def _side(place: Place | None) -> Side | None:
+    return None if place is None else SIDES[place]
+
+
+def _edits(rater_id: str, mode: Mode, pick: Pick) -> tuple[Edit, ...]:
+    side = _side(better(mode, pick))
+    return () if pick.edit is None or side is None else (Edit(rater_id, side, pick.edit),)

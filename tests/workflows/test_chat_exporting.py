@@ -1,0 +1,123 @@
+"""What came of conversations, as files that other tools and our own read."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.workflows.campaigns import ABOUT_YOU, NOW
+from tests.workflows.talking import PLAIN, RED_TEAM, begun, said, talking
+from tests.workflows.test_rating import enter
+
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.files.attempts import read_attempts
+from dissensus.files.items import read_items
+from dissensus.files.pairs import read_pairs
+from dissensus.pipeline.collect.chatting import Pick
+from dissensus.store.raters import Rater
+from dissensus.workflows import chatting, exporting, rating, withdrawing
+from dissensus.workflows.chat_exporting import export_chats
+from dissensus.workflows.chatting import Ending
+from dissensus.workflows.platform import Platform
+
+
+def talked(platform: Platform, rater: Rater, pick: Pick, mode: str = "red team", *, ends: bool = True) -> None:
+    """One conversation of one exchange, whose responses are A and B."""
+    chat_id = begun(platform, rater, mode)
+    exchange, _ = said(platform, rater, chat_id, f"Talk of {mode}.")
+    chatting.pick(platform, rater, exchange, pick, now=NOW)
+    if ends:
+        success = 3 if mode == "red team" else None
+        chatting.end(platform, rater, chat_id, Ending(success=success), now=NOW)
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+@pytest.mark.parametrize("less", [False, True])
+def test_the_less_harmful_response_is_chosen_whatever_was_asked(
+    platform: Platform, tmp_path: Path, *, less: bool
+) -> None:
+    modes = [{**RED_TEAM, "compared": "less harmful" if less else "more harmful"}]
+    rater = enter(platform, talking(platform, chat={"modes": modes}).key)
+    talked(platform, rater, Pick(strength=3))
+    export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
+    # As it was picked, and as it was asked.
+    assert (kept["picks"][0]["side"], kept["picks"][0]["strength"]) == ("b", 3)
+    assert kept["asked"] == modes[0]["compared"]
+    (path,) = (tmp_path / "out" / "pairs").rglob("*.jsonl.gz")
+    (pair,) = read_pairs(path).pairs
+    assert (pair.chosen, pair.rejected) == (("Response B", "Response A") if less else ("Response A", "Response B"))
+
+
+def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
+    kept = talking(platform, chat={"most": 5}, demographics=ABOUT_YOU)
+    one, other = enter(platform, kept.key), enter(platform, kept.key)
+    talked(platform, one, Pick(strength=-2))
+    talked(platform, one, Pick(strength=1, edit="Response B, improved."), "helpful")
+    talked(platform, one, Pick(strength=3), "helpful", ends=False)
+    talked(platform, other, Pick(strength=2))
+    chatting.finish(platform, other, now=NOW)
+    rating.declare(platform, other, {"rater_age": "old"}, now=NOW)
+    gone = enter(platform, kept.key)
+    talked(platform, gone, Pick(strength=2))
+    withdrawing.withdraw(platform, gone.id, now=NOW)
+    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    assert (done.n_chats, done.n_raters, done.n_preferences) == (3, 2, 3)
+    assert (done.n_attempts, done.n_items) == (2, 3)
+    folder = tmp_path / "out"
+    attempts = read_attempts(folder / "red_team_attempts.jsonl.gz").attempts
+    assert {attempt.task_description for attempt in attempts} == {"Insults."}
+    assert {attempt.rating for attempt in attempts} == {3}
+    assert {attempt.red_team_member_id for attempt in attempts} == {0, 1}
+    assert all(attempt.model_type in ("rlhf", "plain lm") for attempt in attempts)
+    items, _ = read_items(folder / "conversations.jsonl")
+    assert {item.conversation.rated.text for item in items} == {"Response A", "Response B", "Response B, improved."}
+    people = {row["red_team_member_id"]: row for row in lines(folder / "red-teamers.jsonl")}
+    (declared,) = [row for row in people.values() if "rater_age" in row]
+    assert declared["rater_age"] == "old"
+    # The improved one is chosen over what it was.
+    twins = [pl.read_parquet(path) for path in (folder / "pairs").rglob("*.parquet")]
+    edited = pl.concat(twins).filter(pl.col("edited_by").is_not_null()).row(0, named=True)
+    assert (edited["chosen_answer"], edited["rejected_answer"]) == ("Response B, improved.", "Response B")
+    readme = (folder / "README.txt").read_text("utf-8")
+    assert "1 conversations that have not ended are left out." in readme
+    assert "1 raters withdrew" in readme
+    everything = b"".join(path.read_bytes() for path in folder.rglob("*.jsonl")) + readme.encode()
+    for rater in (one, other, gone):
+        assert rater.id.encode() not in everything
+
+
+def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, talking(platform, chat={"modes": [PLAIN]}).key)
+    chat_id = begun(platform, rater, "natural")
+    said(platform, rater, chat_id)
+    chatting.end(platform, rater, chat_id, Ending(), now=NOW)
+    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    assert (done.n_preferences, done.n_attempts, done.n_items) == (0, 0, 1)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "README.txt",
+        "conversations.jsonl",
+        "red-teamers.jsonl",
+    ]
+
+
+def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
+    kept = talking(platform)
+    with pytest.raises(NotFound, match="no conversation to export yet"):
+        export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    with pytest.raises(InvalidInput, match="Name a folder"):
+        exporting.export(platform, "pilot", tmp_path / "out.csv", now=NOW)
+    talked(platform, enter(platform, kept.key), Pick(strength=2))
+    with pytest.raises(NotFound, match="no conversation to export yet"):
+        export_chats(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine").write_text("x")
+    with pytest.raises(Conflict, match="holds something already"):
+        export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InvalidInput, match="cannot be a folder"):
+        export_chats(platform, "pilot", tmp_path / "file", now=NOW)
