@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from dissensus.pipeline.collect.chatting import conversation_of, moment
 from dissensus.schema.campaign import worded
 from dissensus.web.pages import Pages
 from dissensus.workflows.steps import Step
@@ -38,7 +39,28 @@ def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str
 def as_data(step: Step, form_token: str) -> dict[str, Any]:
     """Return where a rater is, for a program that takes part: the turns themselves, and what forms carry."""
     turns = None if step.assignment is None else step.assignment.item.conversation.to_dicts()
-    return {**of_step(step, None, shown=True), "turns": turns, "check": _check(step), "form_token": form_token}
+    return {
+        **of_step(step, None, shown=True),
+        "turns": turns,
+        "check": _check(step),
+        "chat": _chat(step),
+        "form_token": form_token,
+    }
+
+
+def _chat(step: Step) -> dict[str, Any] | None:
+    """Return the conversation that somebody is in as they see it: nobody is told who responds."""
+    chat, talk = step.campaign.chat, step.chat
+    if chat is None or talk is None or talk.done:
+        return None
+    return {
+        "id": talk.id,
+        "moment": moment(chat, talk.exchanges),
+        "mode": talk.last_mode,
+        "turns": conversation_of(talk.exchanges).to_dicts() if talk.exchanges else [],
+        "exchange": talk.exchange_ids[-1] if talk.exchanges else None,
+        "responses": [one.text for one in talk.exchanges[-1].candidates] if talk.exchanges else [],
+    }
 
 
 def _check(step: Step) -> dict[str, Any] | None:
