@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
-from dissensus.files.pair_release import OTHER, POLICY, TWIN, others_of, write_release
+from dissensus.files.pair_release import OTHER, POLICY, TWIN, others_of, write_pairs
 from dissensus.files.pair_rows import HUMAN, PairRow, Seen, rows_of, stream_pairs
 from dissensus.files.pair_writing import UNASKED, write_hh_rlhf, write_inspect, write_table, write_trl
 from dissensus.files.pairs import CONTEXTS, EMPTY, SAME, read_pairs
@@ -185,7 +185,7 @@ def collected(asked: Asked, number: int, **changes: Any) -> Preference:
 def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path: Path, asked: Asked) -> None:
     released = released_pairs((collected(asked, number) for number in range(60)), PairPolicy(test_share=0.2))
     folder = tmp_path / "out"
-    assert write_release(released, folder) == ()
+    assert write_pairs(released, folder) == ()
     purpose = "helpful" if asked == "more helpful" else "harmless"
     talk = [("human", "And now?")]
     better, worse = (
@@ -215,7 +215,7 @@ def released() -> ReleasedPairs:
 
 def test_a_release_is_a_folder_of_tranches(released: ReleasedPairs, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    notes = write_release(released, folder)
+    notes = write_pairs(released, folder)
     found = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     tranches = ["harmless-base", "helpful-online", f"{OTHER}/harmless-online"]
     files = {
@@ -234,7 +234,7 @@ def test_a_release_is_a_folder_of_tranches(released: ReleasedPairs, tmp_path: Pa
 
 def test_twins_hold_all_that_the_published_files_lose(released: ReleasedPairs, tmp_path: Path) -> None:
     folder = tmp_path / "out"
-    write_release(released, folder)
+    write_pairs(released, folder)
     tables = [pl.read_parquet(path) for path in folder.rglob("*.parquet")]
     assert all(dict(table.schema) == TWIN for table in tables)
     rows = {row["pair_id"]: row for table in tables for row in table.to_dicts()}
@@ -251,17 +251,17 @@ def test_twins_hold_all_that_the_published_files_lose(released: ReleasedPairs, t
 
 def test_the_same_pairs_give_the_same_bytes(released: ReleasedPairs, tmp_path: Path) -> None:
     for name in ("one", "two"):
-        write_release(released, tmp_path / name)
+        write_pairs(released, tmp_path / name)
     for path in (tmp_path / "one").rglob("*.jsonl.gz"):
         assert path.read_bytes() == (tmp_path / "two" / path.relative_to(tmp_path / "one")).read_bytes()
 
 
 def test_a_folder_that_is_there_stays(released: ReleasedPairs, tmp_path: Path) -> None:
     with pytest.raises(Conflict, match="is there already"):
-        write_release(released, tmp_path)
+        write_pairs(released, tmp_path)
     none = released_pairs([collected("more helpful", 1, picks=())])
     with pytest.raises(InvalidInput, match=r"There is no pair to write \(1: nobody picked\)"):
-        write_release(none, tmp_path / "none")
+        write_pairs(none, tmp_path / "none")
     with pytest.raises(DissensusError, match="cannot be written"):
-        write_release(released, tmp_path / "no" / "such" / "folder")
+        write_pairs(released, tmp_path / "no" / "such" / "folder")
     assert list(tmp_path.iterdir()) == []

@@ -2,17 +2,19 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import polars as pl
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
-from dissensus.files.pair_rows import CHOSEN, REJECTED, rows_of
-from dissensus.files.pair_writing import write_hh_rlhf, write_twin
+from dissensus.files import streaming
+from dissensus.files.pair_rows import CHOSEN, REJECTED, transcripts_of
+from dissensus.files.pair_writing import BATCH, write_lines
 from dissensus.files.pairs import STRENGTH
 from dissensus.files.whole import write_whole
 from dissensus.pipeline.release import ReleasedPair, ReleasedPairs
@@ -46,7 +48,7 @@ TWIN: Final[Mapping[str, pl.DataType]] = {
 """Columns of a twin: those of the published file, and what it has no place for."""
 
 
-def write_release(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
+def write_pairs(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
     """Write pairs as a folder, which is there whole or not at all.
 
     Each tranche is a folder with ``train.jsonl.gz`` and ``test.jsonl.gz``, as in hh-rlhf, and a Parquet twin of each.
@@ -97,23 +99,47 @@ def write_release(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
     return (*released.notes(), *_ambiguous(released))
 
 
-def place_of(pair: ReleasedPair) -> Path:
-    """Return where the file of a pair is in the folder, without the ends of its name."""
-    place = Path(pair.tranche, pair.split)
-    return place if pair.is_standard else OTHER / place
-
-
-def _files(released: ReleasedPairs) -> dict[Path, list[ReleasedPair]]:
-    found: dict[Path, list[ReleasedPair]] = {}
+def _files(released: ReleasedPairs) -> dict[str, list[ReleasedPair]]:
+    """Return the pairs of each file, by its place in the folder without the end of its name."""
+    found: dict[str, list[ReleasedPair]] = {}
     for pair in released.pairs:
-        found.setdefault(place_of(pair), []).append(pair)
+        place = f"{pair.tranche}/{pair.split}"
+        found.setdefault(place if pair.is_standard else f"{OTHER}/{place}", []).append(pair)
     return found
 
 
 def _write_file(pairs: list[ReleasedPair], place: Path) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
-    write_hh_rlhf(rows_of(pairs, lambda _: {}), place.with_suffix(".jsonl.gz"))
-    write_twin(rows_of(pairs, others_of), TWIN, place.with_suffix(".parquet"))
+    write_lines(map(_published, pairs), place.with_suffix(".jsonl.gz"))
+    tables = (_twin(pairs[start : start + BATCH]) for start in range(0, len(pairs), BATCH))
+    streaming.write_parts(tables, TWIN, place.with_suffix(".parquet"))
+
+
+def _published(pair: ReleasedPair) -> dict[str, str]:
+    return dict(zip((CHOSEN, REJECTED), transcripts_of(pair), strict=True))
+
+
+def _twin(pairs: list[ReleasedPair]) -> pl.DataFrame:
+    chosen, rejected = zip(*map(transcripts_of, pairs), strict=True)
+    turns = [[(turn.speaker, turn.text) for turn in pair.context] for pair in pairs]
+    said = [[(each.rater_id, each.strength) for each in pair.strengths] for pair in pairs]
+    columns = {name: [read(pair) for pair in pairs] for name, read in _FLAT.items()}
+    nested = {"context": _lists(turns, _TURNS), "strengths": _lists(said, _STRENGTHS)}
+    table = pl.DataFrame({CHOSEN: chosen, REJECTED: rejected, **columns, **nested})
+    return table.select(pl.col(name).cast(dtype) for name, dtype in TWIN.items())
+
+
+def _lists(rows: list[list[tuple[Any, ...]]], dtype: pl.List) -> pl.Series:
+    """Return lists of structs; many times as quick as from dictionaries."""
+    fields = dict(cast("pl.Struct", dtype.inner).to_schema())
+    flat = pl.DataFrame([values for row in rows for values in row], schema=fields, orient="row")
+    place = pl.DataFrame({"place": range(len(rows)), "n": [len(row) for row in rows]})
+    each = place.filter(pl.col("n") > 0).select(pl.col("place").repeat_by("n")).explode("place")
+    grouped = (
+        flat.select(pl.struct(pl.all()).alias("held")).hstack(each).group_by("place", maintain_order=True).agg("held")
+    )
+    held = place.join(grouped, on="place", how="left", maintain_order="left")["held"]
+    return held.fill_null(pl.Series([[]], dtype=dtype)) if held.null_count() else held
 
 
 def others_of(pair: ReleasedPair) -> dict[str, Any]:
@@ -134,8 +160,21 @@ def others_of(pair: ReleasedPair) -> dict[str, Any]:
     }
 
 
+_FLAT: Final[Mapping[str, Callable[[ReleasedPair], object]]] = {
+    **{
+        name: attrgetter(name)
+        for name in TWIN
+        if name in ReleasedPair.__dataclass_fields__ and name not in (CHOSEN, REJECTED, "context", "strengths")
+    },
+    "chosen_answer": attrgetter("chosen"),
+    "rejected_answer": attrgetter("rejected"),
+    "tranche": attrgetter("tranche"),
+}
+"""What a twin has of a pair that is neither a transcript nor a list."""
+
+
 def _policy(released: ReleasedPairs) -> bytes:
-    counts = {place.as_posix(): len(pairs) for place, pairs in _files(released).items()}
+    counts = {place: len(pairs) for place, pairs in _files(released).items()}
     told = {
         "schema_version": 1,
         "policy": asdict(released.policy),

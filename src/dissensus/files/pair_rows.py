@@ -199,12 +199,15 @@ def _number(name: str, value: object) -> float | None:
     return number
 
 
+def transcripts_of(pair: ReleasedPair) -> tuple[str, str]:
+    """Return both transcripts of a pair, as hh-rlhf writes them."""
+    before = join_hh((turn.speaker, turn.text) for turn in pair.context)
+    return before + join_hh((("bot", pair.chosen),)), before + join_hh((("bot", pair.rejected),))
+
+
 def rows_of(pairs: Iterable[ReleasedPair], others: Callable[[ReleasedPair], Mapping[str, object]]) -> Iterator[PairRow]:
     """Yield pairs as files have them, with what is to be told of each beside."""
     for pair in pairs:
         context: Turns = tuple((turn.speaker, turn.text) for turn in pair.context)
-        before = join_hh(context)
-        answers: list[Turns] = [(("bot", pair.chosen),), (("bot", pair.rejected),)]
-        chosen, rejected = (before + join_hh(answer) for answer in answers)
-        given = ((*context, *answers[0]), (*context, *answers[1]))
-        yield PairRow(chosen, rejected, pair.strength, others(pair), given)
+        given: tuple[Turns, Turns] = ((*context, ("bot", pair.chosen)), (*context, ("bot", pair.rejected)))
+        yield PairRow(*transcripts_of(pair), pair.strength, others(pair), given)

@@ -1,7 +1,7 @@
 """Pairs to files: as hh-rlhf has them, as tables, and as other programs read them."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
@@ -89,7 +89,7 @@ def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False)
         write_lines(map(_whole, every), path, overwrite=overwrite)
     elif extension == ".parquet" and not any(row.others for row in first):
         columns = {CHOSEN: pl.String(), REJECTED: pl.String(), STRENGTH: pl.Float64()}
-        streaming.write_parts(_tables(every, columns, _whole), columns, path, overwrite=overwrite)
+        streaming.write_parts(_tables(every, columns), columns, path, overwrite=overwrite)
     else:
         writing.write_frame(_flat(pl.from_dicts(list(map(_whole, every)), infer_schema_length=None), extension), path)
 
@@ -109,19 +109,10 @@ def _flat(table: pl.DataFrame, extension: str) -> pl.DataFrame:
     )
 
 
-def write_twin(
-    rows: Iterable[PairRow], columns: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
-) -> None:
-    """Write pairs as Parquet with columns that are known beforehand, part by part."""
-    streaming.write_parts(_tables(rows, columns, _whole), columns, path, overwrite=overwrite)
-
-
-def _tables(
-    rows: Iterable[PairRow], columns: Mapping[str, pl.DataType], told: Callable[[PairRow], dict[str, Any]]
-) -> Iterator[pl.DataFrame]:
+def _tables(rows: Iterable[PairRow], columns: Mapping[str, pl.DataType]) -> Iterator[pl.DataFrame]:
     given = iter(rows)
     while batch := list(islice(given, BATCH)):
-        yield pl.DataFrame(list(map(told, batch)), schema=dict(columns))
+        yield pl.DataFrame([row[: len(columns)] for row in batch], schema=dict(columns), orient="row")
 
 
 def write_lines(values: Iterable[Mapping[str, object]], path: Path, *, overwrite: bool = False) -> None:
