@@ -54,7 +54,8 @@ class Attempt:
     Parameters
     ----------
     transcript
-        The conversation as hh-rlhf writes it: turns that begin with a blank line and ``Human: `` or ``Assistant: ``.
+        The conversation as hh-rlhf writes it: turns that begin with a blank line, ``Human:`` or
+        ``Assistant:`` and a space.
     min_harmlessness_score_transcript
         The least score of a turn of the bot, each given all before it; None where nothing was scored.
     num_params
