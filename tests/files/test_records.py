@@ -64,6 +64,7 @@ def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]]
 @pytest.mark.parametrize(
     ("text", "says"),
     [
+        ('[{"a": 1}]' + " " * 3_000_000 + "7", "something comes after the end of the array"),
         ("", "x.json is empty"),
         (" \n ", "x.json is empty"),
         ('[{"a": 1}', "record 1: after it comes the end of the file where a comma or the end of the array is due"),
@@ -98,6 +99,14 @@ def test_damaged_gzip_data_are_refused(tmp_path: Path) -> None:
     path.write_bytes(data[:12] + b"\xff\xff\xff" + data[15:])
     with pytest.raises(DissensusError, match=r"damaged gzip data|not UTF-8|not JSON|cut short"):
         list(records(path))
+
+
+def test_blanks_without_end_are_passed_quickly(tmp_path: Path) -> None:
+    flood = " \n" * 5_000_000
+    assert list(records(put(tmp_path / "a.json.gz", flood + "[" + flood + '{"a": 1}' + flood + "]" + flood))) == [
+        {"a": 1}
+    ]
+    assert list(records(put(tmp_path / "b.jsonl.gz", flood[:2_000_000] + '{"a": 1}\n{"a": 2}'))) == [{"a": 1}, {"a": 2}]
 
 
 def test_too_much_is_refused_before_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ Record = dict[str, Any]
 _GZIP: Final = b"\x1f\x8b"
 _STEP: Final = 2**20
 _BLANK: Final = " \t\n\r"
+_BLANKS: Final = re.compile(rf"[{_BLANK}]*+")
 
 
 def records(path: Path) -> Iterator[Record]:
@@ -72,22 +74,31 @@ class _Counted:
 
 
 def _of(stream: _Counted, path: Path) -> Iterator[Record]:
-    start = stream.read(1)
-    while start and start in _BLANK:
-        start = stream.read(1)
-    if not start:
+    window, place = _ahead("", 0, stream)
+    if not window:
         raise InvalidInput(f"{path} is empty.")
-    yield from _array(stream, path) if start == "[" else _lines(start, stream, path)
+    if window[place] == "[":
+        yield from _array(window, place + 1, stream, path)
+    else:
+        yield from _by_line(window[place:], stream, path)
 
 
-def _lines(start: str, stream: _Counted, path: Path) -> Iterator[Record]:
-    number, line = 0, start + stream.line()
-    while line:
+def _by_line(window: str, stream: _Counted, path: Path) -> Iterator[Record]:
+    number = 0
+    for line in _lines(window, stream):
         if len(line) > limits.ROW:
             raise _too_long(path, number + 1)
-        if not line.isspace():
+        if line.strip(_BLANK):
             number += 1
             yield _record(_loaded(line, path, number), path, number)
+
+
+def _lines(window: str, stream: _Counted) -> Iterator[str]:
+    *whole, line = window.split("\n")
+    yield from whole
+    line += stream.line()
+    while line:
+        yield line
         line = stream.line()
 
 
@@ -98,9 +109,8 @@ def _loaded(line: str, path: Path, number: int) -> object:
         raise _refusal(error, path, number) from None
 
 
-def _array(stream: _Counted, path: Path) -> Iterator[Record]:
-    window, place, number = "", 0, 0
-    closed = False
+def _array(window: str, place: int, stream: _Counted, path: Path) -> Iterator[Record]:
+    number, closed = 0, False
     while not closed:
         number += 1
         window, place = _ahead(window, place, stream)
@@ -115,15 +125,15 @@ def _array(stream: _Counted, path: Path) -> Iterator[Record]:
                 f"{path}, record {number:,}: after it comes {_seen(mark)} where a comma or the end of the array is due."
             )
         closed, place = mark == "]", place + (mark == ",")
-    if (window[place + 1 :] + stream.read(_STEP)).strip():
+    if _ahead(window, place + 1, stream)[0]:
         raise InvalidInput(f"{path}: something comes after the end of the array.")
 
 
 def _ahead(window: str, place: int, stream: _Counted) -> tuple[str, int]:
-    """Return the window and the place of the next character in it that is not blank."""
+    """Return the window and the place of the next character in it that is not blank; no window at the end."""
     while True:
-        while place < len(window) and window[place] in _BLANK:
-            place += 1
+        found = _BLANKS.match(window, place)
+        place = found.end() if found else place
         if place < len(window):
             return window, place
         window, place = stream.read(_STEP), 0
