@@ -73,7 +73,7 @@ def convert(
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
-    from dissensus.files.conversion import Asked
+    from dissensus.files.conversion import Wanted
     from dissensus.files.conversion import convert as run
     from dissensus.files.kinds import Said
 
@@ -86,8 +86,10 @@ def convert(
         item_columns=item_columns,
         annotators=annotators,
     )
-    asked = Asked(source_kind=source_kind, target_kind=target_kind, said=said, as_released=as_released, overwrite=force)
-    done = run(source, target, asked)
+    wanted = Wanted(
+        source_kind=source_kind, target_kind=target_kind, said=said, as_released=as_released, overwrite=force
+    )
+    done = run(source, target, wanted)
     for note in done.notes:
         typer.echo(f"Note: {note}", err=True)
     what = f"{done.number:,} {done.what} of {source} ({done.read})"

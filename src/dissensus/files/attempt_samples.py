@@ -8,8 +8,8 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.files import writing
-from dissensus.files.attempts import written
 from dissensus.files.pair_writing import Lost, write_lines
+from dissensus.files.streaming import written
 from dissensus.schema.attempt import KEYS, SUCCESS, Attempt
 from dissensus.text.messages import write_messages
 from dissensus.text.transcripts import parse_hh

@@ -2,12 +2,10 @@
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from gzip import GzipFile
 from itertools import chain, islice
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import polars as pl
 
@@ -183,7 +181,7 @@ def write_attempts(
 def _write_json(attempts: Iterable[Attempt], path: Path, *, lines: bool, as_released: bool) -> None:
     keys = tuple(_named(as_released))
     start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
-    with written(path) as out:
+    with streaming.written(path) as out:
         for number, attempt in enumerate(attempts):
             out.write(((between if number else start) + _json(attempt, keys)).encode())
         out.write(end.encode())
@@ -197,19 +195,6 @@ def _json(attempt: Attempt, keys: tuple[str, ...]) -> str:
 
 
 _VALUES: Final = attrgetter(*KEYS)
-
-
-@contextmanager
-def written(path: Path) -> Iterator[BinaryIO | GzipFile]:
-    """Give a file to write to, compressed if its name says so, which comes to its place once it is whole."""
-    with streaming.replacing(path) as part, part.open("wb") as file:
-        if not path.name.lower().endswith(".gz"):
-            yield file
-            return
-        # without a name and a time, so that the same attempts give the same bytes; a higher level takes twice the time
-        # for a twentieth less
-        with GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as packed:
-            yield packed
 
 
 def _named(as_released: bool) -> dict[str, pl.DataType]:

@@ -37,7 +37,7 @@ class Converted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Wanted:
     """What the person asks for besides the names of the files.
 
     Parameters
@@ -59,28 +59,28 @@ class Asked:
     overwrite: bool = False
 
 
-def convert(source: Path, target: Path, asked: Asked) -> Converted:
+def convert(source: Path, target: Path, wanted: Wanted) -> Converted:
     """Read one file and write the other."""
-    columns = columns_of(source) if asked.source_kind is None else ()
-    kind = asked.source_kind or told(columns)
+    columns = columns_of(source) if wanted.source_kind is None else ()
+    kind = wanted.source_kind or told(columns)
     if kind in PAIR_KINDS:
-        return _pairs(source, target, kind, asked)
+        return _pairs(source, target, kind, wanted)
     if kind in ATTEMPT_KINDS:
-        return _attempts(source, target, asked)
-    if asked.as_released:
+        return _attempts(source, target, wanted)
+    if wanted.as_released:
         raise InvalidInput(f"--as-released is about red-team attempts, and {source} holds none. Leave it out.")
-    if asked.target_kind not in (*KINDS, None):
+    if wanted.target_kind not in (*KINDS, None):
         raise InvalidInput(
-            f"{source} holds ratings, which are not written as {asked.target_kind}: {listed(list(KINDS))} can hold "
+            f"{source} holds ratings, which are not written as {wanted.target_kind}: {listed(list(KINDS))} can hold "
             "them."
         )
     read, done = converting.convert(
         source,
         target,
-        source_kind=asked.source_kind,
-        target_kind=asked.target_kind,
-        said=asked.said,
-        overwrite=asked.overwrite,
+        source_kind=wanted.source_kind,
+        target_kind=wanted.target_kind,
+        said=wanted.said,
+        overwrite=wanted.overwrite,
     )
     return Converted(read.kind, read.table.height, "ratings", done.kind, (*read.notes, *done.notes))
 
@@ -113,28 +113,28 @@ def told(columns: tuple[str, ...]) -> str | None:
     return None
 
 
-def _pairs(source: Path, target: Path, kind: str, asked: Asked) -> Converted:
-    written = _target(source, target, asked, "pairs", PAIR_KINDS)
+def _pairs(source: Path, target: Path, kind: str, wanted: Wanted) -> Converted:
+    written = _target(source, target, wanted, "pairs", PAIR_KINDS)
     seen = Seen()
-    lost = _PAIR_WRITERS[written](stream_pairs(source, seen), target, overwrite=asked.overwrite)
+    lost = _PAIR_WRITERS[written](stream_pairs(source, seen), target, overwrite=wanted.overwrite)
     held = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(written, tuple(seen.columns))
     without = [name for name in seen.columns if name not in held]
     notes = [f"Left out, because {written} does not hold it: {listed(without)}."] if without else []
     return Converted(kind, seen.rows, "pairs", written, (*seen.notes(kept=not lost), *_lost(lost, "pair"), *notes))
 
 
-def _attempts(source: Path, target: Path, asked: Asked) -> Converted:
-    written = _target(source, target, asked, "attempts", ATTEMPT_KINDS)
-    if asked.as_released and written != "red-team":
+def _attempts(source: Path, target: Path, wanted: Wanted) -> Converted:
+    written = _target(source, target, wanted, "attempts", ATTEMPT_KINDS)
+    if wanted.as_released and written != "red-team":
         raise InvalidInput(f"--as-released says nothing here: {target} is {written}. Leave it out.")
     unknown: dict[str, None] = {}
     count = Counter[str]()
     attempts = _counted(stream_attempts(source, unknown), count)
     if written == "red-team":
-        write_attempts(attempts, target, as_released=asked.as_released, overwrite=asked.overwrite)
+        write_attempts(attempts, target, as_released=wanted.as_released, overwrite=wanted.overwrite)
         lost: Lost = {}
     else:
-        lost = _ATTEMPT_WRITERS[written](attempts, target, overwrite=asked.overwrite)
+        lost = _ATTEMPT_WRITERS[written](attempts, target, overwrite=wanted.overwrite)
     notes = (*_lost(lost, "attempt"), *left_out(unknown))
     return Converted("red-team", count.total(), "attempts", written, notes)
 
@@ -145,16 +145,16 @@ def _counted(attempts: Iterable[Attempt], count: Counter[str]) -> Iterator[Attem
         yield attempt
 
 
-def _target(source: Path, target: Path, asked: Asked, what: str, kinds: tuple[str, ...]) -> str:
+def _target(source: Path, target: Path, wanted: Wanted, what: str, kinds: tuple[str, ...]) -> str:
     """Return the kind of a file to write, among those that hold what was read."""
-    check_said(asked.said, frozenset(), f"{source} holds {what}")
+    check_said(wanted.said, frozenset(), f"{source} holds {what}")
     check_apart([source], [target])
-    if asked.source_kind is not None and asked.source_kind in _WRITTEN_ALONE:
-        raise InvalidInput(f"Files of the kind {asked.source_kind} are written, not read.")
+    if wanted.source_kind is not None and wanted.source_kind in _WRITTEN_ALONE:
+        raise InvalidInput(f"Files of the kind {wanted.source_kind} are written, not read.")
     extension = writing.extension_of(target)
     stem = target.name.lower().removesuffix(extension)
     named = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
-    kind = asked.target_kind or (named[0] if named else _usual(what, extension))
+    kind = wanted.target_kind or (named[0] if named else _usual(what, extension))
     if kind not in kinds:
         raise InvalidInput(f"{source} holds {what}, which are not written as {kind}: {listed(kinds)} can hold them.")
     if kind == "pairs":

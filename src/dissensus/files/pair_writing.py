@@ -10,9 +10,9 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files import streaming, writing
-from dissensus.files.attempts import written
 from dissensus.files.pair_rows import CHOSEN, MARGIN, PROMPT, REJECTED, PairRow
 from dissensus.files.pairs import STRENGTH
+from dissensus.files.streaming import written
 from dissensus.text.messages import write_messages
 
 LINES: Final = (".jsonl", ".jsonl.gz")

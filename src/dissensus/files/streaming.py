@@ -81,6 +81,19 @@ def replacing(path: Path) -> Iterator[Path]:
             part.unlink(missing_ok=True)
 
 
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Give a file to write to, compressed if its name says so, which comes to its place once it is whole."""
+    with replacing(path) as part, part.open("wb") as file:
+        if not path.name.lower().endswith(".gz"):
+            yield file
+            return
+        # without a name and a time, so that the same lines give the same bytes; a higher level takes twice the time
+        # for a twentieth less
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as packed:
+            yield packed
+
+
 def _write(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, extension: str) -> None:
     if extension == ".parquet":
         _parquet(parts, schema, path)
