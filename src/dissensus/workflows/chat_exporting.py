@@ -12,7 +12,7 @@ from typing import Any, Final
 import dissensus
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.attempts import write_attempts
-from dissensus.files.pair_release import write_release
+from dissensus.files.pair_release import write_pairs
 from dissensus.files.whole import write_whole
 from dissensus.pipeline.collect.talked import Talked, attempt_of, item_of, preferences_of
 from dissensus.pipeline.release import PairPolicy, released_pairs
@@ -167,7 +167,7 @@ class _Found:
         released = released_pairs(preferences, policy)
         notes = [*self.left_out(purposes), *(f"{n:,} preferences: {why}" for why, n in released.dropped.items())]
         if released.pairs:
-            notes += write_release(released, folder / PAIRS)
+            notes += write_pairs(released, folder / PAIRS)
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
         for name, lines in (
