@@ -2,9 +2,10 @@
 
 import hashlib
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
+from uuid import UUID, uuid4, uuid5
 
-from fastapi import HTTPException, Request, Response
+from fastapi import Depends, HTTPException, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from dissensus.web.site import site_of
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 KEY: Final = "idempotency-key"
 REPEATED: Final = {"idempotency-replayed": "true"}
 CONFLICT: Final = 409
+MADE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -39,6 +41,15 @@ async def once(request: Request, caller: "Caller", key: str, handle: Handler) ->
         raise
     await run_in_threadpool(idempotency.end, platform, asked, Answer(answer.status_code, bytes(answer.body)))
     return answer
+
+
+def id_of_made(request: Request) -> str:
+    """Return the id of what a request makes: by its key the same, also where its answer was lost once it was made."""
+    caller, key = request.state.caller, request.headers.get(KEY)
+    return str(uuid4() if key is None else uuid5(MADE, f"{caller.token.id}\n{request.scope['path']}\n{key}"))
+
+
+MadeId = Annotated[str, Depends(id_of_made)]
 
 
 def _digest(request: Request, body: bytes) -> str:
