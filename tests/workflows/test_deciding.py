@@ -104,7 +104,7 @@ def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, clien
         ask_return(platform, client, submission, "You chose A twice.")
         approve(platform, client, submission)
     with platform.database.reading() as tx:
-        decided = [one for one in events.events_of(tx, kept.id, "decide")]
+        decided = list(events.events_of(tx, kept.id, "decide"))
     assert [(one.staff_id, dict(one.content)) for one in decided] == [
         (staff_of(platform), {"submission": "ask-return"}),
         (staff_of(platform), {"submission": "approve"}),
