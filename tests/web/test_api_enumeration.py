@@ -81,7 +81,7 @@ def test_ids_of_another_campaign_are_as_if_they_never_were(house: House, prolifi
     for method, path, sent in operations():
         answers = set()
         for one in (ids, never):
-            there = re.sub(r"{(\w+)}", lambda found, one=one: {**one, "name": "bobs"}[found[1]], path)
+            there = path.replace("{", "{0[").replace("}", "]}").format({**one, "name": "bobs"})
             answer = bob.request(method, there, json=sent)
             assert answer.status_code == 404, there
             answers.add(re.sub("|".join(one.values()), "THAT", answer.text))

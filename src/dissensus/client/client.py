@@ -279,7 +279,7 @@ class Client:
 
     def take_invitation_back(self, name: str, invitation: str) -> None:
         """Take a link back that nobody has used, by its id. Scope: ``staff``."""
-        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation))
+        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation), repeat="if refused")
 
     def change_role(self, name: str, member: str, role: Role) -> Member:
         """Change what somebody is in a campaign, by their id. Scope: ``staff``."""
