@@ -8,11 +8,13 @@ from typing import Any, Final, Literal, Self
 import polars as pl
 
 from dissensus.asking import Asking, Service, check_token, connected
+from dissensus.client.campaigns import Campaign, Line, Quota
 from dissensus.client.gold import Gold
 from dissensus.client.pay import Pay
+from dissensus.client.people import Invitation, Member, Members, Notice, Rater
 from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.results import Campaign, Event, Invitation, Line, Member, Members, Notice, Quota, Rater, Webhook
 from dissensus.client.sending import parts_of, path_of, post
+from dissensus.client.telling import Event, Webhook
 from dissensus.client.watching import Watching
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.address import check_secure
