@@ -22,8 +22,10 @@ MADE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-async def once(request: Request, caller: "Caller", key: str, handle: Handler) -> Response:
-    """Return what a handler answers to the first of the same requests, to all of them."""
+async def once(
+    request: Request, caller: "Caller", key: str, handle: Handler, door: Callable[[Request], object]
+) -> Response:
+    """Return what a handler answers to the first of the same requests, to all that the door lets on."""
     platform, now = site_of(request).platform, site_of(request).clock()
     asked = idempotency.Request(
         token_id=caller.token.id, token=caller.key, key=key, digest=_digest(request, await request.body())
@@ -33,6 +35,8 @@ async def once(request: Request, caller: "Caller", key: str, handle: Handler) ->
     except UnderWay as error:
         raise HTTPException(CONFLICT, str(error), {"retry-after": "1"}) from None
     if known is not None:
+        # It may have links, and who asks again may not be who they were.
+        await run_in_threadpool(door, request)
         return Response(known.body, known.status, REPEATED, "application/json")
     try:
         answer = await handle(request)
