@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime
 from secrets import token_hex
 from typing import Any, Final
@@ -49,7 +49,7 @@ class Tokens:
         Known to the workers of one platform alone.
     """
 
-    secret: str
+    secret: str = field(repr=False)
 
     def arrival(self, arrival: Arrival, *, now: datetime) -> str:
         """Return a token for somebody who saw the warning."""
