@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput
+from dissensus.sending import Sender
 from dissensus.settings import Settings, load, prolific_token_of, secret_of
+from dissensus.web.tokens import Tokens
+from dissensus.workflows.webhooks import Post
 
 KEY = "k" * 32
 
@@ -124,3 +127,11 @@ def test_networks_for_webhooks() -> None:
     assert list(map(str, load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/8, ::1"}).networks)) == ["10.0.0.0/8", "::1/128"]
     with pytest.raises(InvalidInput, match=r"DISSENSUS_WEBHOOK_NETWORKS in the environment: .*Give networks such as"):
         load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})
+
+
+def test_no_secret_is_in_a_representation() -> None:
+    names = ("secret_key", "metrics_token", "oidc_client_secret", "prolific_secret", "prolific_token")
+    known = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
+    settings = Settings.model_validate(known)
+    assert KEY not in f"{settings!r} {settings} {Tokens(KEY)!r} {Post(KEY, Sender())!r}"
+    assert "port=8000" in repr(settings)

@@ -145,7 +145,7 @@ def connected(base: str, authorization: str, timeout: float) -> httpx.Client:
 def retry_after(headers: httpx.Headers) -> float:
     """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
     value = headers.get("retry-after", "")
-    with suppress(KeyError, TypeError, ValueError):
+    with suppress(KeyError, TypeError, ValueError, OverflowError):
         if value.isdecimal():
             return float(value)
         return max(0.0, (parsedate_to_datetime(value) - parsedate_to_datetime(headers["date"])).total_seconds())

@@ -6,7 +6,7 @@ import tempfile
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -20,6 +20,9 @@ SHORTEST_KEY = 32
 SAFE = ("https://", "http://127.0.0.1", "http://localhost")
 FILE = "dissensus.toml"
 """Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
+
+Hidden: Final = Field(repr=False)
+"""In no representation, and so in no log."""
 
 
 class Settings(BaseModel):
@@ -69,25 +72,25 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    database_url: str = "sqlite:///dissensus.db"
+    database_url: Annotated[str, Hidden] = "sqlite:///dissensus.db"
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
     base_url: str | None = None
     workers: Annotated[int, Field(ge=1, le=64)] = 1
     threads: Annotated[int, Field(ge=1, le=100)] = 10
     jobs: bool = True
-    secret_key: Annotated[str, Field(min_length=SHORTEST_KEY)] | None = None
+    secret_key: Annotated[str | None, Hidden, Field(min_length=SHORTEST_KEY)] = None
     trusted_proxies: str = "127.0.0.1"
-    metrics_token: str | None = None
+    metrics_token: Annotated[str | None, Hidden] = None
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
     oidc_issuer: str | None = None
     oidc_client_id: str | None = None
-    oidc_client_secret: str | None = None
+    oidc_client_secret: Annotated[str | None, Hidden] = None
     oidc_client_secret_file: Path | None = None
     oidc_button: str = "Sign in with your organisation"
-    prolific_secret: Annotated[str, Field(min_length=1)] | None = None
-    prolific_token: str | None = None
+    prolific_secret: Annotated[str | None, Hidden, Field(min_length=1)] = None
+    prolific_token: Annotated[str | None, Hidden] = None
     prolific_token_file: Path | None = None
     prolific_url: str | None = None
     webhook_networks: str | None = None

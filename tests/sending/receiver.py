@@ -1,5 +1,6 @@
 """A small real server on loopback that takes what is posted to it: a path says how it behaves."""
 
+import gzip
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -11,6 +12,8 @@ from typing import Any
 from tests.files.server import _context
 
 PIECE = b"x" * 2**14
+BOMB = gzip.compress(bytes(2**26))
+TODAY = "Sun, 01 Mar 2026 12:00:00 GMT"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +129,28 @@ def _stalling(handler: _Handler, _: str) -> None:
     handler.state.over.wait()
 
 
+def _continuing(handler: _Handler, _: str) -> None:
+    """Go on, go on: an answer that never begins."""
+    handler.pour(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+
+def _heading(handler: _Handler, _: str) -> None:
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nX-More: ")
+    handler.pour(PIECE)
+
+
+def _ending(handler: _Handler, _: str) -> None:
+    """An answer that has ended, but for what stands after its end."""
+    handler.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n")
+    handler.pour(b"X-More: x\r\n" * 1_000)
+
+
+def _packed(handler: _Handler, _: str) -> None:
+    """A few bytes that are many once somebody unpacks them."""
+    handler.answer(200, Content_Length=str(len(BOMB)), Content_Encoding="gzip")
+    handler.wfile.write(BOMB)
+
+
 def _brief(handler: _Handler, _: str) -> None:
     time.sleep(0.05)
     handler.answer(204)
@@ -135,10 +160,15 @@ BEHAVIOURS: Mapping[str, Callable[[_Handler, str], None]] = {
     "redirect": lambda handler, _: handler.answer(302, Location=f"{handler.state.root}/ok"),
     "later": lambda handler, _: handler.answer(429, Retry_After="1800"),
     "much-later": lambda handler, _: handler.answer(503, Retry_After=str(10**12)),
+    "no-time": lambda handler, _: handler.answer(410, Date=TODAY, Retry_After=TODAY.replace("2026", "9" * 20)),
     "nonsense": _nonsense,
     "silent": _silent,
     "endless": _endless,
     "dripping": _dripping,
     "stalling": _stalling,
+    "continuing": _continuing,
+    "heading": _heading,
+    "ending": _ending,
+    "packed": _packed,
     "brief": _brief,
 }

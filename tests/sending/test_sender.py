@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import tracemalloc
 from collections.abc import Iterator
 from ipaddress import ip_network
 
@@ -51,7 +52,11 @@ def test_what_a_receiver_asks_to_wait_is_told(receiver: Receiver) -> None:
     assert post(receiver, "later").wait_s == 1800
 
 
-@pytest.mark.parametrize("path", ["silent", "dripping"])
+def test_a_time_to_wait_that_is_none_is_passed_over(receiver: Receiver) -> None:
+    assert post(receiver, "no-time") == Answer(410, "it answered HTTP 410")
+
+
+@pytest.mark.parametrize("path", ["silent", "dripping", "continuing"])
 def test_a_receiver_that_is_slow_is_left_in_time(receiver: Receiver, path: str) -> None:
     # Each header comes long before the end; all of them together do not.
     assert post(receiver, path, 0.2) == Answer(None, "no answer within 0.2 seconds")
@@ -60,6 +65,20 @@ def test_a_receiver_that_is_slow_is_left_in_time(receiver: Receiver, path: str) 
 def test_an_answer_without_an_end_is_left_where_it_is_long_enough(receiver: Receiver) -> None:
     assert post(receiver, "endless") == Answer(200)
     assert receiver.n_sent < 2**26
+
+
+def test_a_header_without_an_end_is_no_answer(receiver: Receiver) -> None:
+    assert post(receiver, "heading") == Answer(None, "the connection broke, or the answer is none")
+    assert receiver.n_sent < 2**26
+
+
+@pytest.mark.parametrize("path", ["ending", "packed"])
+def test_what_hides_much_behind_little_is_not_unpacked(receiver: Receiver, path: str) -> None:
+    tracemalloc.start()
+    answer, (_, most) = post(receiver, path), tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert answer == Answer(200)
+    assert most < 2**24
 
 
 def test_who_has_said_yes_has_it_even_if_the_rest_never_comes(receiver: Receiver) -> None:

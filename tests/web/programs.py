@@ -1,5 +1,6 @@
 """Programs that come to the API."""
 
+from datetime import datetime
 from random import Random
 from typing import Any
 from uuid import uuid4
@@ -47,16 +48,23 @@ def belongs(house: House, person: str, role: Role) -> None:
 
 
 def rate(
-    house: House, kept: Kept, n: int = 1, *, answer: str | None = None, release: bool = False, age: str | None = None
+    house: House,
+    kept: Kept,
+    n: int = 1,
+    *,
+    answer: str | None = None,
+    release: bool = False,
+    age: str | None = None,
+    now: datetime = NOW,
 ) -> None:
     """So many raters rate all there is, in their own ways unless an answer is named."""
     platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
     for _ in range(n):
-        rater, _ = entering.agree(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=NOW)
+        rater, _ = entering.agree(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=now)
         if age is not None:
-            assert screening.screen(platform, rater, {"rater_age": age}, now=NOW) is not None
-        here = steps.step(platform, rater, now=NOW)
+            assert screening.screen(platform, rater, {"rater_age": age}, now=now) is not None
+        here = steps.step(platform, rater, now=now)
         while here.assignment is not None:
             value = answer or chance.choice(["No", "Unsure", "Yes"])
             given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value=value)})
-            here = rating.submit(platform, rater, here.assignment.id, str(uuid4()), given, now=NOW)
+            here = rating.submit(platform, rater, here.assignment.id, str(uuid4()), given, now=now)

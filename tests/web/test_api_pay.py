@@ -5,6 +5,7 @@ from contextlib import ExitStack
 from uuid import uuid4
 
 import pytest
+from sqlalchemy import delete
 from tests.recruit.fake_prolific import TOKEN, Prolific
 from tests.web.live import Live, serving
 from tests.web.owners import House
@@ -18,6 +19,7 @@ from tests.workflows.test_paying import HOUR, worker
 from tests.workflows.test_rating import enter, rate_all
 
 from dissensus.schema.money import MOST
+from dissensus.store import tables as t
 from dissensus.workflows import auditing, withdrawing
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -70,6 +72,18 @@ def test_the_same_payment_twice_is_one(house: House) -> None:
     answers = [http.post(f"{PAY}/raters/{rater.id}/payments", json={"amount": 5}, headers=once) for _ in range(2)]
     assert answers[0].json() == answers[1].json()
     assert len(http.get(f"{PAY}/raters/{rater.id}").json()["payments"]) == 1
+
+
+def test_a_payment_whose_answer_broke_is_not_noted_again(house: House) -> None:
+    """It was written, the database was away when the answer was to be made, and so the key was forgotten."""
+    rater = worker(house.platform, opened(house).key, HOUR)
+    http, once, path = program(house), {"idempotency-key": "once"}, f"{PAY}/raters/{rater.id}/payments"
+    first = http.post(path, json={"amount": 5}, headers=once)
+    with house.platform.database.writing() as tx:
+        tx.execute(delete(t.Idempotency))
+    assert http.post(path, json={"amount": 5}, headers=once).json() == first.json()
+    assert http.post(path, json={"amount": 6}, headers={"idempotency-key": "once more"}).status_code == 201
+    assert sorted(one["amount"] for one in http.get(f"{PAY}/raters/{rater.id}").json()["payments"]) == [5, 6]
 
 
 @one_kind

@@ -7,11 +7,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete, select
 from tests.web.owners import House, make
-from tests.web.programs import API, program
-from tests.workflows.campaigns import definition
+from tests.web.programs import API, belongs, program
+from tests.workflows.campaigns import NOW, definition
 
 from dissensus.store import tables as t
-from dissensus.workflows import staff
+from dissensus.workflows import membership, staff
 from dissensus.workflows.jobs import every_job
 from dissensus.workflows.overview import overview
 
@@ -68,6 +68,17 @@ def test_a_key_is_of_one_token(house: House) -> None:
     once = {"idempotency-key": "once"}
     links = [program(house).post(INVITE, json={"n": 1}, headers=once).json()["links"] for _ in range(2)]
     assert links[0] != links[1]
+
+
+def test_who_may_not_do_it_any_more_gets_no_answer_again(house: House) -> None:
+    owner_id = make(house)
+    belongs(house, "ben", "owner")
+    ben, once = program(house, "ben"), {"idempotency-key": "once"}
+    assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 201
+    membership.change_role(house.platform, "pilot", "ben", "analyst", staff_id=owner_id, now=NOW)
+    assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 403
+    membership.remove(house.platform, "pilot", "ben", staff_id=owner_id, now=NOW)
+    assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 404
 
 
 @one_kind

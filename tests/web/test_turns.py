@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import pytest
 from tests.web.owners import House
-from tests.workflows.campaigns import opened
+from tests.web.programs import API, program
+from tests.workflows.campaigns import definition, opened
 
 from dissensus.web import turns
+from dissensus.web.api.sent import TALK
 
 EXPORT = "/campaigns/pilot/export.csv"
 
@@ -46,3 +48,23 @@ def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
     house = nobody_has_a_turn
     opened(house.platform, 2)
     assert house.live.visitor().get(EXPORT).status_code in (401, 403)
+
+
+@pytest.mark.parametrize(
+    ("path", "sent"),
+    [
+        ("", {"definition": definition("other").as_mapping()}),
+        ("/pilot/items", {"items": [TALK]}),
+        ("/pilot/gold/comparison", None),
+        ("/pilot/gold/platinum", {"source": "May", "labels": [{"item": "item-0", "label": "No"}]}),
+        ("/pilot/webhooks", {"address": "https://example.org/"}),
+    ],
+)
+def test_programs_take_turns_too(
+    nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch, path: str, sent: object
+) -> None:
+    house = nobody_has_a_turn
+    monkeypatch.setattr(turns, "PATIENCE_S", 0.05)
+    opened(house.platform, 2)
+    answer = program(house, "owner").request("GET" if sent is None else "POST", f"{API}{path}", json=sent)
+    assert (answer.status_code, "a few can at a time" in answer.json()["detail"]) == (503, True)

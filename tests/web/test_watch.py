@@ -77,6 +77,9 @@ def test_without_a_database_the_rest_is_still_told(tmp_path: Path) -> None:
 def test_two_sites_in_one_process_count_apart() -> None:
     one, other = make_metrics(), make_metrics()
     one.count("GET", "/", 200, 0.01)
+    one.count_delivery("taken")
+    assert one.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) == 1
+    assert other.registry.get_sample_value("dissensus_deliveries_total", {"outcome": "taken"}) is None
     labels = {"method": "GET", "route": "/", "status": "200"}
     assert one.registry.get_sample_value("dissensus_requests_total", labels) == 1
     assert other.registry.get_sample_value("dissensus_requests_total", labels) is None

@@ -80,14 +80,14 @@ def test_a_webhook_goes_through_its_life(house: House, receiver: Receiver) -> No
     assert (again.status_code, again.json()["state"]) == (200, "going")
     post.turn()
     post.turn()
-    assert kinds(receiver) == ["move", "webhook", "move", "webhook", "webhook"]
+    assert kinds(receiver) == ["move", "webhook", "move", "webhook", "webhook", "webhook"]
     assert http.delete(f"{HOOKS}/{made['id']}").status_code == 204
     assert http.get(HOOKS).json() == {"webhooks": []}
     assert http.delete(f"{HOOKS}/{made['id']}").status_code == 404
     post.turn()
     assert len(receiver.got) == 3
     told = [one for one in http.get(f"{API}/pilot/events").json()["data"] if one["kind"] == "webhook"]
-    assert [one["content"]["to"] for one in told] == ["added", "went on", "removed"]
+    assert [one["content"]["to"] for one in told] == ["added", "paused", "went on", "removed"]
     assert {one["content"]["host"] for one in told} == {"127.0.0.1"}
 
 

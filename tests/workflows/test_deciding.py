@@ -12,6 +12,7 @@ from tests.workflows.test_rating import enter, rate_all
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.recruit.prolific import Client, Status
+from dissensus.store import events
 from dissensus.store import tables as t
 from dissensus.workflows import campaigns, deciding, withdrawing
 from dissensus.workflows.platform import Platform
@@ -94,6 +95,20 @@ def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: P
     assert len(prolific.asked) == 1
     found = case(platform, submission).submission
     assert (found.status, found.return_asked_at) == ("AWAITING REVIEW", NOW)
+
+
+def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, client: Client) -> None:
+    kept = opened(platform, 1, **PAYING)
+    submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
+    for _ in range(2):
+        ask_return(platform, client, submission, "You chose A twice.")
+        approve(platform, client, submission)
+    with platform.database.reading() as tx:
+        decided = list(events.events_of(tx, kept.id, "decide"))
+    assert [(one.staff_id, dict(one.content)) for one in decided] == [
+        (staff_of(platform), {"submission": "ask-return"}),
+        (staff_of(platform), {"submission": "approve"}),
+    ]
 
 
 def test_one_failed_check_of_two_allows_no_rejection(platform: Platform, prolific: Prolific, client: Client) -> None:

@@ -1,5 +1,6 @@
 """What happened is delivered: signed, in order, at least once, and no receiver keeps another one waiting."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -13,7 +14,7 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.delivering import GIVEN_UP_AFTER, MOST_EVENTS
 from dissensus.store import events
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import auditing, campaigns, entering, membership, webhooks, withdrawing
+from dissensus.workflows import auditing, campaigns, entering, membership, overview, webhooks, withdrawing
 from dissensus.workflows.delivering import PASSED_OVER
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.jobs import HELD
@@ -187,9 +188,9 @@ def test_who_fails_for_five_days_is_paused_and_goes_on_from_there(
     assert (now_is(platform, kept).state, places(receiver.got[n]), places(receiver.got[n + 1])) == (
         "going",
         [1, 2, 3],
-        [4],
+        [4, 5],
     )
-    assert data_of(receiver.got[n + 1])["events"][0]["content"]["to"] == "went on"
+    assert [one["content"]["to"] for one in data_of(receiver.got[n + 1])["events"]] == ["paused", "went on"]
 
 
 def test_who_is_gone_is_paused_at_once(platform: Platform, kept: Kept, receiver: Receiver, office: Office) -> None:
@@ -198,6 +199,44 @@ def test_who_is_gone_is_paused_at_once(platform: Platform, kept: Kept, receiver:
     office.forward(days=1).turn()
     assert len(receiver.got) == 1
     assert now_is(platform, kept).paused == "It answered HTTP 410: it is gone, and wants nothing more."
+
+
+def test_what_pauses_by_itself_is_an_event_and_once(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    one, other = Office(platform), Office(platform, holder="two")
+    made, _ = added(platform, kept, receiver, "410")
+    added(platform, kept, receiver, kinds=("webhook",))
+    auditing.link_all(platform)
+    # Another process that still thinks that it delivers sends first, and notes last.
+    other.postman(platform, NOW)
+    one.turn()
+    other.postman.finish(platform, NOW)
+    one.turn()
+    with platform.database.reading() as tx:
+        told = [one for one in events.events_of(tx, kept.id, "webhook") if one.content["to"] == "paused"]
+    assert [(one.staff_id, one.content["webhook"], one.content["host"]) for one in told] == [
+        (None, made.id, "127.0.0.1")
+    ]
+    assert [one["content"]["to"] for one in data_of(receiver.at("ok")[-1])["events"]] == ["paused"]
+
+
+def test_who_was_told_nothing_for_long_catches_up(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    office = Office(platform)
+    office.postman.spell_s = 60.0
+    added(platform, kept, receiver)
+    happen(platform, kept, 3_000)
+    office.turn()
+    assert [place for got in receiver.got for place in places(got)] == list(range(1, 3_004))
+    assert now_is(platform, kept).state == "going"
+
+
+def test_what_came_of_deliveries_is_counted(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    office, counted = Office(platform), Counter[str]()
+    office.postman.count = lambda outcome: counted.update([outcome])
+    for path in ("ok", "500", "nonsense"):
+        added(platform, kept, receiver, path)
+    office.turn()
+    assert counted == {"taken": 1, "refused": 1, "unanswered": 1}
+    assert overview.tally(platform).webhooks == {"going": 1, "failing": 2, "paused": 0}
 
 
 def test_a_slow_receiver_keeps_nobody_waiting(platform: Platform, kept: Kept, receiver: Receiver) -> None:
@@ -330,7 +369,7 @@ def test_who_owns_it_no_more_hears_no_more_until_another_owner_says_so(
     assert found.paused.startswith("Who answers for it is no owner of the campaign any more.")
     webhooks.go_on(platform, "pilot", found.id, post=POST, staff_id=grace.staff_id, now=NOW)
     office.turn()
-    assert [one["kind"] for one in data_of(receiver.got[1])["events"]] == ["staff", "webhook"]
+    assert [one["kind"] for one in data_of(receiver.got[1])["events"]] == ["staff", "webhook", "webhook"]
 
 
 def test_another_key_of_the_site_pauses_what_nobody_could_check_any_more(

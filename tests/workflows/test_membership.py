@@ -60,7 +60,8 @@ def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: Kept) -> N
     assert {one.role for one in pending} == {"expert"}
     assert not {old, back} & {one.id for one in pending}
     campaigns.create(platform, definition("other"), items(1), staff_id=known(platform, "eve"), now=NOW)
-    membership.take_back(platform, "other", pending[0].id, staff_id=known(platform, "eve"))
+    with pytest.raises(NotFound, match="other has no such link"):
+        membership.take_back(platform, "other", pending[0].id, staff_id=known(platform, "eve"))
     assert len(membership.members(platform, "pilot", staff_id=owner, now=NOW)[1]) == 2
     for one in pending:
         membership.take_back(platform, "pilot", one.id, staff_id=pilot.staff_id)

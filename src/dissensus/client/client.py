@@ -8,11 +8,13 @@ from typing import Any, Final, Literal, Self
 import polars as pl
 
 from dissensus.asking import Asking, Service, check_token, connected
+from dissensus.client.campaigns import Campaign, Line, Quota
 from dissensus.client.gold import Gold
 from dissensus.client.pay import Pay
+from dissensus.client.people import Invitation, Member, Members, Notice, Rater
 from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.results import Campaign, Event, Invitation, Line, Member, Members, Notice, Quota, Rater, Webhook
 from dissensus.client.sending import parts_of, path_of, post
+from dissensus.client.telling import Event, Webhook
 from dissensus.client.watching import Watching
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.address import check_secure
@@ -279,7 +281,7 @@ class Client:
 
     def take_invitation_back(self, name: str, invitation: str) -> None:
         """Take a link back that nobody has used, by its id. Scope: ``staff``."""
-        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation))
+        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation), repeat="if refused")
 
     def change_role(self, name: str, member: str, role: Role) -> Member:
         """Change what somebody is in a campaign, by their id. Scope: ``staff``."""

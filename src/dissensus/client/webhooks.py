@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import TypeAdapter, ValidationError
 
-from dissensus.client.results import Delivery, Event
+from dissensus.client.telling import Delivery, Event
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.annotate.delivering import TYPE
 from dissensus.pipeline.annotate.signing import TOLERANCE, verified

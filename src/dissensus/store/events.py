@@ -83,11 +83,11 @@ def has_link(tx: Connection, campaign_id: str, link: str) -> bool:
     return bool(tx.scalar(select(func.count()).where(here)))
 
 
-def content_of(tx: Connection, campaign_id: str, number: int) -> Mapping[str, Any] | None:
-    """Return what one event of a campaign tells, None where there is no such event."""
+def event_of(tx: Connection, campaign_id: str, number: int) -> Event | None:
+    """Return one event of a campaign, None where there is no such event."""
     here = (t.Event.number == number) & (t.Event.campaign_id == campaign_id)
-    found: Mapping[str, Any] | None = tx.scalar(select(t.Event.content).where(here))
-    return found
+    row = tx.execute(select(t.Event.__table__).where(here)).one_or_none()
+    return None if row is None else _event(row)
 
 
 def entries_of(tx: Connection, campaign_id: str) -> Iterator[Entry]:

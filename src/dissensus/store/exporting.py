@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, func, select
+from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists, func, select
 
 from dissensus.pipeline.annotate.export import Rated
 from dissensus.pipeline.annotate.saves import answer_time_ms, submitted
@@ -97,17 +97,27 @@ def rated_of(
 
 
 def rated_after(
-    tx: Connection, campaign_id: str, purposes: Sequence[str], *, last: str, most: int
+    tx: Connection, campaign_id: str, purposes: Sequence[str], *, last: str, until: datetime | None = None, most: int
 ) -> tuple[tuple[str, Rated], ...]:
-    """Return some finished ratings of raters who agreed to all purposes, after an assignment, each with its id."""
+    """Return some ratings of raters who agreed to all purposes, after an assignment, each with its id.
+
+    Where a time is named they were finished by then; they are as they are now.
+    """
     query = (
         _rows(t.Assignment.id, t.Assignment.rater_id, t.Item.name, t.Item.content)
         .join(t.Item, t.Item.id == t.Assignment.item_id)
         .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done", t.Assignment.id > last)
+        .where(*_finished_until(until))
         .order_by(t.Assignment.id)
         .limit(most)
     )
     return _window(tx, tx.execute(query).all(), excluded(tx, campaign_id))
+
+
+def _finished_until(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
+    if until is None:
+        return ()
+    return (exists().where(t.Save.assignment_id == t.Assignment.id, t.Save.final, t.Save.received_at <= until),)
 
 
 def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, Rated], ...]:

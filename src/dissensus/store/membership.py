@@ -114,10 +114,10 @@ def pending_of(tx: Connection, campaign_id: str, *, now: datetime) -> tuple[Pend
     return tuple(Pending(**row._mapping) for row in tx.execute(query))
 
 
-def take_back(tx: Connection, campaign_id: str, invitation_id: str) -> None:
-    """Take a link of a campaign back; one of another campaign stays as it is."""
+def take_back(tx: Connection, campaign_id: str, invitation_id: str) -> bool:
+    """Take a link of a campaign back, and tell whether it had it; one of another campaign stays as it is."""
     mine = (t.StaffInvitation.key_hash == invitation_id) & (t.StaffInvitation.campaign_id == campaign_id)
-    tx.execute(delete(t.StaffInvitation).where(mine))
+    return tx.execute(delete(t.StaffInvitation).where(mine)).rowcount > 0
 
 
 def invited(tx: Connection, key: str, *, now: datetime) -> tuple[str, Role] | None:

@@ -3,14 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, insert, select, update
 
 from dissensus.pipeline.annotate.chain import Entry
 from dissensus.pipeline.annotate.delivering import MOST_EVENTS
 from dissensus.store import events
 from dissensus.store import tables as t
+
+State: TypeAlias = Literal["going", "failing", "paused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +62,7 @@ class Webhook:
     created_at: datetime
 
     @property
-    def state(self) -> Literal["going", "failing", "paused"]:
+    def state(self) -> State:
         """Whether it is told what happens."""
         return "paused" if self.paused else "failing" if self.n_failures else "going"
 
@@ -144,25 +146,33 @@ def move_on(tx: Connection, webhook: Webhook, through: int, *, now: datetime, de
     tx.execute(update(t.Webhook).where(_as_it_was(webhook)).values(place=through, **blank, **taken))
 
 
-def fail(tx: Connection, webhook: Webhook, through: int, *, since: datetime, due_at: datetime, **why: str) -> None:
+def fail(tx: Connection, webhook: Webhook, through: int, *, since: datetime, due_at: datetime, **why: str) -> bool:
     """Keep that a batch was not taken, when the same is tried again, and its `trouble`; `paused` where it is not.
 
-    One that an owner let go on meanwhile does so.
+    One that an owner let go on meanwhile does so. Tell whether it was kept.
     """
     values = {"through": through, "n_failures": webhook.n_failures + 1, "failing_since": since, "due_at": due_at}
     same = _as_it_was(webhook) & (t.Webhook.n_failures == webhook.n_failures)
-    tx.execute(update(t.Webhook).where(same).values(**values, **why))
+    return tx.execute(update(t.Webhook).where(same).values(**values, **why)).rowcount > 0
 
 
-def pause(tx: Connection, one: str, why: str) -> None:
-    """Deliver nothing to a webhook any more."""
-    tx.execute(update(t.Webhook).where(t.Webhook.id == one).values(paused=why))
+def pause(tx: Connection, webhook: Webhook, why: str) -> bool:
+    """Deliver nothing to a webhook any more, and tell whether that is new; one for which another answers goes on."""
+    same = (t.Webhook.id == webhook.id) & (t.Webhook.staff_id == webhook.staff_id) & (t.Webhook.paused == "")
+    return tx.execute(update(t.Webhook).where(same).values(paused=why)).rowcount > 0
 
 
 def go_on(tx: Connection, one: str, staff_id: str, *, now: datetime) -> None:
     """Deliver to a webhook again, for which somebody answers from now on."""
     blank = {"paused": "", "n_failures": 0, "failing_since": None, "trouble": "", "due_at": now}
     tx.execute(update(t.Webhook).where(t.Webhook.id == one).values(staff_id=staff_id, **blank))
+
+
+def by_state(tx: Connection) -> dict[State, int]:
+    """Return how many webhooks there are by state, in all campaigns."""
+    state = case((t.Webhook.paused != "", "paused"), (t.Webhook.n_failures > 0, "failing"), else_="going")
+    counted: dict[str, int] = dict(tx.execute(select(state, func.count(t.Webhook.id)).group_by(state)).all())
+    return {name: counted.get(name, 0) for name in get_args(State)}
 
 
 def _as_it_was(webhook: Webhook) -> ColumnElement[bool]:

@@ -69,7 +69,8 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
     answering = Answering(platform, clock=lambda: app.state.site.clock(), hosts=hosts_of(settings.chatbot_hosts))
     site = Site(settings, platform, Tokens(secret), make_pages(), answering)
-    runners = every_runner(platform, post=site.post, clock=now)
+    metrics = make_metrics()
+    runners = every_runner(platform, post=site.post, clock=now, count=metrics.count_delivery)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:
@@ -93,8 +94,8 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     app.add_api_route("/static/{digest}/{name}", _static, dependencies=[Depends(Open("look"))])
     errors.install(app)
     app.add_middleware(Guard)
-    app.state.metrics = make_metrics()
-    app.add_middleware(Watch, metrics=app.state.metrics)
+    app.state.metrics = metrics
+    app.add_middleware(Watch, metrics=metrics)
     return app
 
 

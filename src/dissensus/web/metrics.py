@@ -28,16 +28,23 @@ class Metrics:
         Of this worker.
     requests, seconds
         By method, route and status; by method and route.
+    deliveries
+        To webhooks, by outcome.
     """
 
     registry: CollectorRegistry
     requests: Counter
     seconds: Histogram
+    deliveries: Counter
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
         self.requests.labels(method, route, str(status)).inc()
         self.seconds.labels(method, route).observe(seconds)
+
+    def count_delivery(self, outcome: str) -> None:
+        """Count what came of a delivery."""
+        self.deliveries.labels(outcome).inc()
 
     def text(self, platform: Platform) -> bytes:
         """Return all numbers as Prometheus reads them: those of all workers, and those of the platform."""
@@ -55,7 +62,8 @@ def make_metrics() -> Metrics:
     registry = CollectorRegistry()
     requests = Counter("dissensus_requests", "Requests answered.", ["method", "route", "status"], registry=registry)
     seconds = Histogram("dissensus_request_seconds", "Time to answer.", ["method", "route"], registry=registry)
-    return Metrics(registry, requests, seconds)
+    deliveries = Counter("dissensus_deliveries", "Deliveries to webhooks.", ["outcome"], registry=registry)
+    return Metrics(registry, requests, seconds, deliveries)
 
 
 def metrics_of(request: Request) -> Metrics:
@@ -97,3 +105,7 @@ class _Counting(Collector):
         for standing, n in tally.raters.items():
             raters.add_metric([standing], n)
         yield raters
+        webhooks = GaugeMetricFamily("dissensus_webhooks", "Webhooks by state.", labels=["state"])
+        for state, n in tally.webhooks.items():
+            webhooks.add_metric([state], n)
+        yield webhooks

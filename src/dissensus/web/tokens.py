@@ -1,15 +1,19 @@
 """What visitors carry, signed: nobody can make it, and nothing is kept of it before they agree."""
 
+import base64
 import hashlib
 import hmac
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, astuple, dataclass
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import datetime
+from secrets import token_hex
 from typing import Any, Final
 
 from itsdangerous import BadSignature, URLSafeSerializer
 
 from dissensus.errors import NotAllowed
+from dissensus.pipeline.annotate.covering import covered
 from dissensus.recruit.prolific import Entry
 from dissensus.workflows.entering import Arrival
 
@@ -17,6 +21,7 @@ ARRIVAL_S: Final = 3600
 """How long somebody may read before they agree or not."""
 DETOUR_S: Final = 600
 """How long somebody may be with a provider."""
+SALT_BYTES: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class Tokens:
         Known to the workers of one platform alone.
     """
 
-    secret: str
+    secret: str = field(repr=False)
 
     def arrival(self, arrival: Arrival, *, now: datetime) -> str:
         """Return a token for somebody who saw the warning."""
@@ -101,16 +106,19 @@ class Tokens:
         return str(self._read("withdrawal", token))
 
     def cursor(self, of: str, place: Sequence[object]) -> str:
-        """Return a token for a place in a list."""
-        return self._signer("cursor").dumps([of, *place])
+        """Return a token for a place in a list, which says nothing to who carries it: ids in it are not for them."""
+        salt = token_hex(SALT_BYTES)
+        body = covered(json.dumps([_digest(of), *place]).encode(), self.secret, "cursor", salt)
+        return self._signer("place").dumps([salt, base64.b64encode(body).decode()])
 
     def read_cursor(self, of: str, token: str) -> list[Any] | None:
         """Return the place in a list that such a token is for, None where it is not ours, or of another list."""
         try:
-            known, *place = self._signer("cursor").loads(token)
+            salt, body = self._signer("place").loads(token)
         except BadSignature:
             return None
-        return place if known == of else None
+        known, *place = json.loads(covered(base64.b64decode(body), self.secret, "cursor", salt))
+        return place if known == _digest(of) else None
 
     def form(self, session: str) -> str:
         """Return what forms of a session carry, so that no other site can send them."""
@@ -135,3 +143,8 @@ class Tokens:
         return URLSafeSerializer(
             self.secret, salt=f"dissensus-{purpose}", signer_kwargs={"digest_method": hashlib.sha256}
         )
+
+
+def _digest(of: str) -> str:
+    # Names are as long as they like, and addresses are not.
+    return hashlib.sha256(of.encode("utf-8", "surrogatepass")).hexdigest()[:32]

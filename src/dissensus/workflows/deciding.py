@@ -13,7 +13,7 @@ from dissensus.recruit.prolific import Client, Rejection, Status, follows
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.hints import shown
 from dissensus.schema.rater_check import Verdict
-from dissensus.store import check_answers, submissions, work
+from dissensus.store import check_answers, events, recruits, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.submissions import Submission
 from dissensus.workflows.membership import seen_by
@@ -170,6 +170,7 @@ def approve(platform: Platform, prolific: Client, name: str, submission: str, *,
     _check(found.may_approve, found, "approved")
     # Nothing is held of the database while Prolific answers.
     prolific.approve(submission)
+    _keep(platform, submission, "approve", staff_id=staff_id, now=now)
     become(platform, submission, Status.APPROVED, now=now)
 
 
@@ -197,6 +198,7 @@ def reject(
     category, reason = ground
     # The client itself refuses what is no category.
     prolific.reject(submission, cast("Rejection", category), reason)
+    _keep(platform, submission, "reject", staff_id=staff_id, now=now)
     become(platform, submission, Status.REJECTED, now=now)
 
 
@@ -222,8 +224,18 @@ def ask_return(
         return
     _check(found.may_ask_return, found, "returned")
     prolific.ask_return(submission, reasons)
+    _keep(platform, submission, "ask-return", staff_id=staff_id, now=now)
     with platform.database.writing() as tx:
         submissions.asked_return(tx, submission, now=now)
+
+
+def _keep(platform: Platform, submission: str, what: str, *, staff_id: str, now: datetime) -> None:
+    """Keep who decided what Prolific has taken; of the rater, so that it goes with them."""
+    with platform.database.writing() as tx:
+        known = recruits.recruit_by(tx, submission)
+        if known is not None:
+            about = {"rater_id": known.rater_id, "staff_id": staff_id}
+            events.record(tx, known.campaign_id, "decide", {"submission": what}, **about, now=now)
 
 
 def _check(allowed: bool, found: Case, what: str) -> None:

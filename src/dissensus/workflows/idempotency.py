@@ -5,13 +5,13 @@ which the token is nowhere in the database: each is covered by bytes of its own 
 """
 
 import base64
-import hashlib
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from secrets import token_hex
 from typing import Final
 
 from dissensus.errors import Conflict, InvalidInput
+from dissensus.pipeline.annotate.covering import covered
 from dissensus.store import idempotency as store
 from dissensus.workflows.platform import Platform
 
@@ -86,13 +86,13 @@ def begin(platform: Platform, request: Request, *, now: datetime) -> Answer | No
             "The same request is under way, or ended without a word. Try again in a moment; if this stays, look "
             "whether it was done, and use another key."
         )
-    return Answer(found.status, _covered(base64.b64decode(found.sealed), request, found.salt))
+    return Answer(found.status, covered(base64.b64decode(found.sealed), request.token, request.key, found.salt))
 
 
 def end(platform: Platform, request: Request, answer: Answer) -> None:
     """Keep what was answered."""
     salt = token_hex(SALT_BYTES)
-    sealed = base64.b64encode(_covered(answer.body, request, salt)).decode()
+    sealed = base64.b64encode(covered(answer.body, request.token, request.key, salt)).decode()
     with platform.database.writing() as tx:
         store.keep(tx, request.token_id, request.key, status=answer.status, salt=salt, sealed=sealed)
 
@@ -111,10 +111,3 @@ def forget_old(platform: Platform, now: datetime) -> int:
             return 0
     with platform.database.writing() as tx:
         return store.forget_before(tx, now - KEPT)
-
-
-def _covered(body: bytes, request: Request, salt: str) -> bytes:
-    """Cover bytes, or uncover them."""
-    key = "\0".join((request.token, request.key, salt)).encode()
-    stream = hashlib.shake_256(key).digest(len(body))
-    return (int.from_bytes(body) ^ int.from_bytes(stream)).to_bytes(len(body))

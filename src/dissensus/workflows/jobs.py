@@ -12,7 +12,7 @@ from uuid import uuid4
 from dissensus.errors import DissensusError
 from dissensus.store import leases
 from dissensus.workflows.auditing import link_all
-from dissensus.workflows.delivering import Postman
+from dissensus.workflows.delivering import Outcome, Postman
 from dissensus.workflows.idempotency import forget_old
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.watching import Watched, tick
@@ -161,9 +161,18 @@ class Runner:
             log.warning("The lease on the jobs ends by itself: %s", error)
 
 
-def every_runner(platform: Platform, *, post: Post, clock: Callable[[], datetime]) -> tuple[Runner, ...]:
-    """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone."""
-    holder, postman = str(uuid4()), Postman(post=post)
+def every_runner(
+    platform: Platform,
+    *,
+    post: Post,
+    clock: Callable[[], datetime],
+    count: Callable[[Outcome], object] = lambda _: None,
+) -> tuple[Runner, ...]:
+    """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
+
+    `count` is told what came of each delivery.
+    """
+    holder, postman = str(uuid4()), Postman(post=post, count=count, spell_s=EVERY_S)
     return (
         Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
         Runner(platform=platform, holder=holder, jobs={"watch": _watch()}, clock=clock, lease=WATCHING),

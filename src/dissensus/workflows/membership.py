@@ -118,10 +118,17 @@ def invite(platform: Platform, name: str, role: Role, *, staff_id: str, now: dat
 
 
 def take_back(platform: Platform, name: str, invitation_id: str, *, staff_id: str) -> None:
-    """Take a link of a campaign back that nobody has used."""
+    """Take a link of a campaign back that nobody has used.
+
+    Raises
+    ------
+    NotFound
+        There is no such link.
+    """
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id)
-        store.take_back(tx, kept.id, invitation_id)
+        if not store.take_back(tx, kept.id, invitation_id):
+            raise NotFound(f"{name} has no such link; it was used, has ended or was taken back. Load the list again.")
 
 
 def welcome(platform: Platform, key: str, *, now: datetime) -> Welcome:

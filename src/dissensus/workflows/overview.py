@@ -11,7 +11,7 @@ from dissensus.pipeline.annotate.lifecycle import MOVES
 from dissensus.schema.campaign import Campaign, State
 from dissensus.schema.item import Item
 from dissensus.schema.roles import Role
-from dissensus.store import campaigns, membership
+from dissensus.store import campaigns, membership, webhooks
 from dissensus.store import overview as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.overview import Notice, Numbers
@@ -86,10 +86,13 @@ class Tally:
         By standing.
     n_saves
         The number of the last save.
+    webhooks
+        By state.
     """
 
     raters: Mapping[Standing, int]
     n_saves: int
+    webhooks: Mapping[webhooks.State, int]
 
 
 def campaigns_of(platform: Platform, staff: Staff) -> tuple[Line, ...]:
@@ -155,4 +158,4 @@ def staff_id_of(platform: Platform, name: str) -> str:
 def tally(platform: Platform) -> Tally:
     """Count the whole platform."""
     with platform.database.reading() as tx:
-        return Tally(raters=store.all_raters(tx), n_saves=store.last_save(tx))
+        return Tally(raters=store.all_raters(tx), n_saves=store.last_save(tx), webhooks=webhooks.by_state(tx))

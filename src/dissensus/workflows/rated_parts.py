@@ -1,6 +1,6 @@
 """What an export holds, a part at a time, each of its own moment: who withdraws in between is in no later part."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from dissensus.errors import NotFound
+from dissensus.pipeline.annotate.chain import Event
 from dissensus.pipeline.annotate.export import Form, form_of, frame_of
 from dissensus.schema.campaign import Campaign
 from dissensus.store import events, flags
@@ -88,7 +89,7 @@ def rated_part(
     public: Callable[[str], str],
     staff_id: str,
 ) -> Part:
-    """Return finished ratings of raters who agreed, after a place.
+    """Return ratings that were finished when an export began, of raters who agreed, after a place.
 
     Parameters
     ----------
@@ -106,9 +107,11 @@ def rated_part(
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
-        form = _form(tx, kept, campaign, asked, place)
+        began = _began(tx, kept, place)
+        form = _form(campaign, asked, began)
         purposes = purposes_of(campaign, asked.purposes)
-        found = store.rated_after(tx, kept.id, purposes, last=place.last, most=most + 1)
+        # Nothing that came later: else who keeps a place would take out all that ever comes.
+        found = store.rated_after(tx, kept.id, purposes, last=place.last, until=began.at, most=most + 1)
         gold = columns_by_item(tx, campaign, kept, {one.item.item_id for _, one in found})
     shown, more = found[:most], len(found) > most
     rated = [replace(one, rater_id=public(one.rater_id), item=with_gold(one.item, gold)) for _, one in shown]
@@ -117,9 +120,14 @@ def rated_part(
     return Part(form=form, rows=rows, next=following)
 
 
-def _form(tx: Connection, kept: Kept, campaign: Campaign, asked: Asked, place: Place) -> Form:
-    """Return the columns that the export began with: a part costs its own rows, not those of all items."""
-    known: Mapping[str, Any] | None = events.content_of(tx, kept.id, place.begun)
-    if known is None:
+def _began(tx: Connection, kept: Kept, place: Place) -> Event:
+    found = events.event_of(tx, kept.id, place.begun)
+    if found is None:
         raise NotFound("This listing is not in the log. Leave `after` out to begin another one.")
-    return form_of(campaign, known["attributes"], with_text=asked.with_text, with_flag=known["with_flag"])
+    return found
+
+
+def _form(campaign: Campaign, asked: Asked, began: Event) -> Form:
+    """Return the columns that the export began with: a part costs its own rows, not those of all items."""
+    attributes, with_flag = began.content["attributes"], began.content["with_flag"]
+    return form_of(campaign, attributes, with_text=asked.with_text, with_flag=with_flag)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Final, get_args
+from typing import Any, Final, get_args
 from urllib.parse import urlsplit
 
 from sqlalchemy import Connection
@@ -155,8 +155,12 @@ def _named(tx: Connection, campaign_id: str, webhook_id: str) -> Webhook:
 
 
 def _told(tx: Connection, campaign_id: str, webhook_id: str, to: str, staff_id: str, now: datetime) -> Webhook:
-    """Keep what was done with a webhook, and return it; of its address the host alone, since the rest may be secret."""
+    """Keep what somebody did with a webhook, and return it."""
     found = _named(tx, campaign_id, webhook_id)
-    about = {"webhook": webhook_id, "to": to, "host": urlsplit(found.address).hostname}
-    by_staff(tx, campaign_id, "webhook", staff_id, now, **about)
+    by_staff(tx, campaign_id, "webhook", staff_id, now, **what_became(found, to))
     return found
+
+
+def what_became(webhook: Webhook, to: str) -> dict[str, Any]:
+    """Return what the log says of a webhook; of its address the host alone, since the rest may be secret."""
+    return {"webhook": webhook.id, "to": to, "host": urlsplit(webhook.address).hostname}

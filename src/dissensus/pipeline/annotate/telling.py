@@ -43,7 +43,7 @@ MEANINGS: Final[Mapping[Kind, str]] = {
     "pay": "a payment was noted or taken back",
     "decide": "somebody decided about a rater, a submission or a label",
     "erase": "the ids of a recruiter were erased",
-    "webhook": "a webhook was added, removed, or went on",
+    "webhook": "a webhook was added or removed, was paused, or went on",
 }
 """Every kind of event that is told, in words; what was erased is none."""
 

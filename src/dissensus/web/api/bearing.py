@@ -66,9 +66,14 @@ class TokenRoute(APIRoute):
             key = request.headers.get(KEY)
             if request.method != "POST" or key is None:
                 return await handle(request)
-            return await once(request, caller, key, handle)
+            return await once(request, caller, key, handle, door_of(self))
 
         return answer
+
+
+def door_of(route: APIRoute) -> ByToken:
+    """Return what lets those on alone who may."""
+    return next(one.call for one in route.dependant.dependencies if isinstance(one.call, ByToken))
 
 
 def _caller(request: Request) -> Caller:

@@ -13,6 +13,7 @@ from dissensus.web.api.sent import SentCampaign, SentDefinition, SentInvitations
 from dissensus.web.api.shown import CampaignDetails, CampaignLine, Links, Numbers
 from dissensus.web.limited import listed_for, overview_for, total_for
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import Name, SiteOf, Visit, seen_in
 from dissensus.workflows import campaigns, listing, overview
 from dissensus.workflows.entrance import personal_link
@@ -46,7 +47,9 @@ def _line(visit: Visit, line: overview.Line) -> CampaignLine:
 
 
 @router.post("", operation_id="create_campaign", status_code=201)
-def create(site: SiteOf, visit: Annotated[Visit, Depends(ByToken("create"))], sent: SentCampaign) -> CampaignDetails:
+def create(
+    site: SiteOf, visit: Annotated[Visit, Depends(ByToken("create"))], sent: SentCampaign, _turn: InTurn
+) -> CampaignDetails:
     """Make a draft, which who asks owns."""
     campaign = parse_campaign(sent.definition)
     items = tuple(one.item() for one in sent.items)

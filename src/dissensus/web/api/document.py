@@ -12,7 +12,7 @@ from starlette.types import Scope
 import dissensus
 from dissensus.web.api import campaigns, gold, items, notices, pay, people, results, submissions, watching, webhooks
 from dissensus.web.api.answers import PROBLEM, WHY
-from dissensus.web.api.bearing import ByToken, TokenRoute
+from dissensus.web.api.bearing import TokenRoute, door_of
 from dissensus.web.permissions import as_markdown
 from dissensus.web.visiting import Open
 from dissensus.workflows.idempotency import LONGEST_KEY
@@ -90,5 +90,4 @@ def methods_at(scope: Scope) -> list[str]:
 
 def scope_of(route: TokenRoute) -> str:
     """Return what a token must be for to ask a route."""
-    calls = [one.call for one in route.dependant.dependencies]
-    return next(call.action for call in calls if isinstance(call, ByToken))
+    return door_of(route).action

@@ -23,6 +23,7 @@ from dissensus.web.api.gold_shown import (
 )
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
 from dissensus.web.api.sent import SentPlatinum
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import Name, SiteOf, Visit
 from dissensus.workflows import comparing, label_queue
 from dissensus.workflows.labelling import Labelled
@@ -89,7 +90,7 @@ def _plain(said: Said) -> dict[str, Any]:
 
 
 @router.get("/comparison", operation_id="compare_gold")
-def compare(site: SiteOf, visit: By, name: Name) -> ComparisonShown:
+def compare(site: SiteOf, visit: By, name: Name, _turn: InTurn) -> ComparisonShown:
     """Return gold beside the crowd so far, and beside an earlier one."""
     found = comparing.compare(site.platform, name, staff_id=visit.staff.id)
     return ComparisonShown(
@@ -103,7 +104,7 @@ def compare(site: SiteOf, visit: By, name: Name) -> ComparisonShown:
 
 
 @router.post("/platinum", operation_id="add_platinum", status_code=201)
-def add_platinum(site: SiteOf, visit: By, name: Name, sent: SentPlatinum) -> Brought:
+def add_platinum(site: SiteOf, visit: By, name: Name, sent: SentPlatinum, _turn: InTurn) -> Brought:
     """Keep labels of an earlier crowd as attributes of items, all or none."""
     beside = {column for one in sent.labels for column in one.beside}
     taken = sorted(beside & {ITEM_ID, LABEL})

@@ -10,6 +10,7 @@ from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
 from dissensus.web.api.sent import SentItems
 from dissensus.web.api.shown import ItemCount, ItemShown, TurnShown
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import Name, SiteOf, Visit
 from dissensus.workflows import campaigns, listing
 
@@ -34,7 +35,7 @@ def _shown(item: Item) -> ItemShown:
 
 
 @router.post("/items", operation_id="add_items", status_code=201)
-def add(site: SiteOf, visit: By, name: Name, sent: SentItems) -> ItemCount:
+def add(site: SiteOf, visit: By, name: Name, sent: SentItems, _turn: InTurn) -> ItemCount:
     """Add items to a draft: all of them, or none where one cannot be added."""
     items = tuple(one.item() for one in sent.items)
     n = campaigns.add_items(site.platform, name, items, staff_id=visit.staff.id, now=site.clock())

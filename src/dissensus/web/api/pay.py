@@ -1,7 +1,6 @@
 """What raters are owed, and payments as they are noted."""
 
 from typing import Annotated
-from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Path
 
@@ -10,6 +9,7 @@ from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
 from dissensus.web.api.pay_shown import AccountShown, Ledger, PaidHistory, PaidShown, PaymentShown
 from dissensus.web.api.people import RaterId
+from dissensus.web.api.repeating import MadeId
 from dissensus.web.api.sent import SentPayment
 from dissensus.web.site import Site
 from dissensus.web.visiting import Name, SiteOf, Visit
@@ -58,12 +58,12 @@ def get_account(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> PaidH
 
 
 @router.post("/raters/{rater_id}/payments", operation_id="note_payment", status_code=201)
-def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentPayment) -> PaymentShown:
+def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentPayment, payment_id: MadeId) -> PaymentShown:
     """Note that a rater was paid; nothing is sent to anybody."""
-    who = {"payment_id": str(uuid4()), "staff_id": visit.staff.id}
+    who = {"payment_id": payment_id, "staff_id": visit.staff.id}
     paying.note(site.platform, name, rater_id, sent.amount, **who, now=site.clock())
     payments = _history(site, visit, name, rater_id).payments
-    return next(one for one in payments if one.id == who["payment_id"])
+    return next(one for one in payments if one.id == payment_id)
 
 
 @router.delete("/raters/{rater_id}/payments/{payment_id}", operation_id="take_payment_back")

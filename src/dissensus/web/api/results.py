@@ -35,7 +35,7 @@ def list_ratings(
 ) -> RatingsPage:
     """List finished ratings, as the export has them: raters have ids that hold from the first page to the last alone.
 
-    Who withdraws meanwhile is in no later page; what is finished meanwhile may be in none.
+    Who withdraws meanwhile is in no later page; what is finished meanwhile is in the next listing.
     """
     of = f"ratings of {name} for {sorted(set(purpose))}"
     asked = Asked(purposes=tuple(purpose))

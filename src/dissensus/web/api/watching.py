@@ -1,7 +1,6 @@
 """Campaigns under way: their figures, and what is decided about raters who are flagged."""
 
 from typing import Annotated
-from uuid import uuid4
 
 from fastapi import APIRouter, Depends
 
@@ -10,6 +9,7 @@ from dissensus.web.api.answers import TROUBLE
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.paging import After, Limit, Page, begun, page_of
 from dissensus.web.api.people import RaterId
+from dissensus.web.api.repeating import MadeId
 from dissensus.web.api.sent import SentVerdict
 from dissensus.web.api.watching_shown import (
     Evidence,
@@ -78,9 +78,9 @@ def get_flag(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> FlagCase
 
 
 @router.post("/flags/{rater_id}/decisions", operation_id="decide_flag", status_code=201)
-def decide(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentVerdict) -> FlagCase:
+def decide(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentVerdict, decision_id: MadeId) -> FlagCase:
     """Keep whether a flagged rater stays in analyses, and why; it holds until the next decision."""
-    given = Verdict(id=str(uuid4()), verdict=sent.verdict, reason=sent.reason)
+    given = Verdict(id=decision_id, verdict=sent.verdict, reason=sent.reason)
     flagging.decide(site.platform, name, rater_id, given, staff_id=visit.staff.id, now=site.clock())
     return _case(site, visit, name, rater_id)
 

@@ -8,6 +8,7 @@ from dissensus.web.api.answers import TROUBLE
 from dissensus.web.api.bearing import ByToken, TokenRoute
 from dissensus.web.api.sent import SentGoing, SentWebhook
 from dissensus.web.api.shown import WebhookMade, Webhooks, WebhookShown
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import Name, SiteOf, Visit
 from dissensus.workflows import webhooks
 
@@ -25,7 +26,7 @@ def list_webhooks(site: SiteOf, visit: By, name: Name) -> Webhooks:
 
 
 @router.post("/webhooks", operation_id="add_webhook", status_code=201)
-def add(site: SiteOf, visit: By, name: Name, sent: SentWebhook) -> WebhookMade:
+def add(site: SiteOf, visit: By, name: Name, sent: SentWebhook, _turn: InTurn) -> WebhookMade:
     """Add a webhook. Its secret is answered this once."""
     made, secret = webhooks.add(
         site.platform, name, sent.wanted(), post=site.post, staff_id=visit.staff.id, now=site.clock()

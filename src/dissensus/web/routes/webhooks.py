@@ -8,6 +8,7 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.web.routes.entering import SEE_OTHER, page
 from dissensus.web.site import Site
+from dissensus.web.turns import InTurn
 from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
 from dissensus.web.webhook_contexts import BLANK, WebhookMade, Webhooks
 from dissensus.workflows import webhooks
@@ -37,7 +38,7 @@ def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: Wanted =
 
 
 @router.post("/campaigns/{name}/webhooks")
-def add(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
+def add(site: SiteOf, visit: By, name: Name, sent: Sent, _turn: InTurn) -> Response:
     """Add a webhook, and show its secret once."""
     typed = Wanted(
         address=str(sent.get("address", "")).strip(),
