@@ -13,6 +13,10 @@ import polars as pl
 import pytest
 from tests.cli.conftest import SCRIPT, Run
 
+from dissensus.demo.talkers import REFUSALS
+from dissensus.files.attempts import read_attempts
+from dissensus.files.pairs import read_pairs
+
 SMALL = ("--items", "4", "--raters", "3")
 
 
@@ -36,6 +40,12 @@ def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Pat
     assert ratings["answer_time_ms"].min() > 0  # type: ignore[operator]
     assert "4 items" in (folder / "report.html").read_text("utf-8")
     assert "internal" in (folder / "ratings.csv.README.txt").read_text("utf-8")
+    assert re.search(r"conversations has \d+ pairs and 8 red-team attempts", done.stdout)
+    assert len(read_attempts(folder / "conversations" / "red_team_attempts.jsonl.gz").attempts) == 8
+    for path in (folder / "conversations" / "pairs").rglob("*.jsonl.gz"):
+        for pair in read_pairs(path).pairs:
+            helpful = "helpful" in str(path)
+            assert any(word in pair.chosen for word in REFUSALS) is not helpful
 
 
 @pytest.mark.slow

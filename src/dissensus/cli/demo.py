@@ -1,6 +1,7 @@
 """`dissensus demo`: a small campaign through every stage on this machine, then the site."""
 
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -9,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,13 +18,18 @@ from dissensus.cli import writing
 from dissensus.errors import DissensusError, InvalidInput
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from dissensus.demo.drawn import Drawn
     from dissensus.schema.campaign import Campaign
+    from dissensus.schema.item import Item
     from dissensus.settings import Settings
 
 NAME, OWNER = "demo", "owner"
+TALKING: Final = "demo-red-team"
+TALKERS: Final = 6
 # A name of its own: nobody's database is taken for one that an earlier demo left.
-DATABASE, RATINGS, PAGE = "dissensus-demo.db", "ratings.csv", "report.html"
+DATABASE, RATINGS, PAGE, TALKS = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
 SEED = 1
 # Permutations and replicates of the report: quick, and enough to look at.
 DRAWS = 200
@@ -41,8 +47,9 @@ def demo(
     """Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the site.
 
     One of them withdraws, simulated experts label what is rated, a simulated owner decides about raters who are
-    flagged, and the log of it all is verified. Nothing of it is real: conversations, people and answers are drawn,
-    with the differences between groups that DICES-350 has. What an earlier demo left in DIR is replaced.
+    flagged, others talk with scripted chatbots, and the log of it all is verified. Nothing of it is real:
+    conversations, people and answers are drawn, with the differences between groups that DICES-350 has. What an earlier
+    demo left in DIR is replaced.
 
     Example: dissensus demo --once
     """
@@ -58,6 +65,7 @@ def demo(
         typer.echo(f"One of them withdraws: {items} ratings are erased.")
         _look_after(settings, drawn)
         _report(settings, dir)
+        _talk(settings, dir)
         _audit(settings)
         if not once:
             _show(settings, link)
@@ -68,27 +76,31 @@ def _settings(folder: Path, port: int) -> "Settings":
     from dissensus.settings import Settings
 
     database = folder / DATABASE
-    mine = (folder / RATINGS, folder / PAGE)
+    mine = (folder / RATINGS, folder / PAGE, folder / TALKS)
     if not database.exists() and any(path.exists() for path in mine):
         names = " and ".join(str(path) for path in mine if path.exists())
         raise InvalidInput(f"{names} would be replaced, which no demo made. Name another folder: --dir DIR")
     for end in ("", "-wal", "-shm", ".key"):
         database.with_name(DATABASE + end).unlink(missing_ok=True)
+    shutil.rmtree(folder / TALKS, ignore_errors=True)
     return Settings(database_url=f"sqlite:///{database}", port=port)
 
 
 def _campaign(settings: "Settings", drawn: "Drawn") -> str:
     """Make and open the campaign, and return the link by which raters enter."""
+    return _made(settings, _definition(), drawn.items)
+
+
+def _made(settings: "Settings", campaign: "Campaign", items: "Sequence[Item]") -> str:
     from dissensus.cli.opening import now, opened
     from dissensus.workflows import campaigns, staff
     from dissensus.workflows.entrance import personal_link
 
     with opened(settings) as platform:
         owner = staff.owner_for(platform, OWNER, now=now())
-        campaign = _definition()
-        campaigns.create(platform, campaign, drawn.items, staff_id=owner.id, now=now())
-        kept = campaigns.move(platform, NAME, "open", staff_id=owner.id, now=now())
-    return personal_link(settings.address, NAME, str(kept.key))
+        campaigns.create(platform, campaign, items, staff_id=owner.id, now=now())
+        kept = campaigns.move(platform, campaign.name, "open", staff_id=owner.id, now=now())
+    return personal_link(settings.address, campaign.name, str(kept.key))
 
 
 def _definition() -> "Campaign":
@@ -180,15 +192,44 @@ def _report(settings: "Settings", folder: Path) -> None:
     typer.echo(f"{ratings} is what was collected, {page} what it tells.")
 
 
+def _talk(settings: "Settings", folder: Path) -> None:
+    """Let some people talk with chatbots, and write what came of it."""
+    from dissensus.cli.opening import now, opened
+    from dissensus.demo.talkers import CONVERSATIONS, talk
+    from dissensus.demo.visitor import Visitor
+    from dissensus.schema.shipped_campaigns import load_campaign, renamed
+    from dissensus.workflows.chat_exporting import export_chats
+
+    campaign, done = renamed(load_campaign("red-team"), TALKING), count(1)
+    link = _made(settings, campaign, ())
+    typer.echo(f"{TALKERS} simulated people talk with two scripted chatbots, and pick one of two responses each turn.")
+    with writing.progress("Talking") as progress, ExitStack() as browsers, ThreadPoolExecutor(AT_ONCE) as pool:
+
+        def talked() -> None:
+            if progress is not None:
+                progress(next(done) / (TALKERS * CONVERSATIONS))
+
+        visitors = [browsers.enter_context(Visitor(link)) for _ in range(TALKERS)]
+        for way in [pool.submit(talk, one, campaign, seed, talked=talked) for seed, one in enumerate(visitors)]:
+            way.result()
+    with opened(settings) as platform:
+        came = export_chats(platform, TALKING, folder / TALKS, now=now())
+    typer.echo(
+        f"{folder / TALKS} has {came.n_pairs} pairs and {came.n_attempts} red-team attempts, as hh-rlhf has them."
+    )
+
+
 def _audit(settings: "Settings") -> None:
     """Verify the log of what happened."""
     from dissensus.cli.opening import opened
     from dissensus.workflows import auditing
 
     with opened(settings) as platform:
-        found = auditing.audit(platform, NAME)
-    if not found.holds:
-        raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {NAME}")
+        every = {name: auditing.audit(platform, name) for name in (NAME, TALKING)}
+    for name, found in every.items():
+        if not found.holds:
+            raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {name}")
+    found = every[NAME]
     typer.echo(f"The log of it all holds: {found.n:,} events in one chain, {found.n_erased:,} of them erased since.")
 
 

@@ -3,8 +3,9 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 from html import unescape
+from time import sleep
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Final, Self
 from uuid import uuid4
 
 import httpx
@@ -15,6 +16,8 @@ from dissensus.schema.campaign import Campaign
 from dissensus.schema.conversation import Conversation
 
 AS_DATA = {"accept": "application/json"}
+PAUSE_S: Final = 0.05
+TRIES: Final = 600
 
 
 class Visitor:
@@ -66,6 +69,38 @@ class Visitor:
     def declare(self, answers: Mapping[str, str]) -> None:
         """Say who the rater is."""
         _done(self._http.post("/about-you", data={"form_token": self._token, **answers}))
+
+    def begin(self, mode: str, intent: str) -> str:
+        """Begin a conversation, and return its id."""
+        self.where()
+        chat_id = str(uuid4())
+        self._send("/chat/begin", id=chat_id, mode=mode, intent=intent)
+        return chat_id
+
+    def say(self, chat_id: str, text: str, *, seconds: float) -> dict[str, Any]:
+        """Say something after so many seconds, and return the conversation once responses have come."""
+        self._send(f"/chat/{chat_id}/say", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
+        for _ in range(TRIES):
+            found: dict[str, Any] = self.where()["chat"]
+            if found["moment"] != "answering":
+                return found
+            sleep(PAUSE_S)
+        raise Unavailable("The chatbots of the demo do not answer.")
+
+    def pick(self, exchange: str, strength: int, *, seconds: float) -> None:
+        """Pick one of two responses."""
+        self._send(f"/chat/{exchange}/pick", strength=strength, worked_ms=round(1000 * seconds))
+
+    def end(self, chat_id: str, success: int | None) -> None:
+        """End a conversation."""
+        self._send(f"/chat/{chat_id}/end", success="" if success is None else success)
+
+    def finish(self) -> None:
+        """Have no more conversations."""
+        self._send("/chat/finish")
+
+    def _send(self, path: str, **fields: Any) -> None:
+        _done(self._http.post(path, data={"form_token": self._token, **fields}))
 
     def withdraw(self) -> None:
         """Have everything erased, by the link that the last page has."""

@@ -18,7 +18,7 @@ def campaigns() -> tuple[str, ...]:
     Examples
     --------
     >>> campaigns()
-    ('dices-350',)
+    ('dices-350', 'red-team')
     """
     names = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))

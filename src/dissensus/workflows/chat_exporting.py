@@ -165,9 +165,11 @@ class _Found:
         attempts = list(filter(None, (attempt_of(talked, self.chat) for talked in self.talked)))
         items = list(filter(None, map(item_of, self.talked)))
         released = released_pairs(preferences, policy)
-        notes = [*self.left_out(purposes), *(f"{n:,} preferences: {why}" for why, n in released.dropped.items())]
+        notes = self.left_out(purposes)
         if released.pairs:
             notes += write_pairs(released, folder / PAIRS)
+        else:
+            notes += [f"{n:,} left out: {why}." for why, n in released.dropped.items()]
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
         for name, lines in (
