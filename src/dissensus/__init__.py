@@ -21,11 +21,14 @@ _HOMES = {
         "Unavailable",
         "UndefinedEstimate",
     ),
-    "files.attempts": ("read_attempts", "write_attempts"),
     "files.fetch": ("fetch",),
+    "files.attempts": ("read_attempts", "write_attempts"),
+    "files.comparisons": ("read_comparisons",),
     "files.converting": ("read_long", "write_long"),
     "files.items": ("Items", "read_items"),
+    "files.model_folder": ("load_model", "save_model"),
     "files.pair_release": ("write_pairs",),
+    "files.pairs": ("read_pairs",),
     "files.ratings": ("read_ratings", "validate"),
     "files.writing": ("write_frame",),
     "pipeline.aggregate": (
@@ -78,13 +81,14 @@ _HOMES = {
     "stats.significance": ("benjamini_hochberg", "max_t", "permutation_p"),
 }
 __all__, _resolve = resolver(__name__, _HOMES)
-__all__ += ["report"]
+_ROOMS = ("preference", "report")
+__all__ += _ROOMS
 
 
 def __getattr__(name: str) -> Any:
     if name == "__version__":
         return import_module("importlib.metadata").version("dissensus")
-    return import_module("dissensus.report") if name == "report" else _resolve(name)
+    return import_module(f"dissensus.{name}") if name in _ROOMS else _resolve(name)
 
 
 def __dir__() -> list[str]:

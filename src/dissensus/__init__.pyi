@@ -1,3 +1,4 @@
+from dissensus import preference as preference
 from dissensus import report as report
 from dissensus.client import Client as Client
 from dissensus.errors import Conflict as Conflict
@@ -10,12 +11,16 @@ from dissensus.errors import Unavailable as Unavailable
 from dissensus.errors import UndefinedEstimate as UndefinedEstimate
 from dissensus.files.attempts import read_attempts as read_attempts
 from dissensus.files.attempts import write_attempts as write_attempts
+from dissensus.files.comparisons import read_comparisons as read_comparisons
 from dissensus.files.converting import read_long as read_long
 from dissensus.files.converting import write_long as write_long
 from dissensus.files.fetch import fetch as fetch
 from dissensus.files.items import Items as Items
 from dissensus.files.items import read_items as read_items
+from dissensus.files.model_folder import load_model as load_model
+from dissensus.files.model_folder import save_model as save_model
 from dissensus.files.pair_release import write_pairs as write_pairs
+from dissensus.files.pairs import read_pairs as read_pairs
 from dissensus.files.ratings import read_ratings as read_ratings
 from dissensus.files.ratings import validate as validate
 from dissensus.files.writing import write_frame as write_frame

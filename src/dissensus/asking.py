@@ -129,7 +129,7 @@ class Asking:
         return self._hidden(text)[:LONGEST_DETAIL].rstrip(" .")
 
     def _hidden(self, text: str) -> str:
-        return text.replace(self.token, "…")
+        return text.replace(self.token, "…") if self.token else text
 
 
 def connected(base: str, authorization: str, timeout: float) -> httpx.Client:

@@ -2,22 +2,27 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import BrowserContext
 from tests.browser.page import DESKTOP, View, look
+from tests.preference.pairs import simulated
 from tests.report.hostile import AXES, NAMES, hostile
 
 from dissensus.files.ratings import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
+from dissensus.preference.evaluation import evaluate
+from dissensus.preference.paired import Rival, compare
 from dissensus.report.building import build
-from dissensus.report.result import Report
+from dissensus.report.evaluation import evaluation_report
+from dissensus.report.result import Document, Report
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680
-REPORTS = ("dices", "campaign", "tricky")
-Save = Callable[[str, Report], Path]
+REPORTS = ("dices", "campaign", "tricky", "preference")
+Save = Callable[[str, Document], Path]
 OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
 
 
@@ -50,11 +55,25 @@ def tricky() -> Report:
 
 
 @pytest.fixture(scope="module")
+def preference() -> Document:
+    """Two models on pairs of several groups, strengths and tranches."""
+    pairs, odds = simulated(400)
+    told = [
+        replace(pair, strength=n % 4, group=NAMES[n % 3], tranche=("helpful-base", "helpful-online")[n % 2])
+        for n, pair in enumerate(pairs)
+    ]
+    noise = [one * (1 if n % 3 else -1) for n, one in enumerate(odds)]
+    found, other = (evaluate(told, margins, [0.1] * 400) for margins in (odds, noise))
+    rival = Rival(name=NAMES[10], found=other, difference=compare(told, odds, noise))
+    return evaluation_report(found, model=NAMES[0], rival=rival, command="dissensus preference evaluate pairs.jsonl")
+
+
+@pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
     """Write the page of a report, once."""
     folder = tmp_path_factory.mktemp("reports")
 
-    def save(name: str, report: Report) -> Path:
+    def save(name: str, report: Document) -> Path:
         path = folder / f"{name}.html"
         if not path.exists():
             report.save(path)
@@ -110,7 +129,7 @@ def test_on_paper(context: BrowserContext, page: Path) -> None:
     assert_sound(view)
     pages = re.findall(rb"/MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", view.pdf())
     assert {(round(float(width)), round(float(height))) for width, height in pages} == {(595, 842)}
-    assert 10 <= len(pages) <= 40
+    assert (4 if page.stem == "preference" else 10) <= len(pages) <= 40
 
 
 def test_no_name_becomes_a_part_of_the_page(context: BrowserContext, tricky: Report, saved: Save) -> None:

@@ -1,7 +1,7 @@
 """The best of several responses."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,7 +15,9 @@ from tests.strategies import quick
 
 from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, Scripted, Stream, seeds_from, whole
 from dissensus.chat.best_of_n import brevity
+from dissensus.chat.preferring import scorer_of
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.preference.pairs import Purpose
 from dissensus.schema.chatbot import Samples, Script
 from dissensus.schema.conversation import Conversation
 
@@ -172,3 +174,39 @@ def test_seeds_from_one_are_different_and_stay_the_same(seed: int, count: int) -
     assert len(set(seeds)) == count
     assert all(0 <= one < 2**31 for one in seeds)
     assert seeds == seeds_from(seed, 64)[:count]
+
+
+def test_silence_is_never_the_least_harmful() -> None:
+    script = Script(responses=("", "kind", "  "))
+
+    def likes_silence(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+        return np.array([-len(one.rated.text) for one in conversations], dtype=np.float64)
+
+    bot = BestOfN(bot=Scripted(script=script), scorer=likes_silence, n=32)
+    best = asyncio.run(bot.best(TALK, 7, keep=32))
+    said = [one.text for one in best]
+    assert {"", "kind", "  "} == set(said)
+    assert said == sorted(said, key=lambda text: (not text.strip(), len(text)))
+
+
+def test_a_model_ranks_by_the_last_turn_given_all_before() -> None:
+    class Model:
+        purpose: Purpose = "harmless"
+
+        def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
+            return [[float(len(turn.text)) for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
+
+    talk = Conversation.from_turns([("human", "Hi"), ("bot", "a very long answer"), ("human", "And?")])
+    bot = BestOfN(bot=Scripted(script=SEVERAL), scorer=scorer_of(Model()), n=64)
+    first, second = asyncio.run(bot.best(talk, 7, keep=2))
+    assert (first.text, first.score) == ("eeeee", 5)
+    assert second.score == 5
+    assert first.cost.samples == 64
+
+
+def test_a_scorer_that_fails_fails_the_chatbot() -> None:
+    def gone(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
+        raise Unavailable("nobody scores")
+
+    with pytest.raises(Unavailable, match="nobody scores"):
+        asyncio.run(heard(BestOfN(bot=Scripted(script=SEVERAL), scorer=gone, n=4)))

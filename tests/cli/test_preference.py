@@ -1,12 +1,16 @@
 """`dissensus preference`: train, evaluate, score."""
 
+import hashlib
 import json
+import re
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
 from tests.preference.pairs import simulated
 
+from dissensus.files.attempts import read_attempts
 from dissensus.text.transcripts import write_hh
 
 
@@ -53,6 +57,31 @@ def test_folds_need_no_model(run: Run, pairs: Path) -> None:
     assert json.loads(done.stdout)["accuracy"]["estimate"] > 0.6
 
 
+def test_two_models_are_compared_on_the_same_pairs(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    assert run("preference", "train", pairs, "-o", other, "--seed", "3").returncode == 0
+    found = json.loads(
+        run("preference", "evaluate", pairs, "--model", model, "--against", other, "--format", "json").stdout
+    )
+    assert found["model"]["name"] == "model"
+    assert found["against"]["model"]["sha256"] == hashlib.sha256((other / "SHA256SUMS").read_bytes()).hexdigest()
+    gap = found["accuracy"]["estimate"] - found["against"]["accuracy"]["estimate"]
+    assert found["difference"]["accuracy"]["estimate"] == pytest.approx(gap)
+    table = run("preference", "evaluate", pairs, "--model", model, "--against", model).stdout
+    assert "model less model (" in table
+    assert "is shown to be right more often." in table
+
+
+def test_a_report_is_one_page(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+    done = run("preference", "evaluate", pairs, "--model", model, "--against", model, "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "How well model knows what people choose" in page
+    assert 'id="reliability"' in page
+    assert "both answers are the same" in page
+    assert not re.search(r"<(script|link|iframe|img|object|embed|form)\b", page)
+
+
 def test_every_turn_of_the_bot_has_a_score(run: Run, model: Path, tmp_path: Path) -> None:
     talk = write_hh([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
     (tmp_path / "attempts.jsonl").write_text(json.dumps({"transcript": talk}))
@@ -62,6 +91,26 @@ def test_every_turn_of_the_bot_has_a_score(run: Run, model: Path, tmp_path: Path
     assert head == ["row", "bot_turn", "score"]
     assert (first[:2], second[:2]) == (["1", "1"], ["1", "2"])
     assert float(first[2]) < float(second[2])
+
+
+def test_attempts_get_their_scores(run: Run, model: Path, tmp_path: Path, real_data: Callable[[str], Path]) -> None:
+    sample = real_data("red-team/red_team_attempts.sample.jsonl")
+    done = run("preference", "score", sample, "--model", model, "-o", "scored.json", "--replace")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "Scored 10 transcripts and 10 descriptions of 10 attempts.\n"
+    record = json.loads((tmp_path / "scored.json.scores.json").read_text())
+    assert record["model"]["sha256"] == hashlib.sha256((model / "SHA256SUMS").read_bytes()).hexdigest()
+    kept = run("preference", "score", sample, "--model", model, "-o", "kept.json")
+    assert "20 scores were there before and are kept" in kept.stderr
+    assert read_attempts(tmp_path / "kept.json").attempts == read_attempts(sample).attempts
+    for words, says in (
+        (("-o", "scored.json"), "--overwrite"),
+        ((), "Name it: -o scored.jsonl"),
+        (("-o", "other.json", "--purpose", "helpful"), "trained for what is harmless, and what is helpful is asked"),
+    ):
+        refused = run("preference", "score", sample, "--model", model, *words)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert says in refused.stderr
 
 
 def test_errors(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:

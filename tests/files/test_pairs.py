@@ -87,3 +87,30 @@ def test_an_error_names_the_file(tmp_path: Path) -> None:
     path.write_text(json.dumps({"chosen": ASKED + "a", "rejected": ASKED + "a"}))
     with pytest.raises(InvalidInput, match=r"pairs\.jsonl: None of 1 pairs"):
         read_pairs(path)
+
+
+def test_what_raters_agreed_on_and_the_tranche_are_read(tmp_path: Path) -> None:
+    question = "\n\nHuman: Is it safe?\n\nAssistant: "
+    rows = [
+        {"chosen": f"{question}No.", "rejected": f"{question}Sure{number}!", "strengths": said}
+        for number, said in enumerate(
+            (
+                [{"rater_id": "a", "strength": 2}, {"rater_id": "b", "strength": -1}],
+                [{"rater_id": "a", "strength": 2}, {"rater_id": "b", "strength": 1}],
+                [{"rater_id": "a", "strength": 2}],
+                None,
+            )
+        )
+    ]
+    (tmp_path / "helpful-online").mkdir()
+    path = tmp_path / "helpful-online" / "train.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    pairs = read_pairs(path).pairs
+    assert [pair.agreement for pair in pairs] == [0.5, 1.0, None, None]
+    assert {pair.tranche for pair in pairs} == {"helpful-online"}
+    told = pl.DataFrame(rows).with_columns(agreement=pl.lit(0.75), tranche=pl.lit("ours"))
+    assert {(pair.agreement, pair.tranche) for pair in read_pairs(told).pairs} == {(0.75, "ours")}
+    with pytest.raises(InvalidInput, match=r"Row 1: strengths is '7'; write it like"):
+        read_pairs(pl.DataFrame(rows[:1]).with_columns(strengths=pl.lit("7")))
+    with pytest.raises(InvalidInput, match=r"Row 1: The agreement on a pair is 3; give a share"):
+        read_pairs(told.with_columns(agreement=pl.lit("3")))

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from tests.preference.pairs import simulated
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.evaluation import evaluate
 from dissensus.preference.logistic import probability
-from dissensus.preference.pairs import Pair
+from dissensus.preference.paired import compare
+from dissensus.preference.pairs import Pair, unanimity
 from dissensus.schema.conversation import Turn
+from dissensus.stats.paired import paired_difference
 from dissensus.stats.proportion import clustered_share
 
 
@@ -95,4 +98,68 @@ def test_intervals_hold_the_truth_as_often_as_they_say() -> None:
         p = rng.beta(3, 2, size=60)[cluster]
         share = clustered_share(rng.random(240) < p, cluster)
         held += share.ci_low <= 0.6 <= share.ci_high
+    assert 0.92 <= held / draws <= 0.98
+
+
+def test_unanimous_and_split_pairs_are_shown_apart() -> None:
+    first = Pair((Turn("human", "x"),), "no", "certainly", rater="ada")
+    second = Pair((Turn("human", "y"),), "no", "yes", rater="ada")
+    alone = Pair((Turn("human", "z"),), "no", "yes", rater="ada")
+    pairs = [first, replace(first, rater="bob"), second, replace(second, rater="bob").swapped(), alone, alone]
+    found = evaluate(pairs, [1.0, 1.0, 1.0, -1.0, 1.0, 1.0], [0.0] * 6)
+    shares = {one.value: one.accuracy for one in found.slices if one.by == "raters were"}
+    assert {value: (share.estimate, share.n) for value, share in shares.items()} == {
+        "unanimous": (1, 2),
+        "split": (0.5, 2),
+    }
+
+
+def test_agreement_tells_split_pairs_where_raters_were_counted() -> None:
+    one, other = (Pair((Turn("human", text),), "no", "yes", agreement=of) for text, of in (("a", 1.0), ("b", 0.6)))
+    assert unanimity([one, other, one.swapped()]) == [True, False, True]
+    assert other.swapped().agreement == pytest.approx(0.4)
+    with pytest.raises(InvalidInput, match=r"agreement on a pair is 1\.2"):
+        replace(one, agreement=1.2)
+
+
+def test_parts_that_are_all_pairs_are_left_out() -> None:
+    pairs = [Pair((Turn("human", str(n)),), "no", "yes" * (n + 1), tranche="base") for n in range(8)]
+    found = evaluate(pairs, np.ones(8), np.zeros(8))
+    assert {one.by for one in found.slices}.isdisjoint({"tranche", "turns", "group"})
+    mixed = [*pairs, replace(pairs[0], tranche="online")]
+    by = {one.value for one in evaluate(mixed, np.ones(9), np.zeros(9)).slices if one.by == "tranche"}
+    assert by == {"base", "online"}
+
+
+def test_a_model_beside_itself_differs_by_nothing_and_others_by_what_they_differ() -> None:
+    pairs, odds = simulated(500)
+    same = compare(pairs, odds, odds)
+    assert (same.accuracy.estimate, same.accuracy.ci_low, same.accuracy.ci_high) == (0, 0, 0)
+    noise = np.array(odds) + np.random.default_rng(1).normal(scale=3, size=500)
+    better, worse = compare(pairs, odds, noise), compare(pairs, noise, odds)
+    assert better.accuracy.ci_low > 0 > better.log_loss.ci_high
+    assert better.accuracy.estimate == -worse.accuracy.estimate
+    alone = [evaluate(pairs, margins, np.zeros(500)).accuracy for margins in (odds, noise)]
+    assert better.accuracy.estimate == pytest.approx(alone[0].estimate - alone[1].estimate)
+    assert better.accuracy.ci_high - better.accuracy.ci_low < sum(one.ci_high - one.ci_low for one in alone)
+
+
+def test_nothing_to_compare_two_models_on() -> None:
+    pairs, odds = simulated(6, dialogues=1)
+    with pytest.raises(UndefinedEstimate, match="6 cases of 1 cluster tell nothing of others"):
+        compare(pairs, odds, odds)
+    with pytest.raises(InvalidInput, match="5 scores for 6 pairs"):
+        compare(pairs, odds, odds[1:])
+    with pytest.raises(InvalidInput, match="2 values of the one and 1 of the other"):
+        paired_difference([1, 0], [1], [0, 1])
+
+
+def test_intervals_of_differences_hold_the_truth_as_often_as_they_say() -> None:
+    rng, held, draws = np.random.default_rng(0), 0, 600
+    cluster = np.repeat(np.arange(60), 4)
+    for _ in range(draws):
+        hard = rng.beta(2, 2, size=60)[cluster]
+        one, other = (rng.random(240) < hard, rng.random(240) < hard / 2)
+        found = paired_difference(one, other, cluster)
+        held += found.ci_low <= 0.25 <= found.ci_high
     assert 0.92 <= held / draws <= 0.98

@@ -68,6 +68,13 @@ def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     clock = Hands()
     app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SECRET)
     app.state.site = replace(app.state.site, clock=clock)
+    with answering(app) as url, ExitStack() as clients:
+        yield Live(url, app, clock, clients)
+
+
+@contextmanager
+def answering(app: FastAPI) -> Iterator[str]:
+    """Run an application until the block ends, and give its address."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         # As the site itself listens: else the second part of each answer comes 40 ms late.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -76,8 +83,7 @@ def serving(database_url: str, **settings: Any) -> Iterator[Live]:
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:
-            with ExitStack() as clients:
-                yield Live(f"http://127.0.0.1:{listening.getsockname()[1]}", app, clock, clients)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
         finally:
             server.should_exit = True
             thread.join()

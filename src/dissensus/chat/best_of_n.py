@@ -73,6 +73,8 @@ class BestOfN:
     async def best(self, conversation: Conversation, seed: int, keep: int = 1) -> tuple[Response, ...]:
         """Return the best responses, the best one first; of equal ones the one drawn first.
 
+        A response that says nothing is ranked behind all that say something, whatever its score.
+
         Parameters
         ----------
         conversation
@@ -102,6 +104,7 @@ class BestOfN:
         if len(came) < keep:
             raise next(one for one in drawn if not isinstance(one, Response))
         scores = await self._scores(conversation, came)
+        said = np.array([bool(one.text.strip()) for one in came])
         taken = self.clock() - started
         cost = _sum(came, self.n)
         return tuple(
@@ -113,7 +116,7 @@ class BestOfN:
                 cost=cost,
                 score=float(scores[place]),
             )
-            for place in np.argsort(-scores, kind="stable")[:keep]
+            for place in np.lexsort((-scores, ~said))[:keep]
         )
 
     async def _drawn(self, conversation: Conversation, seeds: Sequence[int]) -> list[Response | DissensusError]:

@@ -92,5 +92,8 @@ def _key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
 def _scorer(name: str, scorers: Mapping[str, Scorer]) -> Scorer:
     if name not in scorers:
         known = list(scorers)
-        raise NotFound(f"There is no scorer {shown(name)}.{did_you_mean(name, known)} There are {listed(known)}.")
+        raise NotFound(
+            f"There is no scorer {shown(name)}.{did_you_mean(name, known)} There are {listed(known)}, "
+            "and folders of preference models."
+        )
     return scorers[name]

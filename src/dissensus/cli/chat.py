@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dissensus.cli.preference_serve import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
 
 if TYPE_CHECKING:
@@ -54,10 +55,12 @@ def chat(
 @contextmanager
 def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
     from dissensus.chat import opened
+    from dissensus.workflows.scorers import opened_scorers
 
     stack = AsyncExitStack()
     try:
-        yield runner.run(stack.enter_async_context(opened(chatbot, environment=os.environ)))
+        scorers = stack.enter_context(opened_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
+        yield runner.run(stack.enter_async_context(opened(chatbot, environment=os.environ, scorers=scorers)))
     finally:
         runner.run(stack.aclose())
 

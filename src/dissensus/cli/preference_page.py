@@ -5,16 +5,22 @@ import io
 from itertools import groupby
 
 from dissensus.pipeline.page import Grid, Page, printable, short
-from dissensus.preference.evaluation import Evaluation
+from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.paired import Rival, verdict
 from dissensus.stats.proportion import Share
 
 
-def page(found: Evaluation) -> Page:
+def page(found: Evaluation, model: str = "model", rival: Rival | None = None) -> Page:
     """Return the evaluation as a page."""
+    beside = [] if rival is None else [_difference(model, rival)]
     return Page(
         f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
-        (_whole(found), _reliability(found), *_slices(found)),
-        ("Intervals are for other dialogues. Length alone: a model that knows no more than how long the answers are.",),
+        (_whole(found, rival), *beside, _reliability(found), *_slices(found)),
+        (
+            "Intervals are for other dialogues. "
+            "Length alone: a model that knows no more than how long the answers are.",
+            f"People agree with each other on about {short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
+        ),
     )
 
 
@@ -30,12 +36,19 @@ def slices_csv(found: Evaluation) -> str:
     return out.getvalue()
 
 
-def _whole(found: Evaluation) -> Grid:
-    lines = (
-        ("model", *_cells(found.accuracy), short(found.log_loss, 3), short(found.ece, 3)),
-        ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), ""),
-    )
-    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), lines)
+def _whole(found: Evaluation, rival: Rival | None) -> Grid:
+    of = [("model", found), *([] if rival is None else [(printable(rival.name), rival.found)])]
+    lines = [(name, *_cells(one.accuracy), short(one.log_loss, 3), short(one.ece, 3)) for name, one in of]
+    length = ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), "")
+    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
+
+
+def _difference(model: str, rival: Rival) -> Grid:
+    of = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
+    lines = [(name, short(one.estimate, 4), f"{short(one.ci_low, 3)} to {short(one.ci_high, 3)}") for name, one in of]
+    first, second = printable(model), printable(rival.name)
+    caption = verdict(first, second, rival.difference)
+    return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
 
 
 def _reliability(found: Evaluation) -> Grid:

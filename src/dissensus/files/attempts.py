@@ -25,6 +25,7 @@ PUBLISHED: Final = ("red_team_attempts.jsonl.gz", "red_team_attempts.jsonl")
 BATCH: Final = 10_000
 """Attempts that are held as a table at a time while they are written."""
 
+_TELLING: Final = {"transcript", "task_description", "red_team_member_id"}
 _KNOWN: Final = {*KEYS, AS_RELEASED}
 
 
@@ -100,6 +101,12 @@ def stream_attempts(source: Any, unknown: dict[str, None] | None = None) -> Iter
     with named(source):
         for row, attempt in enumerate(attempts_in(frame), start=1):
             yield _checked(attempt, f"Row {row:,}")
+
+
+def holds_attempts(path: Path) -> bool:
+    """Tell whether a file holds attempts rather than other conversations, by the keys of its first record."""
+    is_json = content.kind_of(path) == "json"
+    return set(next(records(path), {}) if is_json else frame_of(path).columns) >= _TELLING
 
 
 def _from_json(path: Path, unknown: dict[str, None] | None) -> Iterator[Attempt]:

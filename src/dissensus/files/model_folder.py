@@ -14,6 +14,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.whole import write_whole
 from dissensus.preference.features import BITS, Kind, Vocabulary
 from dissensus.preference.linear import Linear
+from dissensus.preference.model import Identity
 from dissensus.preference.pairs import PURPOSES
 from dissensus.schema.hints import listed, shown
 
@@ -65,6 +66,19 @@ def make_folder(folder: Path) -> None:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
     if others:
         raise InvalidInput(f"{folder} holds something else than a model: {listed(others, 3)}. Name a new one.")
+
+
+def identity(folder: Path) -> Identity:
+    """Return what a model is told from others by: the name of its folder, and the SHA-256 of the sums of its files.
+
+    Raises
+    ------
+    NotFound
+        There is no whole model.
+    """
+    if not (folder / SUMS).is_file():
+        raise NotFound(f"{folder} is no whole model: {SUMS} is missing. Copy it again, or train it anew.")
+    return Identity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
 def load_model(folder: Path) -> Linear:

@@ -1,5 +1,7 @@
 """Preference pairs, from files and tables."""
 
+import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,7 +12,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
-from dissensus.files.tables import frame_of, named
+from dissensus.files.tables import frame_of, is_path, named
 from dissensus.preference.pairs import Pair, Purpose
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.hints import listed, shown
@@ -20,6 +22,8 @@ EMPTY: Final = "an answer is empty"
 SAME: Final = "both answers are the same"
 
 STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
+TRANCHE, AGREEMENT, STRENGTHS = "tranche", "agreement", "strengths"
+_TRANCHE: Final = re.compile(r"(helpful|harmless)-(base|rejection-sampled|online)(?![a-z])")
 
 
 class ReadPairs(NamedTuple):
@@ -41,8 +45,9 @@ def read_pairs(source: Any) -> ReadPairs:
     ----------
     source
         Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, as in
-        hh-rlhf, or lists of chat messages. Columns ``strength``, ``weight``, ``rater_id`` and ``group`` are read where
-        there are any; others are not looked at.
+        hh-rlhf, or lists of chat messages. Columns ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and
+        ``agreement`` are read where there are any; others are not looked at. Without ``agreement`` it is counted from
+        ``strengths``, and a tranche that no column has is taken from the name of the file or of its folder.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def read_pairs(source: Any) -> ReadPairs:
     """
     frame = frame_of(source)
     with named(source):
-        return _from_table(frame)
+        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None)
 
 
 def read_all(paths: Sequence[Path]) -> ReadPairs:
@@ -94,7 +99,19 @@ def purpose_of(path: Path) -> Purpose | None:
     return None
 
 
-def _from_table(frame: pl.DataFrame) -> ReadPairs:
+def tranche_of(path: Path) -> str | None:
+    """Return what the name of a file, or else of its folder, says of when its pairs were collected; None if nothing.
+
+    Examples
+    --------
+    >>> tranche_of(Path("helpful-online/train.jsonl.gz")), tranche_of(Path("pairs.jsonl"))
+    ('helpful-online', None)
+    """
+    found = (_TRANCHE.search(name.casefold()) for name in (path.name, path.absolute().parent.name))
+    return next((one[0] for one in found if one), None)
+
+
+def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     missing = [name for name in PAIR if name not in frame.columns]
     if missing:
         raise NotFound(
@@ -103,18 +120,17 @@ def _from_table(frame: pl.DataFrame) -> ReadPairs:
         )
     sides = [conversations.read(frame.select(side)) for side in conversations.told(frame.columns)]
     talks = [[side.held[place].conversation for place in side.which] for side in sides]
-    told = (_numbers(frame, STRENGTH), _numbers(frame, WEIGHT), _texts(frame, RATER), _texts(frame, GROUP))
-    others = zip(*told, strict=True)
+    texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
+    others = zip(*(_numbers(frame, name) for name in (STRENGTH, WEIGHT)), _agreements(frame), *texts, strict=True)
     excluded: Counter[str] = Counter()
     pairs = []
-    for row, (chosen, rejected, (strength, weight, *who)) in enumerate(zip(*talks, others, strict=True), start=1):
+    for row, (chosen, rejected, told) in enumerate(zip(*talks, others, strict=True), start=1):
         why = _why_not(chosen, rejected)
         if why is not None:
             excluded[why] += 1
             continue
         try:
-            said = chosen.rated.text, rejected.rated.text
-            pairs.append(Pair(chosen.context, *said, strength, 1.0 if weight is None else weight, *who))
+            pairs.append(_pair(chosen, rejected, told, tranche))
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
     if not pairs:
@@ -123,6 +139,21 @@ def _from_table(frame: pl.DataFrame) -> ReadPairs:
             + ", ".join(f"{why} ({count:,})" for why, count in excluded.items())
         )
     return ReadPairs(tuple(pairs), dict(excluded))
+
+
+def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], tranche: str | None) -> Pair:
+    strength, weight, agreement, rater, group, of_row = told
+    return Pair(
+        chosen.context,
+        chosen.rated.text,
+        rejected.rated.text,
+        strength=strength,
+        weight=1.0 if weight is None else weight,
+        rater=rater,
+        group=group,
+        tranche=tranche if of_row is None else of_row,
+        agreement=agreement,
+    )
 
 
 def _why_not(chosen: Conversation, rejected: Conversation) -> str | None:
@@ -144,6 +175,26 @@ def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
             "2 or 0.5, or leave it empty."
         )
     return numbers.to_list()
+
+
+def _agreements(frame: pl.DataFrame) -> list[float | None]:
+    """Return the share of raters who chose as each pair says, told or counted from what each of them said."""
+    if AGREEMENT in frame.columns or STRENGTHS not in frame.columns:
+        return _numbers(frame, AGREEMENT)
+    return [
+        None if text is None else _agreement(row, text)
+        for row, text in enumerate(conversations.as_text(frame[STRENGTHS]), start=1)
+    ]
+
+
+def _agreement(row: int, text: str) -> float | None:
+    try:
+        said = [float(one["strength"]) for one in json.loads(text)]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise InvalidInput(
+            f'Row {row:,}: strengths is {shown(text)}; write it like [{{"rater_id": "ann", "strength": 2}}, …].'
+        ) from None
+    return sum(one > 0 for one in said) / len(said) if len(said) > 1 else None
 
 
 def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:

@@ -1,1 +1,33 @@
-"""Preference models: which of two answers people would choose, learned from pairs of which they chose one."""
+"""Preference models: which of two answers people would choose, learned from pairs of which they chose one.
+
+Names are resolved when they are first used; type checkers read the same names from `__init__.pyi`.
+
+Examples
+--------
+>>> import dissensus as ds
+>>> pairs = [
+...     ds.preference.Pair((ds.Turn("human", f"How is {thing} done?"),), f"Not {thing}, please.", f"Sure, {thing}!")
+...     for thing in "abcdefgh"
+... ]
+>>> model = ds.preference.train(pairs, purpose="harmless")
+>>> bool(model.margins(pairs).min() > 0)
+True
+"""
+
+from dissensus.lazily import resolver
+
+_HOMES = {
+    "attempts": ("Scores", "scored", "scores_of"),
+    "evaluation": ("Evaluation", "evaluate"),
+    "linear": ("Linear",),
+    "model": ("Model", "check_purpose"),
+    "paired": ("Comparison", "compare"),
+    "pairs": ("Pair",),
+    "ranking": ("Comparisons", "Ranking", "rank"),
+    "training": ("cross_validate", "train"),
+}
+__all__, __getattr__ = resolver(__name__, _HOMES)
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.preference.features import log_length
 from dissensus.preference.logistic import probability
-from dissensus.preference.pairs import Pair, answers, dialogues
+from dissensus.preference.pairs import Pair, answers, dialogues, unanimity
 from dissensus.preference.sparse import Floats, Integers
 from dissensus.stats.proportion import Share, clustered_share
 
@@ -19,6 +19,13 @@ BINS: Final = 10
 
 MOST_TURNS: Final = 5
 """Longer dialogues are shown together."""
+
+LENGTHS: Final = ("less than half as long", "shorter", "as long", "longer", "more than twice as long")
+"""What the chosen answer is beside the rejected one."""
+
+HUMAN_AGREEMENT: Final = 0.63
+"""How often researchers and crowd workers preferred the same answer, on average (Bai et al. 2022, arXiv 2204.05862):
+something to read accuracy by, of other people and pairs, and no bound on it."""
 
 Labels = npt.NDArray[np.object_]
 
@@ -59,7 +66,8 @@ class Evaluation:
     bins
         The reliability diagram.
     slices
-        By number of human turns, strength, quartile of confidence, length and group, where these are known.
+        By number of human turns, quartile of confidence, length, strength, tranche, group, and whether all raters of a
+        pair chose the same answer, where these are known.
     """
 
     accuracy: Share
@@ -72,7 +80,7 @@ class Evaluation:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
-        found = asdict(self)
+        found = {**asdict(self), "human_agreement": HUMAN_AGREEMENT}
         found["bins"] = [{**one._asdict(), "accuracy": asdict(one.accuracy)} for one in self.bins]
         found["slices"] = [
             {**one._asdict(), "accuracy": asdict(one.accuracy), "length_alone": asdict(one.length_alone)}
@@ -129,14 +137,9 @@ def evaluate(
     >>> found.accuracy.estimate, found.length_alone.estimate, round(found.log_loss, 3)
     (0.625, 1.0, 0.612)
     """
-    margin, of_length = np.asarray(margins, dtype=np.float64), np.asarray(length, dtype=np.float64)
-    if not len(pairs):
-        raise InvalidInput("There is no pair, so nothing can be compared. Give one or more.")
-    strange = np.flatnonzero(~np.isfinite(margin))
-    if len(strange):
-        raise InvalidInput(f"The scores of pair {strange[0] + 1:,} differ by {margin[strange[0]]}, which is no number.")
+    margin, of_length = checked(pairs, margins), np.asarray(length, dtype=np.float64)
     weight = np.array([pair.weight for pair in pairs])
-    cases = _Cases(_right(margin), _right(of_length), dialogues(pairs), weight, level)
+    cases = _Cases(right(margin), right(of_length), dialogues(pairs), weight, level)
     every, confidence = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
     gaps = np.bincount(_in_bin(confidence), weights=weight * (confidence - cases.right))
     return Evaluation(
@@ -149,13 +152,33 @@ def evaluate(
         slices=tuple(
             Slice(by, value, cases.share(labels == value), cases.share(labels == value, length=True))
             for by, labels in _labels(pairs, confidence)
-            for value in sorted({value for value in labels if value is not None}, key=_by_number)
+            for value in _values(labels)
         ),
     )
 
 
-def _right(margin: Floats) -> Floats:
-    return (np.sign(margin) + 1) / 2
+def checked(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
+    """Return margins as numbers.
+
+    Raises
+    ------
+    InvalidInput
+        There is no pair, there is not one margin for each, or one is no number.
+    """
+    margin = np.asarray(margins, dtype=np.float64)
+    if not len(pairs):
+        raise InvalidInput("There is no pair, so nothing can be compared. Give one or more.")
+    if margin.shape != (len(pairs),):
+        raise InvalidInput(f"There are {margin.size:,} scores for {len(pairs):,} pairs. Give one for each.")
+    strange = np.flatnonzero(~np.isfinite(margin))
+    if len(strange):
+        raise InvalidInput(f"The scores of pair {strange[0] + 1:,} differ by {margin[strange[0]]}, which is no number.")
+    return margin
+
+
+def right(margin: Floats) -> Floats:
+    """Return 1 where the chosen answer scores higher, 0 where it scores lower, and one half for a tie."""
+    return np.asarray((np.sign(margin) + 1) / 2)
 
 
 def _in_bin(confidence: Floats) -> Integers:
@@ -179,11 +202,22 @@ def _labels(pairs: Sequence[Pair], confidence: Floats) -> Iterator[tuple[str, La
     lengths = log_length(answers(pairs))
     yield "chosen is", _objects([_compared(ratio) for ratio in lengths[0::2] - lengths[1::2]])
     yield "strength", _objects([None if pair.strength is None else f"{pair.strength:g}" for pair in pairs])
+    yield "tranche", _objects([pair.tranche for pair in pairs])
     yield "group", _objects([pair.group for pair in pairs])
+    same = {True: "unanimous", False: "split", None: None}
+    yield "raters were", _objects([same[unanimous] for unanimous in unanimity(pairs)])
+
+
+def _values(labels: Labels) -> list[str]:
+    """Return what pairs are told apart by, in order; nothing where all pairs have the same."""
+    known = {value for value in labels if value is not None}
+    return [] if len(set(labels)) < 2 else sorted(known, key=_by_number)
 
 
 def _by_number(value: str) -> tuple[float, str]:
-    """Put strengths in the order of their numbers, and all else in that of the alphabet."""
+    """Put strengths in the order of their numbers, lengths from short to long, and all else in that of the alphabet."""
+    if value in LENGTHS:
+        return LENGTHS.index(value), value
     try:
         return float(value), value
     except ValueError:
@@ -199,10 +233,4 @@ def _quarters(values: Floats) -> Integers:
 
 
 def _compared(ratio: float) -> str:
-    if ratio == 0:
-        return "as long"
-    return (
-        ("more than twice as long" if abs(ratio) > np.log(2) else "longer")
-        if ratio > 0
-        else ("less than half as long" if abs(ratio) > np.log(2) else "shorter")
-    )
+    return LENGTHS[2 + int(np.sign(ratio)) * (1 + int(abs(ratio) > np.log(2)))]

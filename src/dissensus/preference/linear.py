@@ -8,12 +8,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.errors import NotAllowed
 from dissensus.preference.features import Kind, Vocabulary, counted, log_length
-from dissensus.preference.pairs import PURPOSES, Pair, Purpose, answers
+from dissensus.preference.model import check_purpose
+from dissensus.preference.pairs import Pair, Purpose, answers
 from dissensus.preference.sparse import Floats, Rows
 from dissensus.schema.conversation import Conversation
-from dissensus.schema.hints import did_you_mean
 
 LENGTH_SCALE: Final = 0.3
 """By how much log length is scaled: less than 1, so that length pays more for its weight than words do."""
@@ -109,15 +108,7 @@ class Linear:
         NotAllowed
             It is another one.
         """
-        if purpose not in PURPOSES:
-            raise NotAllowed(
-                f"There is no purpose {purpose!r}; a model is {' or '.join(PURPOSES)}.{did_you_mean(purpose, PURPOSES)}"
-            )
-        if purpose != self.purpose and not force:
-            raise NotAllowed(
-                f"The model was trained for what is {self.purpose}, and what is {purpose} is asked for: one learned "
-                "from one alone is worse than chance on the other. Take a model of that purpose, or force it (--force)."
-            )
+        check_purpose(self, purpose, force=force)
 
 
 def length_margins(model: Linear, pairs: Sequence[Pair]) -> Floats:

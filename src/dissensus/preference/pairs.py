@@ -2,9 +2,10 @@
 
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final, Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, get_args
 
 import numpy as np
 
@@ -34,11 +35,15 @@ class Pair:
         As how many pairs this one counts, more than 0.
     rater, group
         Who chose, and to which group they belong; None where it is not known.
+    tranche
+        What it was collected with, such as ``helpful-online``; None where it is not known.
+    agreement
+        Share of the raters who chose as the pair says, where several were asked; None where it is not known.
 
     Raises
     ------
     InvalidInput
-        The answers are the same, one is empty, or the weight or strength is none.
+        The answers are the same, one is empty, or the weight, strength or agreement is none.
     """
 
     context: tuple[Turn, ...]
@@ -48,6 +53,8 @@ class Pair:
     weight: float = 1.0
     rater: str | None = None
     group: str | None = None
+    tranche: str | None = None
+    agreement: float | None = None
 
     def __post_init__(self) -> None:
         if not self.chosen.strip() or not self.rejected.strip():
@@ -58,6 +65,8 @@ class Pair:
             raise InvalidInput(f"The weight of a pair is {self.weight:g}; give a number above 0, such as 1.")
         if self.strength is not None and not np.isfinite(self.strength):
             raise InvalidInput(f"The strength of a pair is {self.strength:g}; give a number, or none.")
+        if self.agreement is not None and not 0 <= self.agreement <= 1:
+            raise InvalidInput(f"The agreement on a pair is {self.agreement:g}; give a share from 0 to 1, or none.")
 
     @property
     def dialogue(self) -> str:
@@ -71,7 +80,30 @@ class Pair:
 
     def swapped(self) -> "Pair":
         """Return the pair as if the other answer had been chosen."""
-        return Pair(self.context, self.rejected, self.chosen, self.strength, self.weight, self.rater, self.group)
+        others = None if self.agreement is None else 1 - self.agreement
+        return replace(self, chosen=self.rejected, rejected=self.chosen, agreement=others)
+
+
+def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
+    """Tell of each pair whether all raters who compared its answers chose the same one; None where one alone was asked.
+
+    It is told by the agreement where that is known, else by what other raters chose of the same answers.
+
+    Examples
+    --------
+    >>> pair = Pair((), "yes", "no", rater="ada")
+    >>> unanimity([pair, replace(pair, rater="bob").swapped(), Pair((), "a", "b"), Pair((), "a", "c", agreement=1.0)])
+    [False, False, None, True]
+    """
+    keys = [(pair.context, frozenset((pair.chosen, pair.rejected))) for pair in pairs]
+    raters: defaultdict[Any, set[str]] = defaultdict(set)
+    chosen: defaultdict[Any, set[str]] = defaultdict(set)
+    for key, pair in zip(keys, pairs, strict=True):
+        if pair.rater is not None:
+            raters[key].add(pair.rater)
+            chosen[key].add(pair.chosen)
+    told = [len(chosen[key]) == 1 if len(raters[key]) > 1 else None for key in keys]
+    return [one if pair.agreement is None else pair.agreement in (0, 1) for one, pair in zip(told, pairs, strict=True)]
 
 
 def answers(pairs: Sequence[Pair]) -> list[str]:

@@ -232,6 +232,13 @@ def fitted(examples: Examples, chosen: Chosen, purpose: Purpose, *, card: dict[s
     )
 
 
+def length_fitted(pairs: Sequence[Pair]) -> Floats:
+    """Return what the length of answers says of pairs, with its one weight fitted to these pairs themselves."""
+    lengths = log_length(answers(pairs))
+    column = lengths[0::2] - lengths[1::2]
+    return column * _slope(column, np.array([pair.weight for pair in pairs]))
+
+
 def _differences(examples: Examples, vocabularies: dict[Kind, Vocabulary]) -> dict[Kind, Rows]:
     return {kind: known.weigh(examples.counts[kind]).differences() for kind, known in vocabularies.items()}
 

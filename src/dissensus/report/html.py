@@ -10,22 +10,21 @@ from markupsafe import Markup
 
 from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
 from dissensus.report.figure import Figure
-from dissensus.report.methods import WORDS
 from dissensus.report.tables import Table
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
 if TYPE_CHECKING:
-    from dissensus.report.result import Report
+    from dissensus.report.result import Document
 
 # Rows of numbers beyond which a table is cut: the page must open on a phone.
 MOST_ROWS = 400
 DIGITS = 4
 
 
-def to_html(report: "Report") -> str:
+def to_html(report: "Document") -> str:
     """Return a report as HTML that needs no network and runs no script."""
     template = _environment().get_template("report.html")
-    return template.render(report=report, words=WORDS, style=Markup(_style()))  # noqa: S704 - our own file
+    return template.render(report=report, style=Markup(_style()))  # noqa: S704 - our own file
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A report: its sections, each figure and table alone, and the page."""
+"""Reports: their sections, each figure and table alone, and the page."""
 
 from dataclasses import dataclass, field
 from html import escape
@@ -8,7 +8,7 @@ from dissensus.pipeline.analyse import Analysis
 from dissensus.report.contested_items import Contested
 from dissensus.report.figure import Figure
 from dissensus.report.html import to_html
-from dissensus.report.methods import Method
+from dissensus.report.methods import WORDS, Method
 from dissensus.report.sections import Section
 from dissensus.report.tables import Table
 
@@ -22,8 +22,8 @@ class Size:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Report:
-    """A report: sections of figures, tables and items; shown in a notebook as the page that it is.
+class Document:
+    """A page of sections of figures, tables and items; shown in a notebook as it is in a browser.
 
     Parameters
     ----------
@@ -35,36 +35,36 @@ class Report:
         Numbers at its head.
     sections
         What it holds, in order, and what was left out with the reason.
-    analysis
-        The analysis that it shows.
     command
         How to make it again.
     notes
-        How the ratings were read, and what to keep in mind.
+        How the data were read, and what to keep in mind.
     version, seed
-        With the same ratings they give the same report.
-    methods
-        How its numbers were made.
+        With the same data they give the same page.
+    methods, words
+        How its numbers were made, and what their formulas have in common.
     """
 
     title: str
     summary: str
     sizes: tuple[Size, ...]
     sections: tuple[Section, ...]
-    analysis: Analysis = field(repr=False)
     command: str
     notes: tuple[str, ...]
     version: str
     seed: int
     methods: tuple[Method, ...] = field(default=(), repr=False)
+    words: str = field(default=WORDS, repr=False)
+
+    @property
+    def main_axis(self) -> str:
+        """The axis whose figures are told of first; empty for none."""
+        return ""
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:
-        """What is seen first in each section that has a figure, on the axis with the most groups."""
-        axes = {
-            axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
-        }
-        main = max(axes, key=lambda axis: len(axes[axis]), default="")
+        """What is seen first in each section that has a figure, on the main axis."""
+        main = self.main_axis
         found = [(section, section.finding(main)) for section in self.sections]
         first = {finding: section for section, finding in reversed(found) if finding}
         return tuple((section, finding) for finding, section in reversed(first.items()))
@@ -112,3 +112,24 @@ class Report:
 
     def _repr_html_(self) -> str:
         return f'<iframe srcdoc="{escape(self.to_html())}" style="width:100%;height:80vh;border:0"></iframe>'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Report(Document):
+    """A report of ratings: sections of figures, tables and items; shown in a notebook as the page that it is.
+
+    Parameters
+    ----------
+    analysis
+        The analysis that it shows; others are those of `Document`.
+    """
+
+    analysis: Analysis = field(repr=False)
+
+    @property
+    def main_axis(self) -> str:
+        """The axis with the most groups."""
+        axes = {
+            axis: {row.group for row in self.analysis.rows if row.axis == axis} for axis in self.analysis.settings.axes
+        }
+        return max(axes, key=lambda axis: len(axes[axis]), default="")

@@ -16,6 +16,10 @@ MODEL_TYPES: Final = ("plain lm", "context distillation", "rejection sampling", 
 Manner: TypeAlias = Literal["mixed", "refusing", "helpful", "evasive"]
 MANNERS: Final[tuple[Manner, ...]] = get_args(Manner)
 
+Aim: TypeAlias = Literal["harmless", "helpful"]
+AIMS: Final[tuple[Aim, ...]] = get_args(Aim)
+"""What the best response may be."""
+
 LONGEST_RESPONSE: Final = 20_000
 """Characters, unless a definition says otherwise."""
 
@@ -51,14 +55,20 @@ class Samples:
     of
         Who is asked.
     scorer
-        Name of what ranks the responses.
+        What ranks the responses: the name of one that ships, or where a preference model is.
     n
         How many are drawn; 16 in the red-team paper.
+    purpose
+        What a preference model must have been trained for.
+    sha256
+        Of that model, so that another one in its place is refused; empty for whatever is there.
     """
 
     of: "Chatbot"
     scorer: str
     n: int = 16
+    purpose: Aim = "harmless"
+    sha256: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from dissensus.errors import InvalidInput
 from dissensus.schema.address import check_secure
 from dissensus.schema.chatbot import (
+    AIMS,
     KINDS,
     LONGEST_RESPONSE,
     MANNERS,
@@ -238,8 +239,11 @@ def _url(table: Table, *, plain: bool) -> str:
 
 
 def _samples(table: Table, *, inner: bool) -> Samples | None:
-    table.only(("of", "n", "scorer"))
+    table.only(("of", "n", "scorer", "purpose", "sha256"))
     n, scorer, of = table.number("n", 16, MOST_SAMPLES), _needed(table, "scorer"), table.table("of")
+    purpose, sha256 = table.one_of("purpose", AIMS, "harmless"), table.text("sha256") or ""
+    if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
+        table.note("sha256", f"{shown(sha256)} is no SHA-256. It has 64 of 0-9 and a-f, as sha256sum prints.")
     if inner:
         table.note("", "The best of others is ranked again. Name the chatbot whose responses those are.")
         return None
@@ -248,7 +252,7 @@ def _samples(table: Table, *, inner: bool) -> Samples | None:
             table.note("of", "It is missing. Describe there, as a whole, the chatbot that is asked.")
         return None
     found = chatbot_from(of, inner=True)
-    return None if found is None else Samples(of=found, scorer=scorer, n=n)
+    return None if found is None else Samples(of=found, scorer=scorer, n=n, purpose=purpose, sha256=sha256)
 
 
 def _script(table: Table) -> Script:

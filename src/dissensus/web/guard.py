@@ -57,11 +57,16 @@ class Guard:
         The other one.
     large
         Beginnings of paths that take files.
+    most
+        Bytes that can be sent elsewhere.
     """
 
-    def __init__(self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns", "/curation")) -> None:
+    def __init__(
+        self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns", "/curation"), most: int = MOST_BYTES
+    ) -> None:
         self.app = app
         self.large = large
+        self.most = most
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let a request through, or answer it."""
@@ -85,7 +90,7 @@ class Guard:
     def _most(self, scope: Scope) -> int:
         if scope["path"].startswith(PREFIX):
             return MOST_FROM_PROGRAMS
-        return MOST_UPLOADED if scope["path"].startswith(self.large) else MOST_BYTES
+        return MOST_UPLOADED if scope["path"].startswith(self.large) else self.most
 
     def _refused(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)

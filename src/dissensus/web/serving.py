@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Final
 
 import uvicorn
+from fastapi import FastAPI
 from uvicorn.config import STARTUP_FAILURE
 from uvicorn.supervisors.multiprocess import Multiprocess
 
@@ -61,7 +62,10 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
         The address cannot be listened on.
     """
     oidc.check(settings)
-    with _listening(settings) as listener, tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder:
+    with (
+        _listening(settings.host, settings.port) as listener,
+        tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder,
+    ):
         ready(listener.getsockname()[1])
         if settings.workers > 1:
             # Read by the workers when they start, and by nobody here.
@@ -73,6 +77,31 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
             started = _run(uvicorn.Server(_config(settings, secret)), listener)
     if not started:
         raise Unavailable("The site could not start; the reason stands above.")
+
+
+def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
+    """Answer with a small application, in this process, until it is interrupted or told to end.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be listened on.
+    """
+    with _listening(host, port) as listener:
+        ready(listener.getsockname()[1])
+        # No proxy is believed, since nothing here depends on who asks.
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=LAST_S,
+        )
+        started = _run(uvicorn.Server(config), listener)
+    if not started:
+        raise Unavailable("The service could not start; the reason stands above.")
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
@@ -99,8 +128,7 @@ def _config(settings: Settings, secret: str) -> uvicorn.Config:
     )
 
 
-def _listening(settings: Settings) -> socket.socket:
-    host, port = settings.host, settings.port
+def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listener = socket.create_server((host, port), family=family, backlog=2048)

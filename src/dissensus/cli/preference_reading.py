@@ -1,0 +1,45 @@
+"""What the commands about preference models read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.files.pairs import ReadPairs
+    from dissensus.preference.pairs import Purpose
+
+PairsArgument = Annotated[
+    list[Path], typer.Argument(metavar="PAIRS…", help="Pairs: chosen and rejected, as hh-rlhf has them.")
+]
+PurposeOption = Annotated[
+    Literal["helpful", "harmless"] | None,
+    typer.Option(help="What people chose by. Default: what the names of file and folder say."),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Let a model of one purpose judge the other.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds.")]
+ModelOption = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Folder of a trained model, or the address of one that is served.")
+]
+
+
+def read(paths: list[Path]) -> "ReadPairs":
+    """Read pairs, and say how many were left out."""
+    from dissensus.files.pairs import read_all
+
+    found = read_all(paths)
+    for note in found.notes:
+        typer.echo(f"Note: {note}", err=True)
+    return found
+
+
+def told(paths: list[Path]) -> "Purpose | None":
+    """Return what the names of all files say; None where they say nothing, or one says otherwise than another."""
+    from dissensus.files.pairs import purpose_of
+
+    told = {purpose_of(path) for path in paths}
+    if len(told - {None}) > 1:
+        raise InvalidInput("Some files are of what is helpful and some of what is harmless. Take one kind at a time.")
+    return told.pop() if len(told) == 1 else None

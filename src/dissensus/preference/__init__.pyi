@@ -1,0 +1,16 @@
+from dissensus.preference.attempts import Scores as Scores
+from dissensus.preference.attempts import scored as scored
+from dissensus.preference.attempts import scores_of as scores_of
+from dissensus.preference.evaluation import Evaluation as Evaluation
+from dissensus.preference.evaluation import evaluate as evaluate
+from dissensus.preference.linear import Linear as Linear
+from dissensus.preference.model import Model as Model
+from dissensus.preference.model import check_purpose as check_purpose
+from dissensus.preference.paired import Comparison as Comparison
+from dissensus.preference.paired import compare as compare
+from dissensus.preference.pairs import Pair as Pair
+from dissensus.preference.ranking import Comparisons as Comparisons
+from dissensus.preference.ranking import Ranking as Ranking
+from dissensus.preference.ranking import rank as rank
+from dissensus.preference.training import cross_validate as cross_validate
+from dissensus.preference.training import train as train

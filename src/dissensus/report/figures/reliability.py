@@ -1,0 +1,127 @@
+"""Whether a preference model is as often right as it is sure."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.page import short
+from dissensus.preference.evaluation import Bin, Evaluation
+from dissensus.report.figure import Figure
+from dissensus.report.groups import counted
+from dissensus.report.layout import Spec, below, data, plot
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
+
+# Of the axis of shares with its title, and the most that a plot is wide: higher ones are not read better.
+AXIS, WIDEST = 60, 440
+COUNTS = 54
+# Pixels that the text of a count takes.
+TEXT = 30
+
+
+def reliability(found: Evaluation) -> Figure:
+    """Draw how often a model is right beside how sure it is, and how many pairs each point stands for.
+
+    Parameters
+    ----------
+    found
+        What was found.
+
+    Examples
+    --------
+    >>> from dissensus.preference.evaluation import evaluate
+    >>> from dissensus.preference.pairs import Pair
+    >>> from dissensus.schema.conversation import Turn
+    >>> pairs = [Pair((Turn("human", str(n)),), "yes", "no") for n in range(9)]
+    >>> reliability(evaluate(pairs, [2.0] * 8 + [-2.0], [0.0] * 9)).reading
+    'The model is 88 % sure on average and right on 89 % of 9 pairs; the gap is 1 % (ECE .008).'
+    """
+    return Figure(
+        name="reliability",
+        title="Reliability",
+        reading=_reading(found),
+        table=pl.DataFrame([_row(one) for one in found.bins], infer_schema_length=None),
+        draw=lambda width: _draw(found.bins, width),
+        notes=(
+            "Lines: intervals for other dialogues. Dashed: as often right as sure. Points below it are too sure.",
+            "Below: pairs in each part. ECE is the mean distance from the dashed line, by pairs; chance alone gives "
+            "some .01 to .02 with a few thousand pairs.",
+        ),
+    )
+
+
+def _reading(found: Evaluation) -> str:
+    n = sum(one.accuracy.n for one in found.bins)
+    sure = sum(one.confidence * one.accuracy.n for one in found.bins) / n
+    right = found.accuracy.estimate
+    return (
+        f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of {counted(n, 'pair')}; "
+        f"the gap is {100 * found.ece:.0f} % (ECE {short(found.ece, 3)})."
+    )
+
+
+def _row(one: Bin) -> dict[str, Any]:
+    share = one.accuracy
+    return {
+        "from": one.low,
+        "to": one.high,
+        "confidence": one.confidence,
+        "accuracy": share.estimate,
+        "ci_low": share.ci_low,
+        "ci_high": share.ci_high,
+        "n_pairs": share.n,
+        "n_dialogues": share.clusters,
+    }
+
+
+def _draw(bins: Sequence[Bin], width: int) -> Spec:
+    room = min(WIDEST, width - AXIS - 2 * PADDING)
+    height = round(room * (0.9 if width <= COLUMN_WIDTH else 0.62))
+    least = min(0.5, *(one.accuracy.ci_low for one in bins))
+    return below([_points(bins, room, height, least), _counts(bins, room)], spacing=6)
+
+
+def _x(field: str, *, labels: bool) -> alt.X:
+    axis = alt.Axis(format="~%", values=[0.5, 0.6, 0.7, 0.8, 0.9, 1], labels=labels)
+    title = "how sure the model is" if labels else None
+    return alt.X(f"{field}:Q", title=title, scale=alt.Scale(domain=[0.5, 1], nice=False), axis=axis)
+
+
+def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
+    y = alt.Y(
+        "y:Q",
+        title="how often it is right",
+        scale=alt.Scale(domain=[least, 1], nice=True, zero=False),
+        axis=alt.Axis(format="~%", tickCount=5, minExtent=AXIS - 20, maxExtent=AXIS - 20),
+    )
+    rows = [{"x": one.confidence, "y": one.accuracy.estimate, "n": one.accuracy.n} for one in bins]
+    lines = [{"x": one.confidence, "y": one.accuracy.ci_low, "end": one.accuracy.ci_high} for one in bins]
+    ideal = alt.Chart(data([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}])).mark_line(
+        color=MUTED, strokeDash=[4, 3], strokeWidth=1.2
+    )
+    ends = alt.Chart(data(lines)).mark_rule(color=BLUE, strokeWidth=1.5)
+    points = alt.Chart(data(rows)).mark_point(filled=True, size=64, opacity=1, color=BLUE, stroke=PAPER)
+    x = _x("x", labels=False)
+    return plot(
+        [ideal.encode(x, y), ends.encode(x, y, alt.Y2("end:Q")), points.encode(x, y)], width=width, height=height
+    )
+
+
+def _counts(bins: Sequence[Bin], width: int) -> Spec:
+    rows = [
+        {"x": one.low, "end": one.high, "y": one.accuracy.n, "zero": 0, "text": f"{one.accuracy.n:,}"} for one in bins
+    ]
+    most = max(one.accuracy.n for one in bins)
+    axis = alt.Axis(tickCount=2, grid=False, labels=False, minExtent=AXIS - 20, maxExtent=AXIS - 20)
+    # Room above the highest bar for its count.
+    scale = alt.Scale(domain=[0, 1.45 * most], nice=False)
+    y = alt.Y("y:Q", title="pairs", scale=scale, axis=axis)
+    base = alt.Chart(data(rows))
+    bars = base.mark_rect(color=PALE, stroke=PAPER, strokeWidth=1)
+    layers = [bars.encode(_x("x", labels=True), y, alt.X2("end:Q"), alt.Y2("zero:Q"))]
+    middles = [{**row, "x": (one.low + one.high) / 2} for row, one in zip(rows, bins, strict=True)]
+    if width / 10 >= TEXT:
+        texts = alt.Chart(data(middles)).mark_text(dy=-7, color=INK, fontSize=10)
+        layers.append(texts.encode(_x("x", labels=True), y, alt.Text("text:N")))
+    return plot(layers, width=width, height=COUNTS)

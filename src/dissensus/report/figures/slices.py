@@ -1,0 +1,167 @@
+"""How often a preference model is right, on all pairs and on parts of them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.page import printable, short
+from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation, Slice
+from dissensus.report.figure import Figure
+from dissensus.report.groups import counted
+from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
+from dissensus.stats.proportion import Share
+
+MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
+LOOKS: Final = {MODEL: (BLUE, "circle", 64), OTHER: (VERMILION, "diamond", 64), LENGTH: (ORANGE, "square", 40)}
+HEADINGS: Final = {
+    "turns": "Human turns so far",
+    "confidence": "Sure, from least to most",
+    "chosen is": "The chosen answer is",
+    "strength": "How much better it was",
+    "tranche": "Tranche",
+    "group": "Group of the rater",
+    "raters were": "Raters of a pair were",
+}
+WHERE: Final = {
+    "turns": "after {} human turns",
+    "confidence": "in {} of how sure it is",
+    "chosen is": "where the chosen answer is {}",
+    "strength": "at strength {}",
+    "tranche": "in the tranche {}",
+    "group": "for raters of the group {}",
+    "raters were": "where raters were {}",
+}
+# By how much the last label and marks at 100 % stand out of the plot.
+BESIDE = 6
+BY_LENGTH: Final = "chosen is"
+"""Length alone is right on all of these, or on none."""
+
+
+class _Line(NamedTuple):
+    name: str
+    shares: dict[str, Share]
+
+
+def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
+    """Draw the accuracy of a model beside that of length alone, on all pairs and on each part.
+
+    Parameters
+    ----------
+    found
+        What was found.
+    other
+        What was found of another model on the same pairs.
+    """
+    blocks = list(_blocks(found, other))
+    return Figure(
+        name="slices",
+        title="Accuracy on parts of the pairs",
+        reading=_reading(found),
+        table=pl.DataFrame(list(_rows(blocks)), infer_schema_length=None),
+        draw=lambda width: _draw(blocks, width),
+        notes=(
+            "Lines: intervals for other dialogues, of each part by itself. With many parts some differ by chance.",
+            f"Dashed: .50, a coin. Dotted: {short(HUMAN_AGREEMENT)}, how often researchers and crowd workers preferred "
+            "the same answer (Bai et al. 2022); of other people and pairs, and no bound.",
+        ),
+    )
+
+
+def _blocks(found: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, list[_Line]]]:
+    others = {(one.by, one.value): one.accuracy for one in other.slices} if other else {}
+    whole = {MODEL: found.accuracy, **({OTHER: other.accuracy} if other else {}), LENGTH: found.length_alone}
+    yield "", [_Line("all pairs", whole)]
+    for by, some in groupby(found.slices, key=lambda one: one.by):
+        # The quartiles of the two models are of different pairs.
+        yield (
+            HEADINGS[by],
+            [_line(one, None if by == "confidence" else others.get((by, one.value))) for one in some],
+        )
+
+
+def _line(one: Slice, other: Share | None) -> _Line:
+    shares = {MODEL: one.accuracy, **({OTHER: other} if other else {})}
+    return _Line(one.value, shares if one.by == BY_LENGTH else {**shares, LENGTH: one.length_alone})
+
+
+def _rows(blocks: Sequence[tuple[str, list[_Line]]]) -> Iterator[dict[str, Any]]:
+    for heading, lines in blocks:
+        for line in lines:
+            for who, share in line.shares.items():
+                yield {
+                    "part": f"{heading}: {line.name}" if heading else line.name,
+                    "of": who,
+                    "accuracy": share.estimate,
+                    "ci_low": share.ci_low,
+                    "ci_high": share.ci_high,
+                    "n_pairs": share.n,
+                    "n_dialogues": share.clusters,
+                }
+
+
+def _reading(found: Evaluation) -> str:
+    share, length = found.accuracy, found.length_alone
+    text = (
+        f"The chosen answer scores higher in {_percent(share)} of {counted(share.n, 'pair')}; "
+        f"the length of answers alone tells {_percent(length)}"
+    )
+    several = [one for one in found.slices if one.accuracy.clusters > 1]
+    if not several:
+        return f"{text}."
+    worst = min(several, key=lambda one: one.accuracy.estimate)
+    where = WHERE[worst.by].format(printable(worst.value))
+    return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
+
+
+def _percent(share: Share) -> str:
+    return f"{100 * share.estimate:.1f} % [{100 * share.ci_low:.1f}, {100 * share.ci_high:.1f}]"
+
+
+def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
+    headed = [
+        Block(heading, tuple(f"{printable(line.name)}\n{counted(line.shares[MODEL].n, 'pair')}" for line in lines))
+        for heading, lines in blocks
+    ]
+    rows = HeadedRows(headed, width, least=38)
+    lines = [line for _, some in blocks for line in some]
+    present = [who for who in LOOKS if any(who in line.shares for line in lines)]
+    points = [
+        {"y": y + _beside(who, present), "x": share.estimate, "low": share.ci_low, "high": share.ci_high, "of": who}
+        for line, y in zip(lines, rows.places, strict=True)
+        for who, share in line.shares.items()
+    ]
+    return layered(
+        [*_references(rows), *_marks(points, present, rows), *rows.named()], rows, width=rows.plot_width - BESIDE
+    )
+
+
+def _beside(who: str, present: Sequence[str]) -> float:
+    """Return how many pixels below the middle of its row a mark stands."""
+    return 9 * (present.index(who) - (len(present) - 1) / 2)
+
+
+def _x(field: str) -> alt.X:
+    axis = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1])
+    return alt.X(f"{field}:Q", title=None, scale=alt.Scale(domain=[0, 1], nice=False, padding=6), axis=axis)
+
+
+def _references(rows: HeadedRows) -> Iterator[alt.Chart]:
+    for value, dash in ((0.5, [4, 3]), (HUMAN_AGREEMENT, [1, 3])):
+        line = alt.Chart(data([{"x": value, "y": 0, "end": rows.height}]))
+        yield line.mark_rule(color=MUTED, strokeDash=dash, strokeWidth=1.2).encode(_x("x"), rows.y(), alt.Y2("end:Q"))
+
+
+def _marks(points: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows) -> Iterator[alt.Chart]:
+    colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
+    legend = alt.Legend(columns=legend_columns(present, rows.plot_width))
+    color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
+    shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
+    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
+    base = alt.Chart(data(points))
+    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low"), alt.X2("high:Q"), color)
+    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    yield marks.encode(rows.y(), _x("x"), color, shape, size)

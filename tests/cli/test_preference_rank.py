@@ -1,0 +1,68 @@
+"""`dissensus preference rank`."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.cli.conftest import Run
+from tests.preference.test_ranking import BOTS, drawn
+
+
+@pytest.fixture
+def comparisons(tmp_path: Path) -> Path:
+    given = drawn(600)
+    assert given.rater is not None
+    names = {1.0: "a", 0.0: "b", 0.5: "tie"}
+    frame = pl.DataFrame(
+        {
+            "bot_a": [BOTS[place] for place in given.a],
+            "bot_b": [BOTS[place] for place in given.b],
+            "winner": [names[one] for one in given.outcome.tolist()],
+            "rater_id": [f"r{number}" for number in given.rater],
+            "rater_gender": ["Woman" if number % 2 else "Man" for number in given.rater],
+        }
+    )
+    path = tmp_path / "comparisons.csv"
+    frame.write_csv(path)
+    return path
+
+
+def test_chatbots_are_ranked(run: Run, comparisons: Path) -> None:
+    done = run("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender")
+    assert done.returncode == 0, done.stderr
+    assert "600 comparisons by 40 raters." in done.stdout
+    lines = done.stdout.splitlines()
+    assert next(line for line in lines if line.startswith("best"))
+    assert "rater_gender: Woman" in done.stdout
+    words = ("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "--format")
+    found = json.loads(run(*words, "json").stdout)
+    assert [row["bot"] for row in found["rows"]] == list(BOTS)
+    assert set(found["groups"]) == {"Man", "Woman"}
+    rows = list(csv.DictReader(io.StringIO(run(*words, "csv").stdout)))
+    assert [row["group"] for row in rows] == [""] * 4 + ["Man"] * 4 + ["Woman"] * 4
+    assert float(rows[0]["ci_low"]) < float(rows[0]["bradley_terry"]) < float(rows[0]["ci_high"])
+
+
+def test_a_group_that_cannot_be_ranked_says_why(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "some.csv").write_text(
+        "bot_a,bot_b,winner,rater_age\na,b,a,young\nb,a,a,young\nc,d,c,young\nd,c,d,young\nb,c,b,old\nc,b,c,old\n"
+    )
+    done = run("preference", "rank", "some.csv", "--by", "rater_age")
+    assert done.returncode == 0, done.stderr
+    assert "fall into 2 parts" in done.stdout
+    assert "There are no intervals, since nobody knows which rater" in done.stderr
+    found = json.loads(run("preference", "rank", "some.csv", "--by", "rater_age", "--format", "json").stdout)
+    assert found["groups"]["young"]["rows"] == []
+    assert len(found["groups"]["old"]["rows"]) == 2
+
+
+def test_errors(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "parts.csv").write_text("bot_a,bot_b,winner\na,b,a\nb,a,a\nc,d,c\n")
+    (tmp_path / "other.csv").write_text("a,b\n1,2\n")
+    for name, says in (("parts.csv", "fall into 2 parts"), ("other.csv", "There is no column 'bot_a'")):
+        done = run("preference", "rank", name)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert says in done.stderr

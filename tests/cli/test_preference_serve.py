@@ -1,0 +1,85 @@
+"""`dissensus preference serve` as a process of its own, asked over loopback."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import SCRIPT, Run
+from tests.preference.pairs import simulated
+
+from dissensus.errors import NotAllowed
+from dissensus.files.attempts import write_attempts
+from dissensus.files.model_folder import identity, load_model, save_model
+from dissensus.preference.training import train
+from dissensus.remote import remote
+from dissensus.schema.attempt import Attempt
+from dissensus.schema.conversation import Conversation
+
+KEY = "let-me-in"
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model(train(simulated(200)[0], purpose="harmless"), tmp_path / "taste")
+    return tmp_path / "taste"
+
+
+@pytest.fixture
+def url(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    words = [str(SCRIPT), "preference", "serve", "--model", str(model), "--port", "0"]
+    environment = {**os.environ, "DISSENSUS_SCORE_KEY": KEY}
+    with subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr is not None
+        first = process.stderr.readline()
+        found = re.search(r"taste \(harmless\) scores at (http://\S+/score)", first)
+        assert found, first + process.stderr.read()
+        yield found[1]
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(60) == 0
+        assert "Stopped." in process.stderr.read()
+
+
+def test_what_is_served_is_what_is_in_the_folder(
+    run: Run, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    talk = Conversation.from_turns([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
+    with remote(url, key=KEY) as far:
+        assert far.score([talk] * 3) == load_model(model).score([talk] * 3)
+        assert (far.identity, far.purpose) == (identity(model), "harmless")
+    with pytest.raises(NotAllowed, match="Send the key"), remote(url):
+        pass
+
+    attempt = Attempt(
+        transcript="\n\nHuman: Hi\n\nAssistant: kill",
+        min_harmlessness_score_transcript=None,
+        num_params=None,
+        model_type="rlhf",
+        rating=1,
+        task_description="sorry",
+        task_description_harmlessness_score=None,
+        red_team_member_id=1,
+        is_upworker=None,
+        tags=None,
+    )
+    write_attempts([attempt] * 3, tmp_path / "attempts.jsonl")
+    monkeypatch.setenv("DISSENSUS_SCORE_KEY", KEY)
+    for place, target in ((url, "far.jsonl"), (str(model), "near.jsonl")):
+        done = run("preference", "score", "attempts.jsonl", "--model", place, "-o", target)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "far.jsonl").read_bytes() == (tmp_path / "near.jsonl").read_bytes()
+    question = "\n\nHuman: Question?\n\nAssistant: "
+    rows = [{"chosen": f"{question}sorry {n}", "rejected": f"{question}kill it {n}"} for n in range(9)]
+    (tmp_path / "pairs.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    words = ("preference", "evaluate", "pairs.jsonl", "--format", "json", "--model")
+    beyond, here = (json.loads(run(*words, place).stdout) for place in (url, str(model)))
+    assert beyond["accuracy"] == here["accuracy"]
+    assert beyond["model"] == here["model"]
+    assert beyond["log_loss"] == pytest.approx(here["log_loss"])
+    helpful = run("preference", "score", "attempts.jsonl", "--model", url, "-o", "x.jsonl", "--purpose", "helpful")
+    assert "trained for what is harmless" in helpful.stderr

@@ -1,0 +1,68 @@
+"""The report of a preference model: what it says, and that it fits its page."""
+
+import numpy as np
+import pytest
+from tests.preference.pairs import simulated
+from tests.report.drawn import fits, texts
+
+from dissensus.preference.evaluation import Evaluation, evaluate
+from dissensus.preference.paired import Rival, compare
+from dissensus.preference.pairs import Pair
+from dissensus.report.evaluation import evaluation_report
+from dissensus.report.figures.reliability import reliability
+from dissensus.report.figures.slices import slices
+from dissensus.schema.conversation import Turn
+
+HOSTILE = '</text></svg><script>alert(1)</script>"\u202e'
+
+
+@pytest.fixture(scope="module")
+def found() -> Evaluation:
+    pairs, odds = simulated(800)
+    return evaluate(pairs, odds, np.zeros(800))
+
+
+def test_points_are_the_bins(found: Evaluation) -> None:
+    figure = reliability(found)
+    assert figure.table["n_pairs"].sum() == 800
+    assert figure.table["accuracy"].to_list() == [one.accuracy.estimate for one in found.bins]
+    assert {f"{one.accuracy.n:,}" for one in found.bins} <= set(texts(figure))
+    assert fits(figure)
+
+
+def test_parts_stand_below_all_pairs(found: Evaluation) -> None:
+    figure = slices(found)
+    assert figure.table["part"][0] == "all pairs"
+    assert figure.table.filter(of="the model").height == 1 + len(found.slices)
+    by_length = figure.table["part"].str.starts_with("The chosen answer is")
+    assert figure.table.filter(by_length & (figure.table["of"] == "length alone")).is_empty()
+    assert fits(figure)
+
+
+def test_the_other_model_is_drawn_beside() -> None:
+    pairs, odds = simulated(300)
+    noise = np.random.default_rng(0).normal(size=300)
+    one, other = (evaluate(pairs, margins, np.zeros(300)) for margins in (odds, noise))
+    rival = Rival(name="coin", found=other, difference=compare(pairs, odds, noise))
+    report = evaluation_report(one, model="taste", rival=rival, excluded={"an answer is empty": 2})
+    page = report.to_html()
+    assert "taste is right more often than coin, on " in page
+    assert "2 pairs left out: an answer is empty." in page
+    assert "the other model" in texts(slices(one, other=other))
+    assert [section.name for section in report.sections] == ["accuracy", "reliability", "difference"]
+    assert "In short" in page
+
+
+def test_names_break_nothing() -> None:
+    pairs = [Pair((Turn("human", str(n)),), "no", "yes", group=HOSTILE if n % 2 else "other") for n in range(12)]
+    found = evaluate(pairs, np.linspace(-1, 2, 12), np.zeros(12))
+    page = evaluation_report(found, model=HOSTILE, title=HOSTILE, command=HOSTILE).to_html()
+    assert "<script" not in page
+    assert "\u202e" not in page
+
+
+def test_one_pair_is_enough() -> None:
+    found = evaluate(simulated(1)[0], [0.3], [0.1])
+    assert fits(reliability(found))
+    assert fits(slices(found))
+    assert evaluation_report(found, model="m").to_html()

@@ -1,0 +1,94 @@
+"""Chatbots whose definitions name a model."""
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.preference.pairs import simulated
+
+from dissensus.chat import SCORERS, opened, whole
+from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
+from dissensus.files.model_folder import identity, save_model
+from dissensus.preference.training import train
+from dissensus.schema.chatbot import Chatbot, Samples
+from dissensus.schema.chatbot_parsing import parse_chatbot
+from dissensus.schema.conversation import Conversation
+from dissensus.workflows.scorers import opened_scorers
+
+TALK = Conversation.from_turns([("human", "Hi")])
+DEFINITION = """
+name = "careful"
+kind = "best_of_n"
+model_type = "rejection sampling"
+version = "1"
+[best_of_n]
+scorer = "{scorer}"
+n = 64
+{more}
+[best_of_n.of]
+name = "any"
+kind = "scripted"
+model_type = "our own"
+version = "1"
+scripted = {{ responses = ["kill the road", "sorry the road", "please the road"] }}
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    save_model(train(simulated(200)[0], purpose="harmless"), tmp_path / "taste")
+    return tmp_path / "taste"
+
+
+def bot(scorer: object, more: str = "") -> Chatbot:
+    return parse_chatbot(DEFINITION.format(scorer=scorer, more=more))
+
+
+def said(chatbot: Chatbot) -> str:
+    async def say() -> str:
+        with opened_scorers(chatbot) as scorers:
+            async with opened(chatbot, environment={}, scorers=scorers) as found:
+                return (await whole(found, TALK, 7)).text
+
+    return asyncio.run(say())
+
+
+def test_the_model_that_a_definition_names_ranks(model: Path) -> None:
+    assert said(bot(model)) == "sorry the road"
+    assert said(bot(model, f'sha256 = "{identity(model).sha256}"')) == "sorry the road"
+
+
+def test_another_model_in_its_place_is_refused(model: Path) -> None:
+    with pytest.raises(Conflict, match=f"another model than careful names: its SHA-256 is {identity(model).sha256}"):
+        said(bot(model, f'sha256 = "{"0" * 64}"'))
+
+
+def test_a_model_of_another_purpose_is_refused(model: Path) -> None:
+    with pytest.raises(NotAllowed, match="trained for what is harmless, and what is helpful is asked for"):
+        said(bot(model, 'purpose = "helpful"'))
+
+
+def test_what_a_definition_says_of_its_model_is_part_of_its_digest(model: Path) -> None:
+    plain, named, helpful = bot(model), bot(model, f'sha256 = "{"0" * 64}"'), bot(model, 'purpose = "helpful"')
+    assert len({plain.digest, named.digest, helpful.digest}) == 3
+    assert parse_chatbot(named.as_mapping()) == named
+    assert isinstance(plain.source, Samples)
+    assert replace(plain, source=replace(plain.source, purpose="harmless")).digest == plain.digest
+
+
+@pytest.mark.parametrize(
+    ("more", "says"), [('sha256 = "abc"', "'abc' is no SHA-256"), ('purpose = "funny"', "It is 'funny'")]
+)
+def test_what_a_definition_cannot_say(model: Path, more: str, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        bot(model, more)
+
+
+def test_names_that_lead_nowhere(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"no scorer 'brevety'. Did you mean 'brevity'\?"):
+        said(bot("brevety"))
+    with pytest.raises(NotFound, match="is no whole model"):
+        said(bot(tmp_path))
+    with opened_scorers(bot("brevity")) as scorers:
+        assert scorers is SCORERS
