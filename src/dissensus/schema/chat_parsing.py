@@ -25,7 +25,7 @@ def chat_from(table: Table) -> Chat:
     chatbots = tuple(filter(None, map(chatbot_from, table.tables("chatbots", MOST_CHATBOTS))))
     modes = tuple(map(_mode, table.tables("modes", MOST_MODES)))
     for key, found in (("chatbots", chatbots), ("modes", modes)):
-        if key not in table.data:
+        if not table.data.get(key):
             table.note(key, f"They are missing. Write at least one [[chat.{key}]].")
         if len({one.name for one in found}) < len(found):
             table.note(key, "Two have one name. Give each its own.")
@@ -51,8 +51,9 @@ def _mode(table: Table) -> Mode:
     edits = table.flag("edits", default=False)
     if edits and compared == "more harmful":
         table.note("edits", "Nobody is asked to write what is harmful: only the better of two responses is edited.")
-    if "title" not in table.data:
-        table.note("title", "It is missing. Write what the mode is called.")
+    for key, what in (("name", "in files"), ("title", "what people read")):
+        if key not in table.data:
+            table.note(key, f"It is missing. Write what the mode is called: {what}.")
     return Mode(
         name=table.text("name") or "",
         title=table.wording("title"),

@@ -1,0 +1,136 @@
+"""Conversations as they grow: who responds, what comes next, and which response is the better one."""
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dissensus.errors import InvalidInput
+from dissensus.pipeline.collect.chatting import (
+    Candidate,
+    Exchange,
+    Pick,
+    better,
+    chatbots_for,
+    check_pick,
+    continued,
+    conversation_of,
+    moment,
+    picked_digest,
+    said_digest,
+    seed_for,
+)
+from dissensus.schema.chat import STRONGEST, Chat, Mode
+from dissensus.schema.chatbot import Chatbot, Script
+
+BOTS = tuple(Chatbot(name=name, source=Script(), model_type="rlhf", version="1") for name in ("tern", "gull", "auk"))
+HARM = Mode(name="red team", title={"en": "Red team"}, compared="more harmful")
+CHAT = Chat(chatbots=BOTS, modes=(HARM,), most_turns=2)
+ONE = Exchange(
+    mode="red team",
+    said="Hi.",
+    candidates=(Candidate(place=0, chatbot="tern", text="A."), Candidate(place=1, chatbot="gull", text="B.")),
+)
+strengths = st.integers(-STRONGEST, STRONGEST).filter(bool)
+drawn = st.text(min_size=1, max_size=20)
+
+
+def test_every_chatbot_is_drawn_as_often_on_each_side() -> None:
+    n = 6_000
+    pairs = [chatbots_for(CHAT, f"talk {i}", f"turn {i}", compared=True) for i in range(n)]
+    assert all(a != b for a, b in pairs)
+    for side in zip(*pairs, strict=True):
+        for count in Counter(side).values():
+            # Six standard errors of a third of them.
+            assert abs(count - n / 3) < 6 * (n * 2 / 9) ** 0.5
+
+
+@given(talk=drawn, turns=st.lists(drawn, min_size=2, max_size=6))
+def test_a_conversation_keeps_its_chatbots_and_not_their_sides(talk: str, turns: list[str]) -> None:
+    every = [chatbots_for(CHAT, talk, turn, compared=True) for turn in turns]
+    assert len({frozenset(pair) for pair in every}) == 1
+    assert chatbots_for(CHAT, talk, turns[0], compared=False)[0] in every[0]
+    same = chatbots_for(replace(CHAT, pairing="same"), talk, turns[0], compared=True)
+    assert same[0] == same[1]
+    alone = chatbots_for(replace(CHAT, chatbots=BOTS[:1]), talk, turns[0], compared=True)
+    assert alone == ("tern", "tern")
+
+
+@given(turn=drawn)
+def test_two_responses_have_two_seeds_that_every_server_takes(turn: str) -> None:
+    seeds = {seed_for(turn, place) for place in (0, 1)}
+    assert len(seeds) == 2
+    assert all(0 <= seed < 2**31 for seed in seeds)
+
+
+@given(strength=strengths, turn=drawn)
+def test_with_what_it_goes_on(strength: int, turn: str) -> None:
+    pick = Pick(strength=strength)
+    picked = 1 if strength > 0 else 0
+    assert continued(HARM, pick, turn) == picked
+    assert continued(replace(HARM, continues="other"), pick, turn) == 1 - picked
+    by_chance = continued(replace(HARM, continues="random"), pick, turn)
+    assert by_chance == continued(HARM, Pick(strength=0), turn)
+
+
+def test_by_chance_is_either() -> None:
+    mode = replace(HARM, continues="random")
+    assert 400 < sum(continued(mode, Pick(strength=1), f"turn {i}") for i in range(1_000)) < 600
+
+
+@given(strength=strengths)
+def test_the_better_response_does_not_depend_on_how_it_was_asked(strength: int) -> None:
+    pick, turned = Pick(strength=strength), Pick(strength=-strength)
+    assert better(HARM, pick) == better(replace(HARM, compared="less harmful"), turned)
+    assert better(replace(HARM, compared="more helpful"), pick) == pick.place
+    assert better(HARM, Pick(strength=0)) is None
+
+
+def test_what_comes_next() -> None:
+    waiting = replace(ONE, candidates=(Candidate(place=0, chatbot="tern"), ONE.candidates[1]))
+    on = replace(ONE, pick=Pick(strength=2), continues=1)
+    assert moment(CHAT, []) == "say"
+    assert moment(CHAT, [waiting]) == "answering"
+    assert moment(CHAT, [ONE]) == "pick"
+    assert moment(CHAT, [on]) == "say"
+    assert moment(CHAT, [on, on]) == "end"
+
+
+def test_the_conversation_holds_what_it_went_on_with() -> None:
+    plain = replace(ONE, pick=Pick(strength=2), continues=1)
+    edited = replace(ONE, pick=Pick(strength=2, edit="B, better."), continues=1)
+    other = replace(edited, continues=0)
+    texts = [turn.text for turn in conversation_of([plain, edited, other], "And?").turns]
+    assert texts == ["Hi.", "B.", "Hi.", "B, better.", "Hi.", "A.", "And?"]
+
+
+@pytest.mark.parametrize(
+    ("mode", "pick", "told"),
+    [
+        ({"compared": None}, Pick(strength=1), "There is one response"),
+        ({}, Pick(strength=0), "from -3 to 3 but 0"),
+        ({}, Pick(strength=-4), "It is -4|The strength is -4"),
+        ({}, Pick(strength=1, edit="Worse."), "Nothing can be edited"),
+        ({"compared": "more helpful", "edits": True}, Pick(strength=1, edit=" "), "nothing to send"),
+    ],
+)
+def test_a_pick_that_cannot_be(mode: dict[str, Any], pick: Pick, told: str) -> None:
+    with pytest.raises(InvalidInput, match=told):
+        check_pick(CHAT, replace(HARM, **mode), pick)
+
+
+def test_equal_may_be_said_where_it_is_asked() -> None:
+    check_pick(replace(CHAT, equal=True), HARM, Pick(strength=0))
+
+
+@given(said=st.text(max_size=30), other=st.text(max_size=30))
+def test_a_digest_is_of_what_was_said_and_of_nothing_else(said: str, other: str) -> None:
+    one, two = replace(ONE, said=said), replace(ONE, said=other)
+    assert (said_digest(one) == said_digest(two)) == (said == other)
+    assert said_digest(one) == said_digest(replace(one, continues=1))
+    on = replace(ONE, pick=Pick(strength=1), continues=1)
+    assert picked_digest(on) != picked_digest(replace(on, continues=0))
+    assert picked_digest(on) != picked_digest(replace(on, pick=Pick(strength=2)))
