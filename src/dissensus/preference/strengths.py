@@ -54,5 +54,7 @@ def _evalica() -> Any:
     try:
         import evalica
     except ImportError:
-        raise Unavailable("Rankings need evalica, which is not installed. Install it: pip install evalica") from None
+        raise Unavailable(
+            "Rankings need evalica, which is not installed. Install it: pip install 'dissensus[rank]'"
+        ) from None
     return evalica
