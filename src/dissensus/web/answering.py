@@ -50,11 +50,17 @@ class Live:
     ----------
     pieces
         What came, with the side of each.
+    failed
+        Whether a response did not come.
+    settled
+        Whether all of them have come, and are kept.
     over
         Whether nothing more comes.
     """
 
     pieces: list[tuple[int, str]] = field(default_factory=list)
+    failed: bool = False
+    settled: bool = False
     over: bool = False
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -149,9 +155,11 @@ class Answering:
             async with asyncio.TaskGroup() as group:
                 for wanted in asked.wanted:
                     group.create_task(self._respond(live, rater, asked, wanted))
+            live.settled = not live.failed
         finally:
             sign.cancel()
-            await _in_thread(lambda: responding.let_go(self._platform, asked.exchange_id))
+            if not live.settled:
+                await _in_thread(lambda: responding.let_go(self._platform, asked.exchange_id))
 
     async def _signs(self, exchange_id: str) -> None:
         while True:
@@ -172,6 +180,7 @@ class Answering:
                     else:
                         live.add(wanted.place, piece)
         except DissensusError as error:
+            live.failed = True
             log.warning("The chatbot %s did not respond: %s", wanted.chatbot, error)
             await _in_thread(lambda: responding.fail(self._platform, asked.exchange_id, wanted))
 
@@ -200,17 +209,21 @@ class Answering:
                 for place, text in await live.after(n, until=until):
                     n += 1
                     yield "piece", {"place": place, "text": text}
-                if not live.over:
+                if live.settled and n == len(live.pieces):
+                    break
+                if not live.over or n < len(live.pieces):
                     continue
             standing = await _in_thread(
                 lambda: responding.standing(self._platform, rater, exchange_id, now=self._clock())
             )
             if standing in ("come", "failed"):
-                yield "over", {}
-                return
+                break
             if standing == "free":
                 self._begin(rater, exchange_id)
             await asyncio.sleep(LOOK_S)
+        else:
+            return
+        yield "over", {}
 
 
 def hosts_of(setting: str) -> frozenset[str]:

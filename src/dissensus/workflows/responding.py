@@ -68,11 +68,13 @@ def let_go(platform: Platform, exchange_id: str) -> None:
 
 
 def respond(platform: Platform, rater: Rater, exchange_id: str, wanted: Wanted, come: Come, *, now: datetime) -> None:
-    """Keep a response; where nothing is to be picked the conversation goes on with it."""
+    """Keep a response; the last one ends the claim, and where nothing is to be picked the conversation goes on."""
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         if not chats.respond(tx, exchange_id, wanted.place, come) or here.campaign.chat is None:
             return
+        if not chats.wanted_of(tx, exchange_id):
+            chats.prolong(tx, exchange_id, until=None)
         talk = chats.last_of(tx, rater.id)
         mode = None if talk is None else here.campaign.chat.mode(talk.last_mode)
         if mode is not None and mode.compared is None:
