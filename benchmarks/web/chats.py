@@ -1,8 +1,8 @@
 """Measure what the site adds while many people talk with chatbots at once, and write docs/generated/chats.md.
 
 A chatbot behind HTTP on this machine says its first word after a second and is done. Each person says something, waits
-until both responses are there, picks one, and thinks for a while. What is more than that second is the site: its transactions, its
-pages, and the way to the chatbot and back. All of it, people and chatbot too, shares the cores of one machine.
+until both responses are there, picks one, and thinks for two to six seconds. What is more than that second is the site:
+its transactions, and the way to the chatbot and back. All of it, people and chatbot too, shares the cores of a machine.
 """
 
 import argparse

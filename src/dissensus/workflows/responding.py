@@ -114,9 +114,17 @@ def standing_of(talk: chats.Chat, exchange_id: str, *, now: datetime) -> Standin
     """Return the same of a conversation."""
     if talk.exchange_ids[-1] != exchange_id or talk.exchanges[-1].complete:
         return "come"
-    if talk.claimed_until is not None and talk.claimed_until > now:
-        return "asked"
-    return "failed" if talk.n_failures else "free"
+    if talk.claimed_until is None:
+        return "failed" if talk.n_failures else "free"
+    # Whose claim is over has died, or was asked to try again.
+    return "asked" if talk.claimed_until > now else "free"
+
+
+def again(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> None:
+    """Let responses that did not come be asked for once more."""
+    if standing(platform, rater, exchange_id, now=now) == "failed":
+        with platform.database.writing() as tx:
+            chats.prolong(tx, exchange_id, until=now)
 
 
 def fail(platform: Platform, exchange_id: str, wanted: Wanted) -> None:

@@ -68,6 +68,7 @@ def again(site: SiteOf, request: Request, exchange_id: Id, sent: Sent, session: 
     """Ask once more for responses that did not come."""
 
     def act(rater: "Rater") -> Step:
+        responding.again(site.platform, rater, exchange_id, now=site.clock())
         site.answering.ask(rater, exchange_id)
         return steps.step(site.platform, rater, now=site.clock())
 
