@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import func, select, update
 from tests.web.live import Live, Visitor, hidden
 from tests.web.owners import House
+from tests.web.programs import token
 from tests.workflows.campaigns import NOW
 from tests.workflows.talking import GULL, PLAIN, TERN, talking
 
@@ -262,3 +263,30 @@ def test_no_simulated_rater_talks(live: Live) -> None:
     kept = talking(live.platform)
     with pytest.raises(Conflict, match="no simulated rater does"):
         rehearse(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+
+
+PAGES = (
+    "",
+    "/watch",
+    "/gold",
+    "/gold/comparison",
+    "/items",
+    "/revise",
+    "/pay",
+    "/quota",
+    "/staff",
+    "/webhooks",
+    "/withdraw",
+)
+
+
+def test_pages_about_items_break_nothing(house: House) -> None:
+    came(house.live)
+    owner = house.owner("owner")
+    for path in (*PAGES, "/export.csv"):
+        answer = owner.get(f"/campaigns/pilot{path}")
+        assert answer.status_code in (200, 303, 404, 409, 422), (path, answer.status_code)
+    key = token(house.platform, "owner")
+    for path in ("", "/items", "/ratings", "/raters", "/agreement", "/figures", "/flags", "/gold", "/events", "/pay"):
+        answer = house.stranger().get(f"/api/v1/campaigns/pilot{path}", headers={"authorization": f"Bearer {key}"})
+        assert answer.status_code in (200, 404, 409, 422), (path, answer.text)
