@@ -94,7 +94,7 @@ class Settings(BaseModel):
     prolific_token_file: Path | None = None
     prolific_url: str | None = None
     webhook_networks: str | None = None
-    chatbot_hosts: str = ""
+    chatbot_hosts: str | None = None
 
     @property
     def address(self) -> str:

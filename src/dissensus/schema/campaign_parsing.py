@@ -34,8 +34,8 @@ TAKEN: Final = frozenset({"new"})
 """Names that addresses of the site have."""
 
 KEYS: Final = (
-    *("name", "languages", "title", "warning", "consent", "questionnaire", "demographics", "demographics_placed"),
-    *("chat", "quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
+    *("name", "languages", "title", "warning", "consent", "questionnaire", "chat"),
+    *("demographics", "demographics_placed", "quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 

@@ -67,7 +67,7 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     oidc.check(settings)
     # More connections than threads that answer, for the jobs.
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
-    answering = Answering(platform, clock=lambda: app.state.site.clock(), hosts=hosts_of(settings.chatbot_hosts))
+    answering = Answering(platform, clock=lambda: app.state.site.clock(), hosts=hosts_of(settings.chatbot_hosts or ""))
     site = Site(settings, platform, Tokens(secret), make_pages(), answering)
     metrics = make_metrics()
     runners = every_runner(platform, post=site.post, clock=now, count=metrics.count_delivery)
