@@ -38,10 +38,10 @@ from dissensus.workflows.platform import Platform  # noqa: E402
 
 PAGE = HERE.parent.parent / "docs" / "generated" / "chats.md"
 SECRET = "a secret of no consequence, for measuring alone"
-LATENCY_S, TURNS = 1.0, 8
+LATENCY_S, TURNS = 1.0, 6
 THOUGHT_S = (2.0, 6.0)
 """Between a pick and what is said next; people take longer."""
-PEOPLE = (1, 8, 32)
+PEOPLE = (8, 32)
 
 
 def main() -> None:
@@ -78,8 +78,9 @@ def chatbot() -> FastAPI:
 
 def _backend(backend: str) -> Iterator[dict[str, Any]]:
     with tempfile.TemporaryDirectory() as folder, postgresql() if backend == "postgresql" else nullcontext() as server:
+        databases = None if server is None else Databases(server)
         for n in PEOPLE:
-            url = f"sqlite:///{folder}/{n}.db" if server is None else Databases(server).blank()
+            url = f"sqlite:///{folder}/{n}.db" if databases is None else databases.blank()
             database = connect(url)
             schema.upgrade(database)
             bot, site = _free(), _free()
