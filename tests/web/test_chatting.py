@@ -3,7 +3,7 @@
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
 import httpx
@@ -15,8 +15,10 @@ from tests.web.programs import token
 from tests.workflows.campaigns import NOW
 from tests.workflows.talking import GULL, PLAIN, TERN, talking
 
+from dissensus.chat import Response
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.chatbot_parsing import parse_chatbot
+from dissensus.schema.conversation import Conversation
 from dissensus.store import tables as t
 from dissensus.web.answering import check_allowed
 from dissensus.workflows.rehearsing import rehearse
@@ -183,6 +185,25 @@ def test_a_chatbot_that_does_not_answer_loses_nothing(live: Live) -> None:
     assert "does not answer at the moment" in page.text
     with live.platform.database.reading() as tx:
         assert set(tx.scalars(select(t.ChatCandidate.n_failures))) == {2}
+
+
+def test_a_chatbot_that_breaks_is_asked_again_by_nobody_but_the_rater(live: Live) -> None:
+    asked = []
+
+    class Broken:
+        async def stream(self, conversation: Conversation, seed: int) -> AsyncGenerator[str | Response, None]:
+            asked.append((conversation, seed))
+            yield "Half of "
+            raise ZeroDivisionError
+
+    broken = parse_chatbot(TERN)
+    live.site.answering._bots[broken.digest] = Broken()
+    visitor, page = came(live, chat={"chatbots": [TERN]})
+    page = settled(visitor, send(visitor, begin(visitor, page), "/say", text="Hello."))
+    assert "does not answer at the moment" in page.text
+    time.sleep(1.2)
+    assert "does not answer at the moment" in visitor.get("/rate").text
+    assert len(asked) == 2
 
 
 def test_where_a_process_died_another_asks(live: Live) -> None:

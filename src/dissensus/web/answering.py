@@ -180,9 +180,16 @@ class Answering:
                     else:
                         live.add(wanted.place, piece)
         except DissensusError as error:
-            live.failed = True
             log.warning("The chatbot %s did not respond: %s", wanted.chatbot, error)
-            await _in_thread(lambda: responding.fail(self._platform, asked.exchange_id, wanted))
+            await self._fail(live, asked, wanted)
+        except Exception:
+            # Kept as a failure too: else whoever waits would have it asked again and again.
+            log.exception("The chatbot %s broke.", wanted.chatbot)
+            await self._fail(live, asked, wanted)
+
+    async def _fail(self, live: Live, asked: Asked, wanted: "Wanted") -> None:
+        live.failed = True
+        await _in_thread(lambda: responding.fail(self._platform, asked.exchange_id, wanted))
 
     def _keep(self, rater: "Rater", asked: Asked, wanted: "Wanted", response: Response) -> None:
         come = responding.come_from(response)

@@ -182,7 +182,7 @@ def end(platform: Platform, rater: Rater, chat_id: str, ending: Ending, *, now: 
     InvalidInput
         It says of success what cannot be said.
     Conflict
-        Nothing was said in it, or a pick comes first.
+        Nothing was answered in it.
     """
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
