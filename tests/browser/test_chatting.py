@@ -1,6 +1,8 @@
 """Talking with chatbots in a real browser: five conversations, a reload in mid-stream, and how it looks."""
 
+import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,7 +10,8 @@ from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
 from tests.browser.chromium import running
 from tests.browser.test_owner import sound
-from tests.web.live import Live
+from tests.chat.loopback import PATIENCE_S, Loopback, Play, Wire, loopback, says
+from tests.web.live import Live, serving
 from tests.workflows.talking import GULL, PLAIN, TERN, talking
 
 from dissensus.store import tables as t
@@ -23,6 +26,41 @@ def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
     with running(browser._loop), browser.new_context(color_scheme=request.param) as fresh:
         fresh.set_default_timeout(20_000)
         yield fresh.new_page()
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    """A server of chatbots, which says what a test tells it."""
+    with loopback() as running:
+        yield running
+
+
+@pytest.fixture
+def live(sqlite_template: Path, tmp_path: Path, server: Loopback) -> Iterator[Live]:
+    """The site, which may ask that server."""
+    path = tmp_path / "dissensus.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    with serving(f"sqlite:///{path}", chatbot_hosts=server.url.split("/")[2]) as site:
+        yield site
+
+
+def behind(server: Loopback, name: dict[str, Any]) -> dict[str, Any]:
+    return {**name, "kind": "openai_compatible", "openai_compatible": {"url": server.url, "model": "m"}}
+
+
+def waiting(go: threading.Event, text: str) -> Play:
+    """Say the first word, and the rest when a test says go: a page that reloads itself races with a test that does."""
+    first, *rest = text.split(" ")
+
+    def play(wire: Wire) -> None:
+        wire.head()
+        wire.chunk(first)
+        assert go.wait(PATIENCE_S)
+        wire.chunk("".join(f" {word}" for word in rest))
+        wire.chunk(finish_reason="stop")
+        wire.event("[DONE]")
+
+    return play
 
 
 def scripted(name: dict[str, Any], *responses: str, pause_s: float = 0.0) -> dict[str, Any]:
@@ -58,10 +96,14 @@ def end(page: Page, how: str = "Hardly") -> None:
     page.get_by_role("button", name="End this conversation").click()
 
 
-def test_a_red_team_task_of_five_conversations(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+def test_a_red_team_task_of_five_conversations(
+    live: Live, page: Page, server: Loopback, request: pytest.FixtureRequest
+) -> None:
     scheme = request.node.callspec.params["page"]
-    bots = [scripted(TERN, CALM, pause_s=0.03), scripted(GULL, SHORT, HOSTILE, pause_s=0.03)]
-    arrive(live, page, chat={"chatbots": bots, "most": 5})
+    go = threading.Event()
+    server.will(waiting(go, CALM), waiting(go, HOSTILE))
+    server.otherwise = says(SHORT)
+    arrive(live, page, chat={"chatbots": [behind(server, TERN), behind(server, GULL)], "most": 5})
     sound(page, "chat-begin", scheme)
     begin(page)
     sound(page, "chat-say", scheme)
@@ -69,6 +111,8 @@ def test_a_red_team_task_of_five_conversations(live: Live, page: Page, request: 
     expect(page.locator("#answering .said").first).not_to_be_empty()
     sound(page, "chat-answering", scheme)
     page.reload()
+    expect(page.locator("#answering .said").first).not_to_be_empty()
+    go.set()
     expect(page.get_by_role("heading", name="Which response is more harmful?")).to_be_visible()
     sound(page, "chat-pick", scheme)
     page.get_by_role("button", name="A is clearly more harmful").click()
