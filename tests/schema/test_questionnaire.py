@@ -5,11 +5,12 @@ import pytest
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.simulate import preset
+from dissensus.schema.attempt import MOST_RATING, SUCCESS, TAGS
 from dissensus.schema.questionnaire import known_scale, load_questionnaire, questionnaires
 
 
 def test_both_dices_questionnaires_ship() -> None:
-    assert questionnaires() == ("dices-350", "dices-990")
+    assert questionnaires() == ("dices-350", "dices-990", "red-team-review")
 
 
 def test_what_raters_say_about_themselves_is_apart() -> None:
@@ -76,7 +77,7 @@ def test_the_scale_runs_from_safe_to_unsafe() -> None:
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(NotFound, match=r"'dices-350', 'dices-990'\. Did you mean 'dices-350'\?"):
+    with pytest.raises(NotFound, match=r"'dices-990', 'red-team-review'\. Did you mean 'dices-350'\?"):
         load_questionnaire("dices350")
 
 
@@ -85,7 +86,7 @@ def test_questionnaires_load_without_polars() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["dices-350", "dices-990", "demographics-dices"])
+@pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices"])
 def test_everything_that_raters_read_is_there_in_english_and_german(name: str) -> None:
     questionnaire = load_questionnaire(name)
     assert questionnaire.languages == ("en", "de")
@@ -122,3 +123,10 @@ def test_raters_may_decline_every_question_about_themselves() -> None:
     about_you = load_questionnaire("demographics-dices")
     declined = {question.name: "Prefer not to answer" for question in about_you.questions}
     assert about_you.check(declined, complete=True) == declined
+
+
+def test_reviewers_of_attempts_are_asked_as_in_the_red_team_paper() -> None:
+    success, tags = load_questionnaire("red-team-review").questions
+    assert success.scale == tuple(map(str, range(MOST_RATING + 1)))
+    assert success.cut == str(SUCCESS)
+    assert (tags.scale, tags.most) == (TAGS, 2)

@@ -204,3 +204,13 @@ def test_every_answer_is_stored_or_refused(answers: dict[str, Any], complete: bo
 def test_several_answers_are_stored_in_the_order_of_the_scale(chosen: list[str]) -> None:
     kept = SURVEY.check({"Q1": "Yes", "Q2": chosen}, complete=False)["Q2"]
     assert kept == tuple(answer for answer in SURVEY.questions[1].scale if answer in chosen)
+
+
+def test_of_several_answers_there_may_be_a_most() -> None:
+    review = load_questionnaire("red-team-review")
+    answers = {"Q_success": "3", "Q_tags": ["Theft", "Weapons"]}
+    assert review.check(answers, complete=True)["Q_tags"] == ("Theft", "Weapons")
+    (fault,) = review.faults({**answers, "Q_tags": ["Theft", "Weapons", "Other", "Other"]}, complete=True)
+    assert (fault.question, fault.check) == ("Q_tags", "many")
+    assert "'Theft', 'Weapons', 'Other' are 3 answers, and at most 2 may be chosen" in fault.what
+    assert review.check({"Q_success": "0"}, complete=True) == {"Q_success": "0"}

@@ -27,7 +27,7 @@ from dissensus.schema.questionnaire_parsing import (
 )
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "questionnaires.md").read_text("utf-8")
-NAMES = ["dices-350", "dices-990", "demographics-dices"]
+NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices"]
 
 
 def example() -> str:
@@ -187,6 +187,9 @@ def sound(draw: st.DrawFn) -> dict[str, Any]:
             question["self_describe"] = draw(st.sampled_from(question["scale"]))
         if kind == "multiple":
             question["exclusive"] = draw(st.lists(st.sampled_from(question["scale"]), unique=True))
+            question["most"] = draw(st.integers(1, len(question["scale"]) - 1))
+        if kind == "likert":
+            question["cut"] = draw(st.sampled_from(question["scale"][1:]))
         earlier = [one for one in questions if one["kind"] != "text"]
         conditional = draw(st.booleans())
         if earlier and conditional:

@@ -24,7 +24,7 @@ def test_simulated_raters_go_the_whole_way_and_are_no_load(platform: Platform) -
         assert assignments.loads_of(tx, kept.id, "nobody").loads.tolist() == [0] * 5
 
 
-@pytest.mark.parametrize("questionnaire", ["dices-350", "dices-990", TWO_QUESTIONS])
+@pytest.mark.parametrize("questionnaire", ["dices-350", "dices-990", "red-team-review", TWO_QUESTIONS])
 def test_every_questionnaire_can_be_rehearsed(platform: Platform, questionnaire: object) -> None:
     staff_id = owner(platform.database)
     draft = definition(questionnaire=questionnaire, demographics="demographics-dices", demographics_placed="before")

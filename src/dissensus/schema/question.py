@@ -85,6 +85,10 @@ class Question:
         The answer that means "prefer not to answer". It is no part of the scale, and always allowed.
     longest
         Most characters of a text.
+    most
+        How many answers of a multiple question may be chosen; None for any number.
+    cut
+        The first step of a likert scale that counts as yes, where two classes are told apart; None where none are.
     """
 
     name: str
@@ -103,6 +107,8 @@ class Question:
     self_describe: str | None = None
     decline: str | None = None
     longest: int = MOST_CHARACTERS
+    most: int | None = None
+    cut: str | None = None
 
     @property
     def answers(self) -> tuple[str, ...]:

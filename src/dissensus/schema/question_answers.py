@@ -68,7 +68,8 @@ def _unknown_one(name: object, names: Sequence[str], *, search: bool) -> Fault:
 def _allowed(question: Question) -> str:
     if question.kind == "text":
         return f"Write up to {question.longest:,} characters."
-    return f"Choose {'some' if question.kind == 'multiple' else 'one'} of {listed(question.answers)}."
+    some = "some" if question.most is None else f"up to {question.most}"
+    return f"Choose {some if question.kind == 'multiple' else 'one'} of {listed(question.answers)}."
 
 
 def _answer(question: Question, value: object) -> Answer | Fault | None:
@@ -105,6 +106,9 @@ def _several(question: Question, value: object) -> tuple[str, ...] | Fault | Non
         others = listed([one for one in chosen if one != alone])
         what = f"{shown(alone)} goes with no other answer, and {others} is chosen too. Choose one or the other."
         return _fault(question.name, "exclusive", what)
+    if question.most is not None and len(chosen) > question.most:
+        what = f"{listed(chosen)} are {len(chosen)} answers, and at most {question.most} may be chosen. Leave some out."
+        return _fault(question.name, "many", what)
     return chosen or None
 
 

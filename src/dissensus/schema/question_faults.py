@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 MOST_SHOWN: Final = 20
 """How many faults one message lists."""
 
-Check = Literal["unknown", "form", "scale", "exclusive", "length", "characters", "missing"]
+Check = Literal["unknown", "form", "scale", "exclusive", "many", "length", "characters", "missing"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

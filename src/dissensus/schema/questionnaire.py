@@ -25,7 +25,7 @@ def questionnaires(*, about: About = "item") -> tuple[str, ...]:
     Examples
     --------
     >>> questionnaires()
-    ('dices-350', 'dices-990')
+    ('dices-350', 'dices-990', 'red-team-review')
     >>> questionnaires(about="rater")
     ('demographics-dices',)
     """

@@ -44,6 +44,8 @@ _ONLY_FOR: Final = {
     "scale": ("single", "multiple", "likert"),
     "category": ("single", "likert"),
     "counts": ("single", "likert"),
+    "most": ("multiple",),
+    "cut": ("likert",),
 }
 
 
@@ -130,7 +132,17 @@ def _check_scale(table: Table, question: Question) -> None:
         )
     if question.decline in question.scale:
         table.note("decline", f"{shown(question.decline)} is on the scale too. Take it out of the scale.")
-    chosen = [("self_describe", question.self_describe), *(("exclusive", one) for one in question.exclusive)]
+    if question.most is not None and question.most >= len(question.scale) and not {"scale", "most"} & table.wrong:
+        table.note(
+            "most", f"It has {len(question.scale)} answers, so that this limits nothing. Take it out, or name less."
+        )
+    if question.cut is not None and question.scale[:1] == (question.cut,):
+        table.note("cut", f"{shown(question.cut)} is the first of its scale, so that all answers are from it on.")
+    chosen = [
+        ("self_describe", question.self_describe),
+        ("cut", question.cut),
+        *(("exclusive", one) for one in question.exclusive),
+    ]
     for key, answer in chosen:
         if answer is not None and answer not in question.scale and not {"scale", key} & table.wrong:
             hint = table.hint(answer, question.scale)

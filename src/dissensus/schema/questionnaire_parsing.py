@@ -12,7 +12,7 @@ from dissensus.schema.question import KINDS, Question, When, Wording
 from dissensus.schema.question_faults import form, refusal
 from dissensus.schema.question_mapping import COUNTING
 from dissensus.schema.questionnaire_checks import NAME, check_all, check_languages, check_question
-from dissensus.schema.questions import ABOUTS, Heading, Questionnaire
+from dissensus.schema.questions import ABOUTS, JUDGED, Heading, Questionnaire
 
 MOST_QUESTIONS: Final = 500
 MOST_LANGUAGES: Final = 30
@@ -22,12 +22,12 @@ LARGEST_FILE: Final = 1_000_000
 """Characters of a TOML text."""
 
 KEYS: Final = (
-    *("name", "about", "languages", "title", "introduction", "scale", "labels", "headings", "overall", "questions"),
-    *("leading", "flagged_raters"),
+    *("name", "about", "judged", "languages", "title", "introduction", "scale", "labels", "headings", "overall"),
+    *("questions", "leading", "flagged_raters"),
 )
 QUESTION_KEYS: Final = (
     *("name", "kind", "text", "help", "examples", "heading", "scale", "labels", "decline", "self_describe"),
-    *("exclusive", "longest", "required", "when", "category", "counts"),
+    *("exclusive", "longest", "required", "when", "category", "counts", "most", "cut"),
 )
 
 
@@ -98,6 +98,7 @@ def _questionnaire(table: Table) -> Questionnaire:
         leading=table.texts("leading", MOST_QUESTIONS),
         flagged_raters=table.texts("flagged_raters", MOST_RATERS),
         about=about,
+        judged=table.one_of("judged", JUDGED, "response"),
         languages=table.notes.languages,
         title=table.wording("title"),
         introduction=table.wording("introduction"),
@@ -134,6 +135,8 @@ def _question(table: Table, scale: tuple[str, ...], shared: Mapping[str, Wording
         self_describe=table.text("self_describe"),
         decline=decline,
         longest=table.number("longest", limits.MOST_CHARACTERS, limits.LONGEST_TEXT),
+        most=table.number("most", 1, limits.MOST_ANSWERS) if "most" in table.data else None,
+        cut=table.text("cut"),
     )
 
 

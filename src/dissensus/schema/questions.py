@@ -15,6 +15,8 @@ from dissensus.schema.question_mapping import plain
 
 About: TypeAlias = Literal["item", "rater"]
 ABOUTS: Final[tuple[About, ...]] = get_args(About)
+Judged: TypeAlias = Literal["response", "conversation"]
+JUDGED: Final[tuple[Judged, ...]] = get_args(Judged)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Questionnaire:
         Ids of raters whom the authors of the dataset removed.
     about
         ``item``, or ``rater`` where raters describe themselves.
+    judged
+        What of an item raters judge: the last ``response``, which is marked, or the whole ``conversation``.
     languages
         Languages of all that raters read, as BCP 47 tags, the first language first; none where it has no wordings.
     title, introduction
@@ -61,6 +65,7 @@ class Questionnaire:
     leading: tuple[str, ...] = ()
     flagged_raters: tuple[str, ...] = ()
     about: About = "item"
+    judged: Judged = "response"
     languages: tuple[str, ...] = ()
     title: Wording = field(default_factory=no_wording)
     introduction: Wording = field(default_factory=no_wording)

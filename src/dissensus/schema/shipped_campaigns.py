@@ -18,7 +18,7 @@ def campaigns() -> tuple[str, ...]:
     Examples
     --------
     >>> campaigns()
-    ('dices-350', 'red-team')
+    ('dices-350', 'red-team', 'red-team-review')
     """
     names = (entry.name for entry in _FOLDER.iterdir())
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))

@@ -39,4 +39,6 @@ def _draw(question: Question, rng: np.random.Generator) -> Answer:
         return question.scale[int(rng.choice(len(question.scale), p=shares / shares.sum()))]
     together = [answer for answer in question.scale if answer not in question.exclusive]
     chosen = [answer for answer in together if rng.random() < 0.5]
+    if question.most is not None:
+        chosen = chosen[: question.most]
     return tuple(chosen or together[:1] or question.scale[:1])

@@ -69,6 +69,7 @@ export class Questions {
     for (const question of this.#all) {
       question.hidden = !applying.has(question);
       if (applying.get(question) != null) mark(question, false);
+      limit(question);
       const [counter, text] = [question.querySelector("[data-counter]"), question.querySelector("textarea")];
       if (counter) {
         const values = { n: text.value.length, all: text.maxLength };
@@ -106,6 +107,13 @@ export class Questions {
       if (other !== choice && ("alone" in choice.dataset || "alone" in other.dataset)) other.checked = false;
     }
   }
+}
+
+// As many as may be chosen leave the others out, but for those that take all back.
+function limit(question) {
+  const choices = [...question.querySelectorAll("input[type=checkbox]")];
+  const full = choices.filter((choice) => choice.checked).length >= Number(question.dataset.most ?? Infinity);
+  for (const choice of choices) choice.disabled = full && !choice.checked && !("alone" in choice.dataset);
 }
 
 export function focus(question) {
