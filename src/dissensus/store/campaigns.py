@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -22,6 +22,8 @@ from dissensus.store.ids import hashed, new_id
 
 # Definitions that a worker has at hand.
 MOST_AT_HAND = 64
+ERASED: Final = "(withdrawn by who wrote it)"
+"""What stands in the place of a conversation whose rater took it back."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -200,6 +202,18 @@ def items_of(tx: Connection, campaign_id: str, *, start: int = 0, most: int | No
 def item_from(name: str, content: Mapping[str, Any]) -> Item:
     """Return an item as it was kept."""
     return Item(name, Conversation.from_dicts(content["turns"]), content["attributes"])
+
+
+def items_named(tx: Connection, names: Sequence[str]) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
+    """Return id, name and content of the items of all campaigns that have one of some names."""
+    query = select(t.Item.id, t.Item.name, t.Item.content).where(t.Item.name.in_(names)).order_by(t.Item.id)
+    return tuple((row.id, row.name, row.content) for row in tx.execute(query))
+
+
+def erase_item(tx: Connection, item_id: str) -> None:
+    """Erase the text of an item, and what its attributes say of it; what was said of it stays."""
+    turns = [{"speaker": speaker, "text": ERASED} for speaker in ("human", "bot")]
+    tx.execute(update(t.Item).where(t.Item.id == item_id).values(content={"turns": turns, "attributes": {}}))
 
 
 def remove_items(tx: Connection, campaign_id: str) -> int:

@@ -125,6 +125,11 @@ def last_of(tx: Connection, rater_id: str) -> Chat | None:
     return None if found is None else chat_of(tx, found)
 
 
+def of_rater(tx: Connection, rater_id: str) -> tuple[Chat, ...]:
+    """Return all conversations of a rater."""
+    return chats(tx, list(tx.scalars(select(t.Chat.id).where(t.Chat.rater_id == rater_id))))
+
+
 def chat_of(tx: Connection, chat_id: str) -> Chat | None:
     """Return a conversation, None where there is none of that id."""
     return next(iter(chats(tx, [chat_id])), None)

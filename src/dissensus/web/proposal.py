@@ -1,7 +1,7 @@
 """A campaign as an owner proposes it in a form: definition and items, each pasted or as a file."""
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -120,12 +120,17 @@ def _items(sent: FormData) -> Items:
 
 def _items_of_file(name: str, content: bytes) -> Items:
     found = read_uploaded(name, content, read_items)
-    size = sum(len(text.encode()) for item in found.items for text in _texts(item))
+    check_carried(found.items)
+    return found
+
+
+def check_carried(items: Sequence[Item]) -> None:
+    """Refuse more items than a form carries from one page to the next."""
+    size = sum(len(text.encode()) for item in items for text in _texts(item))
     if size > MOST_CARRIED:
         raise InvalidInput(
             f"They hold {size:,} bytes, and a form carries {MOST_CARRIED:,}. Use the command line: it takes more."
         )
-    return found
 
 
 def _texts(item: Item) -> Iterator[str]:

@@ -163,7 +163,7 @@ class _Found:
         """Write all files that there is something for."""
         preferences = [one for talked in self.talked for one in preferences_of(talked, self.chat)]
         attempts = list(filter(None, (attempt_of(talked, self.chat) for talked in self.talked)))
-        items = list(filter(None, map(item_of, self.talked)))
+        items = list(filter(None, (item_of(talked, self.chat) for talked in self.talked)))
         released = released_pairs(preferences, policy)
         notes = self.left_out(purposes)
         if released.pairs:

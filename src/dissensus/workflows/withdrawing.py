@@ -10,6 +10,7 @@ from dissensus.schema.hints import shown
 from dissensus.schema.pay import Pay
 from dissensus.store import assignments, campaigns, chats, events, raters, saves, seats, watching, work
 from dissensus.store.raters import Rater
+from dissensus.workflows.chat_items import erase_items
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.paying import keep_paid
 from dissensus.workflows.platform import Platform
@@ -88,9 +89,11 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
         rater = _rater(tx, rater_id)
         kept = campaigns.campaign_of(tx, rater.campaign_id, lock=True)
         raters.seen(tx, rater_id, now=now)
-        pay = platform.definitions.of(tx, kept).pay
-        if pay is not None:
-            _keep_account(tx, rater, pay, now)
+        campaign = platform.definitions.of(tx, kept)
+        if campaign.pay is not None:
+            _keep_account(tx, rater, campaign.pay, now)
+        if campaign.chat is not None:
+            erase_items(tx, rater_id, campaign.chat, now=now)
         n = saves.erase(tx, rater_id) + chats.erase(tx, rater_id)
         seats.release(tx, rater_id, now=now)
         # Notices name the item that they are about.

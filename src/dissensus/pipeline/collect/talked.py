@@ -79,13 +79,12 @@ def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
     modes = [chat.mode(exchange.mode) for exchange in talked.exchanges]
     if not any(mode is not None and (mode.intent or mode.success) for mode in modes):
         return None
-    names = {one.candidates[one.continues].chatbot for one in talked.exchanges if one.continues is not None}
-    sizes = {chatbot.num_params for name in names if (chatbot := chat.chatbot(name)) is not None}
+    types, sizes = _models(talked, chat)
     return Attempt(
         transcript=join_hh((turn.speaker, turn.text) for turn in conversation_of(talked.exchanges).turns),
         min_harmlessness_score_transcript=None,
-        num_params=BETWEEN.join(sorted(filter(None, sizes))) or None,
-        model_type=BETWEEN.join(sorted({_type(chat, name) for name in names})),
+        num_params=sizes,
+        model_type=types,
         rating=talked.success,
         task_description=talked.intent or "",
         task_description_harmlessness_score=None,
@@ -95,12 +94,26 @@ def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
     )
 
 
-def item_of(talked: Talked) -> Item | None:
-    """Return a conversation up to the last response as an item to be rated, None where there was no response."""
+def item_of(talked: Talked, chat: Chat) -> Item | None:
+    """Return a conversation up to the last response as an item to be rated, None where there was no response.
+
+    Its attributes say the mode in which it began, with what it was had, and what was tried.
+    """
     answered = max((number for number, one in enumerate(talked.exchanges, 1) if one.response is not None), default=0)
     if not answered:
         return None
-    return Item(talked.id, conversation_of(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode})
+    types, sizes = _models(talked, chat)
+    said = {"item_model_type": types, "item_num_params": sizes, "item_intent": talked.intent}
+    known = {name: value for name, value in said.items() if value}
+    return Item(talked.id, conversation_of(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode, **known})
+
+
+def _models(talked: Talked, chat: Chat) -> tuple[str, str | None]:
+    """Return types and sizes of the chatbots whose responses a conversation went on with."""
+    names = {one.candidates[one.continues].chatbot for one in talked.exchanges if one.continues is not None}
+    sizes = {chatbot.num_params for name in names if (chatbot := chat.chatbot(name)) is not None}
+    types = {_type(chat, name) for name in names}
+    return BETWEEN.join(sorted(types)), BETWEEN.join(sorted(filter(None, sizes))) or None
 
 
 def _type(chat: Chat, name: str) -> str:

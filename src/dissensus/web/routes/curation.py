@@ -13,11 +13,12 @@ from dissensus.pipeline.curate.recording import lines
 from dissensus.schema.shipped_campaigns import campaigns as shipped
 from dissensus.web.curation import Typed, draw, read_typed
 from dissensus.web.curation_contexts import Corpus, Planning, SampleDrawn
-from dissensus.web.proposal import Proposal, read_rated
+from dissensus.web.proposal import Proposal, check_carried, read_rated
 from dissensus.web.routes.entering import page
 from dissensus.web.site import Site
 from dissensus.web.turns import InTurn
-from dissensus.web.visiting import May, Sent, SiteOf, Visit
+from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit
+from dissensus.workflows import chat_items
 
 router = APIRouter()
 
@@ -54,6 +55,16 @@ def curate(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent: 
         return _file(do, FILES[do](drawn.selection))
     except InvalidInput as error:
         return _planning(site, visit, found, typed, str(error))
+
+
+@router.post("/campaigns/{name}/conversations")
+def curate_conversations(
+    site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, _turn: InTurn
+) -> Response:
+    """Show the form for a plan over the conversations that a campaign has collected."""
+    found = chat_items.items_of(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    check_carried(found)
+    return _planning(site, visit, Proposal(items=found), Typed())
 
 
 def _choosing(site: Site, visit: Visit, proposal: Proposal, typed: Typed, *faults: str) -> Response:

@@ -1,0 +1,68 @@
+"""Conversations as items to be rated in other campaigns, and what becomes of them once their rater withdraws."""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.collect.talked import Talked, item_of
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.chat import Chat
+from dissensus.schema.item import Item
+from dissensus.store import assignments, chat_exporting, chats
+from dissensus.store import campaigns as store
+from dissensus.workflows.exporting import Asked, note_export, purposes_of
+from dissensus.workflows.membership import seen_by
+from dissensus.workflows.platform import Platform
+
+
+def items_of(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Item, ...]:
+    """Return the conversations of a campaign that have ended, of raters who agreed to all that is required.
+
+    Each is an item under the id of the conversation, which was drawn at random. That somebody took them is an event.
+
+    Raises
+    ------
+    InvalidInput
+        Its raters do not talk with chatbots.
+    NotFound
+        There is no such campaign, or no conversation that has ended and to which something was answered.
+    """
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        campaign = platform.definitions.of(tx, kept)
+        if campaign.chat is None:
+            raise InvalidInput(f"In {name} raters rate items, and have no conversations.")
+        found = tuple(_items(tx, kept.id, campaign, campaign.chat))
+    if not found:
+        raise NotFound(f"{name} has no conversation that has ended, of a rater who agreed to it.")
+    note_export(platform, name, staff_id, Asked(with_text=True), now)
+    return found
+
+
+def _items(tx: Connection, campaign_id: str, campaign: Campaign, chat: Chat) -> Iterator[Item]:
+    for one in chat_exporting.ended(tx, campaign_id, purposes_of(campaign, ())):
+        item = item_of(_talked(one.chat), chat)
+        if item is not None:
+            yield item
+
+
+def _talked(one: chats.Chat) -> Talked:
+    return Talked(id=one.id, rater_id=one.rater_id, member=0, exchanges=one.exchanges, intent=one.intent)
+
+
+def erase_items(tx: Connection, rater_id: str, chat: Chat, *, now: datetime) -> int:
+    """Erase what other campaigns have of a rater's conversations, show it to nobody any more, and return how many.
+
+    Ids are chosen by pages: what is erased has the text of the conversation too, and not its id alone.
+    """
+    mine = {one.id: item_of(_talked(one), chat) for one in chats.of_rater(tx, rater_id)}
+    n = 0
+    for item_id, name, content in store.items_named(tx, list(mine)):
+        item = mine[name]
+        if item is not None and store.item_from(name, content).conversation == item.conversation:
+            assignments.withhold(tx, item_id, now=now)
+            store.erase_item(tx, item_id)
+            n += 1
+    return n
