@@ -26,6 +26,8 @@ from dissensus.pipeline.watch import (
 )
 from dissensus.schema.questionnaire import load_questionnaire
 from dissensus.schema.ratings import Ratings
+from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
+from dissensus.stats.agreement_interval import agreement_interval
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCALE = ("No", "Unsure", "Yes")
@@ -208,6 +210,41 @@ def test_the_overall_of_everything_is_counted_where_there_is_one() -> None:
     scales = scales_of(load_questionnaire("dices-990"))
     assert scales.counted == "Q_overall"
     assert scales.all["Q_overall"] == SCALE
+
+
+def test_steps_of_reviewers_are_measured_as_steps_and_in_two_classes() -> None:
+    scales = scales_of(load_questionnaire("red-team-review"))
+    assert (scales.counted, scales.steps, scales.cut) == ("Q_success", True, 3)
+    rng = np.random.default_rng(5)
+    given = np.clip(rng.integers(0, 5, 40)[:, None] + rng.integers(-1, 2, (40, 3)), 0, 4)
+    found = Collected(scales)
+    found.add([_review(r, i, step) for i, steps in enumerate(given.tolist()) for r, step in enumerate(steps)])
+    found.add([_review(3, 0, 4)])
+    made = figures_of(found, people(4), {f"i{i}": None for i in range(40)}, {})
+    ordinal, kappa, alpha_of_two, kappa_of_two = made.measures
+    assert [one.n_items for one in made.measures] == [40, 39, 40, 39]
+    counts = (given[:, :, None] == np.arange(5)).sum(axis=1)
+    counts[0, 4] += 1
+    expected = agreement_interval(counts, level="ordinal", replicates=200)
+    assert (ordinal.agreement.estimate, ordinal.agreement.low) == (expected.estimate.estimate, expected.low)
+    assert kappa.agreement.estimate == fleiss_kappa(counts[1:]).estimate
+    two = np.stack([counts[:, :3].sum(axis=1), counts[:, 3:].sum(axis=1)], axis=1)
+    assert alpha_of_two.agreement.estimate == krippendorff_alpha(two).estimate
+    assert kappa_of_two.agreement.estimate == fleiss_kappa(two[1:]).estimate
+    assert kappa_of_two.name == "Fleiss' kappa, from 3 on or below it"
+    assert figures(collected(many())).measures == ()
+
+
+def test_reviewers_who_never_meet_are_not_measured() -> None:
+    found = Collected(scales_of(load_questionnaire("red-team-review")))
+    found.add([_review(r, r, 3) for r in range(4)])
+    made = figures_of(found, people(4), {f"i{i}": None for i in range(4)}, {})
+    assert [one.agreement.estimate for one in made.measures] == [None] * 4
+    assert made.measures[1].agreement.reason == "No item has two ratings."
+
+
+def _review(rater: int, item: int, step: int) -> Finished:
+    return replace(rating(rater, item), answers={"Q_success": str(step)})
 
 
 def test_a_forecast_goes_by_the_last_day() -> None:

@@ -13,7 +13,7 @@ from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.store import tables as t
 from dissensus.store.campaigns import ERASED, Kept
-from dissensus.workflows import auditing, campaigns, chat_items, entering, rating, withdrawing
+from dissensus.workflows import auditing, campaigns, chat_items, entering, steps, withdrawing
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
@@ -60,7 +60,7 @@ def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(
     alike = tuple(Item(item.item_id, Conversation.from_turns([("human", "Mine"), ("bot", "!")])) for item in items)
     rated(platform, alike, kept, "other")
     reviewer, _ = entering.agree(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
-    rating.step(platform, reviewer, now=NOW)
+    steps.step(platform, reviewer, now=NOW)
     withdrawing.withdraw(platform, one.id, now=NOW)
     with platform.database.reading() as tx:
         rows = tx.execute(select(t.Item).join(t.Campaign).where(t.Campaign.name == "review")).all()
@@ -71,7 +71,7 @@ def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(
         assert (
             tx.scalars(select(t.Item.withheld).join(t.Campaign).where(t.Campaign.name == "other")).all() == [False] * 2
         )
-    step = rating.step(platform, reviewer, now=NOW)
+    step = steps.step(platform, reviewer, now=NOW)
     assert step.assignment is not None
     assert step.assignment.item.item_id != gone.name
     assert step.following is None

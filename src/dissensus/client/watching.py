@@ -48,6 +48,15 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Another coefficient of agreement of all raters: which one, over how many items, with its interval."""
+
+    name: str
+    n_items: int
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """All raters, or those of one group of an axis.
 
@@ -101,6 +110,8 @@ class Figures:
         Seconds, and ratings that took less than the first, between each two, and more than the last.
     pool, groups
         All raters, and each group.
+    measures
+        More coefficients of agreement, where the answers to `counted` are steps.
     gold
         Items by what experts call them, in rows, and what most raters do, tied ones last.
     """
@@ -115,6 +126,7 @@ class Figures:
     times: tuple[int, ...]
     pool: Group
     groups: tuple[Group, ...]
+    measures: tuple[Measure, ...]
     gold: tuple[tuple[int, ...], ...] | None
 
 

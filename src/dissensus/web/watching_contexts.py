@@ -92,9 +92,11 @@ class WatchPage:
     @property
     def agreeing(self) -> Scale:
         """From what to what agreement is drawn: from 0 to 1, and lower where intervals are, to a limit."""
-        every = (self.figures.pool, *self.figures.groups) if self.figures else ()
-        ends = [one.agreement.low for one in every if one.agreement.low is not None]
-        ends += [one.agreement.estimate for one in every if one.agreement.estimate is not None]
+        found = self.figures
+        every = [one.agreement for one in (found.pool, *found.groups)] if found else []
+        every += [one.agreement for one in found.measures] if found else []
+        ends = [one.low for one in every if one.low is not None]
+        ends += [one.estimate for one in every if one.estimate is not None]
         return Scale(max(LOWEST, min(0.0, *ends, 0.0)), 1.0)
 
     @property

@@ -53,11 +53,17 @@ class Scales:
         What is made of them, each with the places of its parts among the questions.
     counted
         The one that agreement is measured by; None where no question has a scale.
+    steps
+        Whether its answers are steps, whose distance counts.
+    cut
+        Place of the first step that counts as yes; None where no two classes are told apart.
     """
 
     questions: Mapping[str, tuple[str, ...]]
     overalls: Mapping[str, tuple[int, ...]]
     counted: str | None
+    steps: bool = False
+    cut: int | None = None
 
     @property
     def all(self) -> dict[str, tuple[str, ...]]:
@@ -79,11 +85,14 @@ def scales_of(questionnaire: Questionnaire) -> Scales:
     names = [one.name for one in scaled]
     categories = {one.category for one in questionnaire.questions}
     whole = next((name for name in questionnaire.overalls if name not in categories), None)
-    first = next((one.name for one in scaled if one.counts), None)
+    first = next((one for one in scaled if one.counts), None)
+    steps = whole is None and first is not None and first.kind == "likert"
     return Scales(
         questions={one.name: one.scale for one in scaled},
         overalls={name: tuple(map(names.index, parts)) for name, parts in questionnaire.overalls.items()},
-        counted=whole or first,
+        counted=whole or (None if first is None else first.name),
+        steps=steps,
+        cut=first.scale.index(first.cut) if steps and first is not None and first.cut is not None else None,
     )
 
 

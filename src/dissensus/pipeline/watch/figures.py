@@ -40,6 +40,25 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """Another coefficient of agreement of all raters.
+
+    Parameters
+    ----------
+    name
+        Which one, of what.
+    n_items
+        Items with the ratings that it takes.
+    agreement
+        The coefficient, with its interval for other items.
+    """
+
+    name: str
+    n_items: int
+    agreement: Agreement
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
     """Some raters: all of them, or those of one group of an axis.
 
@@ -128,6 +147,8 @@ class Figures:
         Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on.
     pool, groups
         All raters, and those of each group of each axis.
+    measures
+        Of the question that agreement is measured by, where its answers are steps.
     gold
         Items by what experts call them, in rows, and what most raters do, in columns, both in the order of the scale;
         the last column has those where answers are tied. None where no item has a gold label.
@@ -144,6 +165,7 @@ class Figures:
     times: tuple[int, ...]
     pool: Group
     groups: tuple[Group, ...]
+    measures: tuple[Measure, ...]
     gold: tuple[tuple[int, ...], ...] | None
     flagged: tuple[Flagged, ...]
 

@@ -1,6 +1,6 @@
 """From what was collected to figures."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -9,12 +9,14 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.watch.collected import Collected
-from dissensus.pipeline.watch.figures import EDGES_S, Agreement, Figures, Flagged, Group, Quartiles, Stretch
+from dissensus.pipeline.watch.collected import Collected, Scales
+from dissensus.pipeline.watch.figures import EDGES_S, Agreement, Figures, Flagged, Group, Measure, Quartiles, Stretch
 from dissensus.stats.agreement import krippendorff_alpha
+from dissensus.stats.agreement_interval import Coefficient, agreement_interval, evenly_rated, halves
 from dissensus.stats.bootstrap import resampled, two_way_interval
 from dissensus.stats.criteria import Criteria, in_words, meets
 from dissensus.stats.design import METRICS, Design, chunks, statistics
+from dissensus.stats.distance import Level
 from dissensus.stats.vetting import answer_times, label_use, plurality_agreement
 
 Codes = npt.NDArray[np.integer[Any]]
@@ -86,6 +88,7 @@ def figures_of(
         ),
         pool=pool,
         groups=tuple(groups),
+        measures=tuple(_measures(found, collected.scales, replicates)),
         gold=_gold(found, items),
         flagged=_flagged(found, axes, criteria),
     )
@@ -170,6 +173,31 @@ def _agreement(design: Design | None, member: npt.NDArray[np.bool_], ends: npt.N
         return Agreement(estimate=None, reason=str(error))
     low, high = (float(end) if np.isfinite(end) else None for end in ends)
     return Agreement(estimate=estimate, low=low, high=high)
+
+
+def _measures(found: _Ratings, scales: Scales, replicates: int) -> Iterator[Measure]:
+    """Yield what reviewers of a scale of steps are measured by: as steps, and in two classes."""
+    if found.design is None or not scales.steps:
+        return
+    counts = found.design.counts()
+    yield _measure("Krippendorff's alpha, ordinal", counts, "krippendorff_alpha", replicates, level="ordinal")
+    yield _measure("Fleiss' kappa", counts, "fleiss_kappa", replicates)
+    if scales.cut is not None:
+        two, from_on = halves(counts, scales.cut), f"{scales.all[str(scales.counted)][scales.cut]} on or below it"
+        yield _measure(f"Krippendorff's alpha, from {from_on}", two, "krippendorff_alpha", replicates)
+        yield _measure(f"Fleiss' kappa, from {from_on}", two, "fleiss_kappa", replicates)
+
+
+def _measure(
+    name: str, counts: Codes, coefficient: Coefficient, replicates: int, *, level: Level = "nominal"
+) -> Measure:
+    try:
+        used = evenly_rated(counts) if coefficient == "fleiss_kappa" else counts
+        made = agreement_interval(used, coefficient, level=level, replicates=replicates, seed=SEED)
+    except UndefinedEstimate as error:
+        return Measure(name=name, n_items=0, agreement=Agreement(estimate=None, reason=str(error)))
+    agreement = Agreement(estimate=made.estimate.estimate, low=made.low, high=made.high)
+    return Measure(name=name, n_items=made.estimate.n_items, agreement=agreement)
 
 
 def _intervals(

@@ -50,6 +50,14 @@ class GroupShown(Shown):
     agreement: AgreementShown
 
 
+class MeasureShown(Shown):
+    """Another coefficient of agreement of all raters, with its interval for other items."""
+
+    name: str
+    n_items: Annotated[int, Field(description="Items with the ratings that it takes.")]
+    agreement: AgreementShown
+
+
 class StretchShown(Shown):
     """An hour or a day in which ratings came."""
 
@@ -71,6 +79,7 @@ class FiguresShown(Shown):
     times: Annotated[list[int], Field(description="Ratings below the first edge, between each two, from the last on.")]
     pool: GroupShown
     groups: Annotated[list[GroupShown], Field(description="Without those of few for analysts.")]
+    measures: Annotated[list[MeasureShown], Field(description="Where the answers to `counted` are steps.")]
     gold: Annotated[
         list[list[int]] | None,
         Field(description="Items by what experts call them, in rows, and what most raters do; tied ones come last."),
