@@ -1,21 +1,31 @@
 """Conversations that other campaigns rate: what they take over, and what of it a withdrawal erases."""
 
+from pathlib import Path
+from uuid import uuid4
+
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import AGREED, NOW, definition
+from tests.workflows.campaigns import AGREED, NOW, definition, owner
 from tests.workflows.talking import talking
-from tests.workflows.test_chat_exporting import talked
+from tests.workflows.test_chat_exporting import lines, talked
 from tests.workflows.test_rating import enter
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.attempts import read_attempts
+from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.pipeline.collect.chatting import Pick
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
+from dissensus.schema.question import Answer
+from dissensus.schema.shipped_campaigns import load_campaign
 from dissensus.store import tables as t
 from dissensus.store.campaigns import ERASED, Kept
-from dissensus.workflows import auditing, campaigns, chat_items, entering, steps, withdrawing
+from dissensus.store.raters import Rater
+from dissensus.workflows import auditing, campaigns, chat_items, entering, rating, steps, withdrawing
+from dissensus.workflows.chat_exporting import export_chats
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.steps import Step
 
 
 def rated(platform: Platform, items: tuple[Item, ...], owner: Kept, name: str = "review") -> Kept:
@@ -77,3 +87,51 @@ def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(
     assert step.following is None
     for name in ("pilot", "review", "other"):
         assert not auditing.audit(platform, name).faults
+
+
+def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: Path) -> None:
+    kept = talking(platform)
+    one, other = enter(platform, kept.key), enter(platform, kept.key)
+    talked(platform, one, Pick(strength=3))
+    talked(platform, other, Pick(strength=1), "helpful")
+    items = chat_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    campaigns.create(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
+    review = campaigns.move(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
+    agreed = {"rating": True, "release": False, "return": False}
+    for tags in (("Theft", "Other"), ("Other", "Weapons"), None):
+        reviewer, _ = entering.agree(platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW)
+        for _ in items:
+            given: dict[str, Answer] = {"Q_success": "4", **({"Q_tags": tags} if tags else {})}
+            step = rate(platform, reviewer, given)
+    assert step.assignment is None
+    withdrawing.withdraw(platform, reviewer.id, now=NOW)
+    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    # What was talked about without a try is no attempt, whoever reviewed it.
+    assert (done.n_attempts, done.n_reviews) == (1, 2)
+    (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
+    assert attempt.tags == ("Theft", "Other", "Weapons")
+    found = lines(tmp_path / "out" / "reviews.jsonl")
+    assert [(row["attempt_id"], row["success"]) for row in found] == [("1", 4), ("1", 4)]
+    assert len({row["reviewer_id"] for row in found}) == 2
+    assert "what reviewers said of attempts" in (tmp_path / "out" / "README.txt").read_text("utf-8")
+
+
+def test_reviews_of_others_campaigns_are_theirs(platform: Platform, tmp_path: Path) -> None:
+    kept = talking(platform)
+    talked(platform, enter(platform, kept.key), Pick(strength=3))
+    items = chat_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    stranger = owner(platform.database, "stranger")
+    campaigns.create(platform, load_campaign("red-team-review"), items, staff_id=stranger, now=NOW)
+    review = campaigns.move(platform, "red-team-review", "open", staff_id=stranger, now=NOW)
+    agreed = {"rating": True, "release": False, "return": False}
+    reviewer, _ = entering.agree(platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW)
+    rate(platform, reviewer, {"Q_success": "4"})
+    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
+
+
+def rate(platform: Platform, rater: Rater, answers: dict[str, Answer]) -> Step:
+    assignment = steps.step(platform, rater, now=NOW).assignment
+    assert assignment is not None
+    given = {name: Given(value=answer) for name, answer in answers.items()}
+    save = Save(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=given)
+    return rating.submit(platform, rater, assignment.id, str(uuid4()), save, now=NOW)

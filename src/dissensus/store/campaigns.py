@@ -22,6 +22,8 @@ from dissensus.store.ids import hashed, new_id
 
 # Definitions that a worker has at hand.
 MOST_AT_HAND = 64
+MOST_NAMED: Final = 500
+"""Items that one statement names."""
 ERASED: Final = "(withdrawn by who wrote it)"
 """What stands in the place of a conversation whose rater took it back."""
 
@@ -204,10 +206,22 @@ def item_from(name: str, content: Mapping[str, Any]) -> Item:
     return Item(name, Conversation.from_dicts(content["turns"]), content["attributes"])
 
 
-def items_named(tx: Connection, names: Sequence[str]) -> tuple[tuple[str, str, Mapping[str, Any]], ...]:
-    """Return id, name and content of the items of all campaigns that have one of some names."""
-    query = select(t.Item.id, t.Item.name, t.Item.content).where(t.Item.name.in_(names)).order_by(t.Item.id)
-    return tuple((row.id, row.name, row.content) for row in tx.execute(query))
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """An item as one campaign has it: its id and campaign here, and what it is."""
+
+    id: str
+    campaign_id: str
+    item: Item
+
+
+def items_named(tx: Connection, names: Sequence[str]) -> Iterator[Copy]:
+    """Yield the items of all campaigns that have one of some names."""
+    columns = (t.Item.id, t.Item.campaign_id, t.Item.name, t.Item.content)
+    for start in range(0, len(names), MOST_NAMED):
+        query = select(*columns).where(t.Item.name.in_(names[start : start + MOST_NAMED])).order_by(t.Item.id)
+        for row in tx.execute(query).all():
+            yield Copy(row.id, row.campaign_id, item_from(row.name, row.content))
 
 
 def erase_item(tx: Connection, item_id: str) -> None:

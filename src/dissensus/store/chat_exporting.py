@@ -82,6 +82,30 @@ def ended(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Iterator
             yield Ended(chat=chat, success=success[chat.id])
 
 
+@dataclass(frozen=True, slots=True)
+class Done:
+    """That somebody has rated an item."""
+
+    assignment_id: str
+    item_id: str
+    rater_id: str
+
+
+def done_about(tx: Connection, campaign_id: str, item_ids: Sequence[str], purposes: Sequence[str]) -> tuple[Done, ...]:
+    """Return what raters of a campaign have done of some items who agreed to all purposes."""
+    found: list[Done] = []
+    for start in range(0, len(item_ids), WINDOW):
+        query = (
+            select(t.Assignment.id, t.Assignment.item_id, t.Assignment.rater_id)
+            .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+            .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done")
+            .where(t.Assignment.item_id.in_(item_ids[start : start + WINDOW]))
+            .order_by(t.Assignment.id)
+        )
+        found += [Done(*row) for row in tx.execute(query)]
+    return tuple(found)
+
+
 def declared(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
     """Return what raters who agreed to all purposes said of themselves last."""
     query = (

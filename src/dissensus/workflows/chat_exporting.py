@@ -4,7 +4,7 @@ import hmac
 import json
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -20,9 +20,12 @@ from dissensus.schema.campaign import Campaign
 from dissensus.schema.chat import Chat
 from dissensus.schema.item import Item
 from dissensus.schema.preference import Preference
+from dissensus.schema.review import Review
 from dissensus.store import chat_exporting as store
 from dissensus.store.campaigns import Kept
+from dissensus.store.chats import Chat as Talk
 from dissensus.workflows import overview
+from dissensus.workflows.chat_reviews import reviews_of
 from dissensus.workflows.exporting import ID_DIGITS, KEY_BYTES, Asked, note_export, purposes_of
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
@@ -33,6 +36,7 @@ ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 ITEMS: Final = "conversations.jsonl"
 PEOPLE: Final = "red-teamers.jsonl"
 PAIRS: Final = "pairs"
+REVIEWS: Final = "reviews.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +47,7 @@ class Exported:
     ----------
     n_chats, n_raters
         Conversations that have ended, and how many people had them.
-    n_preferences, n_pairs, n_attempts, n_items
+    n_preferences, n_pairs, n_attempts, n_items, n_reviews
         What came of them.
     notes
         What was left out and why, a sentence each.
@@ -55,6 +59,7 @@ class Exported:
     n_pairs: int
     n_attempts: int
     n_items: int
+    n_reviews: int
     notes: tuple[str, ...]
 
 
@@ -100,6 +105,7 @@ def export_chats(
         purposes = purposes_of(campaign, purposes)
         found = _Found(kept=kept, campaign=campaign, chat=campaign.chat, counts=store.counts_of(tx, kept.id, purposes))
         found.take(store.ended(tx, kept.id, purposes), store.declared(tx, kept.id, purposes))
+        found.reviews = list(reviews_of(tx, platform, found.rows, campaign.chat, staff_id=staff_id))
     if not found.talked:
         raise NotFound(f"{name} has no conversation to export yet. {' '.join(found.left_out(purposes))}".rstrip())
     _make(folder)
@@ -129,6 +135,8 @@ class _Found:
     counts: store.Counts
     talked: list[Talked] = field(default_factory=list)
     people: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    rows: list[Talk] = field(default_factory=list)
+    reviews: list[Review] = field(default_factory=list)
     # Never kept: everything has another id in every export.
     key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
 
@@ -141,10 +149,11 @@ class _Found:
             members[rater_id] = len(members)
             ids = {"rater_id": self._rater(rater_id), "red_team_member_id": members[rater_id]}
             self.people[rater_id] = {**ids, **declared.get(rater_id, {})}
+        self.rows = [one.chat for one in rows]
         for one in rows:
             self.talked.append(
                 Talked(
-                    id=f"c{self._named(one.chat.id)}",
+                    id=self._chat(one.chat.id),
                     rater_id=self._rater(one.chat.rater_id),
                     member=members[one.chat.rater_id],
                     exchanges=one.chat.exchanges,
@@ -152,6 +161,9 @@ class _Found:
                     success=one.success,
                 )
             )
+
+    def _chat(self, chat_id: str) -> str:
+        return f"c{self._named(chat_id)}"
 
     def _rater(self, rater_id: str) -> str:
         return f"r{self._named(rater_id)}"
@@ -162,7 +174,9 @@ class _Found:
     def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> Exported:
         """Write all files that there is something for."""
         preferences = [one for talked in self.talked for one in preferences_of(talked, self.chat)]
-        attempts = list(filter(None, (attempt_of(talked, self.chat) for talked in self.talked)))
+        tried = [(one, attempt) for one in self.talked if (attempt := attempt_of(one, self.chat)) is not None]
+        reviews = self._reviews([one.id for one, _ in tried])
+        attempts = [replace(attempt, tags=_tags(reviews.get(number))) for number, (_, attempt) in enumerate(tried, 1)]
         items = list(filter(None, (item_of(talked, self.chat) for talked in self.talked)))
         released = released_pairs(preferences, policy)
         notes = self.left_out(purposes)
@@ -176,6 +190,7 @@ class _Found:
             (PREFERENCES, map(_preference, preferences)),
             (ITEMS, map(_item, items)),
             (PEOPLE, iter(self.people.values())),
+            (REVIEWS, (asdict(one) for several in reviews.values() for one in several)),
         ):
             text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
             if text:
@@ -187,8 +202,20 @@ class _Found:
             n_pairs=len(released.pairs),
             n_attempts=len(attempts),
             n_items=len(items),
+            n_reviews=sum(map(len, reviews.values())),
             notes=tuple(notes),
         )
+
+    def _reviews(self, talked_ids: Sequence[str]) -> dict[int, list[Review]]:
+        """Return the reviews of each attempt that has any, by the number of its record."""
+        numbers = {talked_id: number for number, talked_id in enumerate(talked_ids, 1)}
+        found: dict[int, list[Review]] = {}
+        for one in self.reviews:
+            number = numbers.get(self._chat(one.attempt_id))
+            if number is not None:
+                reviewer = self._rater(one.reviewer_id)
+                found.setdefault(number, []).append(replace(one, attempt_id=str(number), reviewer_id=reviewer))
+        return dict(sorted(found.items()))
 
     def left_out(self, purposes: Sequence[str]) -> list[str]:
         """Say what was left out and why, a sentence a reason."""
@@ -200,6 +227,11 @@ class _Found:
             (self.counts.withdrawn, "raters withdrew, and nothing of them is kept"),
         )
         return [f"{n:,} {why}." for n, why in reasons if n]
+
+
+def _tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
+    """Return what any reviewer said that an attempt is about, None where nobody reviewed it."""
+    return None if reviews is None else tuple(dict.fromkeys(tag for one in reviews for tag in one.tags))
 
 
 def _preference(one: Preference) -> Mapping[str, Any]:
@@ -228,6 +260,7 @@ def _told(found: _Found, exported: Exported, purposes: Sequence[str], now: datet
         (f"{PAIRS}/", exported.n_pairs, "chosen and rejected responses, as hh-rlhf has them"),
         (ATTEMPTS, exported.n_attempts, "red-team attempts, as hh-rlhf has them"),
         (ITEMS, exported.n_items, "conversations up to the last response, as items to be rated"),
+        (REVIEWS, exported.n_reviews, "what reviewers said of attempts, by the number of the record in that file"),
         (PEOPLE, exported.n_raters, "what people said of themselves, by their ids here"),
     )
     yield from (f"{name:<28} {n:>8,}  {what}" for name, n, what in files if n)

@@ -1,6 +1,6 @@
 """Conversations as items to be rated in other campaigns, and what becomes of them once their rater withdraws."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from sqlalchemy import Connection
@@ -53,16 +53,21 @@ def _talked(one: chats.Chat) -> Talked:
 
 
 def erase_items(tx: Connection, rater_id: str, chat: Chat, *, now: datetime) -> int:
-    """Erase what other campaigns have of a rater's conversations, show it to nobody any more, and return how many.
+    """Erase what other campaigns have of a rater's conversations, show it to nobody any more, and return how many."""
+    found = list(copies_of(tx, chats.of_rater(tx, rater_id), chat))
+    for copy in found:
+        assignments.withhold(tx, copy.id, now=now)
+        store.erase_item(tx, copy.id)
+    return len(found)
 
-    Ids are chosen by pages: what is erased has the text of the conversation too, and not its id alone.
+
+def copies_of(tx: Connection, talked: Iterable[chats.Chat], chat: Chat) -> Iterator[store.Copy]:
+    """Yield the items of other campaigns that are some conversations.
+
+    Ids are chosen by pages: what is the same has the text of the conversation too, and not its id alone.
     """
-    mine = {one.id: item_of(_talked(one), chat) for one in chats.of_rater(tx, rater_id)}
-    n = 0
-    for item_id, name, content in store.items_named(tx, list(mine)):
-        item = mine[name]
-        if item is not None and store.item_from(name, content).conversation == item.conversation:
-            assignments.withhold(tx, item_id, now=now)
-            store.erase_item(tx, item_id)
-            n += 1
-    return n
+    mine = {one.id: item_of(_talked(one), chat) for one in talked}
+    for copy in store.items_named(tx, list(mine)):
+        item = mine[copy.item.item_id]
+        if item is not None and copy.item.conversation == item.conversation:
+            yield copy

@@ -1,0 +1,49 @@
+"""What reviewers in other campaigns say of conversations."""
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from operator import attrgetter
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.pipeline.annotate.saves import Save, submitted
+from dissensus.schema.chat import Chat
+from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.review import Review
+from dissensus.store import campaigns, chat_exporting, chats, membership, saves
+from dissensus.workflows.chat_items import copies_of
+from dissensus.workflows.exporting import purposes_of
+from dissensus.workflows.platform import Platform
+
+SUCCESS, TAGS = "Q_success", "Q_tags"
+ASKED: Final = {name: load_questionnaire("red-team-review").scale(name) for name in (SUCCESS, TAGS)}
+"""What reviewers are asked, with the answers there are: whoever asks the same has reviews."""
+
+
+def reviews_of(
+    tx: Connection, platform: Platform, talked: Sequence[chats.Chat], chat: Chat, *, staff_id: str
+) -> Iterator[Review]:
+    """Yield the reviews of conversations, from campaigns to whose results somebody has access.
+
+    Ids are those of the conversation and of the rater here. Raters count who agreed to all that is required.
+    """
+    copies = sorted(copies_of(tx, talked, chat), key=attrgetter("campaign_id", "id"))
+    for campaign_id, several in groupby(copies, key=attrgetter("campaign_id")):
+        campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, campaign_id))
+        if any(campaign.questionnaire.scale(name) != scale for name, scale in ASKED.items()):
+            continue
+        if membership.role_of(tx, campaign_id, staff_id) not in ("owner", "analyst"):
+            continue
+        names = {copy.id: copy.item.item_id for copy in several}
+        done = chat_exporting.done_about(tx, campaign_id, list(names), purposes_of(campaign, ()))
+        finals = saves.saves_of(tx, [one.assignment_id for one in done], final=True)
+        for one in done:
+            yield _review(names[one.item_id], one.rater_id, finals[one.assignment_id])
+
+
+def _review(attempt_id: str, reviewer_id: str, finals: Sequence[Save]) -> Review:
+    answers = {name: given.value for name, given in submitted(finals).items()}
+    tags = answers.get(TAGS) or ()
+    success = int(str(answers[SUCCESS]))
+    return Review(attempt_id=attempt_id, reviewer_id=reviewer_id, success=success, tags=tuple(tags))
