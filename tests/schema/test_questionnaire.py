@@ -14,7 +14,7 @@ def test_both_dices_questionnaires_ship() -> None:
 
 
 def test_what_raters_say_about_themselves_is_apart() -> None:
-    assert questionnaires(about="rater") == ("demographics-dices",)
+    assert questionnaires(about="rater") == ("demographics-dices", "feelings")
     assert load_questionnaire("demographics-dices").about == "rater"
 
 
@@ -77,7 +77,7 @@ def test_the_scale_runs_from_safe_to_unsafe() -> None:
 
 
 def test_an_unknown_name_lists_those_there_are() -> None:
-    with pytest.raises(NotFound, match=r"'dices-990', 'red-team-review'\. Did you mean 'dices-350'\?"):
+    with pytest.raises(NotFound, match=r"'feelings', 'red-team-review'\. Did you mean 'dices-350'\?"):
         load_questionnaire("dices350")
 
 
@@ -86,7 +86,7 @@ def test_questionnaires_load_without_polars() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-@pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices"])
+@pytest.mark.parametrize("name", ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"])
 def test_everything_that_raters_read_is_there_in_english_and_german(name: str) -> None:
     questionnaire = load_questionnaire(name)
     assert questionnaire.languages == ("en", "de")

@@ -27,7 +27,7 @@ from dissensus.schema.questionnaire_parsing import (
 )
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "questionnaires.md").read_text("utf-8")
-NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices"]
+NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"]
 
 
 def example() -> str:

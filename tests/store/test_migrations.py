@@ -268,6 +268,18 @@ CHATS: Rows = {
         "at": NOW,
     },
 }
+FEELINGS: Rows = {
+    **CHATS,
+    "feeling": {
+        "rater_id": "r",
+        "number": 0,
+        "answers": {"rater_upset": "3"},
+        "told": True,
+        "reach_text": "Ä",
+        "at": NOW,
+        "settled_at": None,
+    },
+}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -279,6 +291,7 @@ ROWS: Mapping[str, Rows] = {
     "0008": IDEMPOTENCY,
     "0009": WEBHOOKS,
     "0010": CHATS,
+    "0012": FEELINGS,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

@@ -93,6 +93,8 @@ def kept(platform: Platform) -> Kept:
             insert(t.ChatExchange).values(id="e", chat_id="c", number=0, mode="m", said_text="Ä", worked_ms=1, at=NOW)
         )
         tx.execute(insert(t.ChatCandidate).values(exchange_id="e", place=0, chatbot="tern", seed=1, n_failures=0))
+        felt = {"answers": {"rater_upset": "3"}, "told": True, "reach_text": "Ä", "at": NOW}
+        tx.execute(insert(t.Feeling).values(rater_id=rater.id, number=0, **felt))
         tx.execute(insert(t.ChatPick).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
     tick(platform, Watched(), now=NOW)
     return made

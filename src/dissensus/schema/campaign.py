@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.care import Care
 from dissensus.schema.chat import Chat
 from dissensus.schema.completion import Prolific
 from dissensus.schema.gold import Gold
@@ -101,6 +102,8 @@ class Campaign:
         What raters are paid; None for nothing, or where that is settled elsewhere.
     gold
         How experts label the items; None where they do not.
+    care
+        How raters are asked how they feel, and who is told; None where they are not.
     help
         Where a rater finds help, shown on every page.
     thanks
@@ -136,6 +139,7 @@ class Campaign:
     prolific: Prolific | None = None
     pay: Pay | None = None
     gold: Gold | None = None
+    care: Care | None = None
     help: Wording = field(default_factory=no_wording)
     thanks: Wording = field(default_factory=no_wording)
     replication: int | None = None
@@ -193,7 +197,7 @@ class Campaign:
         return replace(self.demographics, questions=tuple(left)) if left else None
 
     def as_mapping(self) -> dict[str, Any]:
-        """Return what `parse_campaign` reads as this campaign, with both questionnaires whole."""
+        """Return what `parse_campaign` reads as this campaign, with all questionnaires whole."""
         asked = (
             {"questionnaire": self.questionnaire.as_mapping()}
             if self.chat is None
@@ -201,7 +205,9 @@ class Campaign:
         )
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
-        kept = plain(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None))
+        if self.care is not None:
+            asked["care"] = {**plain(replace(self.care, survey=NO_QUESTIONS)), "survey": self.care.survey.as_mapping()}
+        kept = plain(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None, care=None))
         return {**{key: value for key, value in kept.items() if key != "questionnaire"}, **asked}
 
 

@@ -1,11 +1,13 @@
 """From TOML to a campaign: every key is read, everything that is wrong is told at once."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign import NO_QUESTIONS, PLACES, Campaign, Consent, Purpose
+from dissensus.schema.care import Care
 from dissensus.schema.chat import Chat
 from dissensus.schema.chat_parsing import chat_from
 from dissensus.schema.completion import Prolific, codes_from
@@ -35,7 +37,19 @@ TAKEN: Final = frozenset({"new"})
 
 KEYS: Final = (
     *("name", "languages", "title", "warning", "consent", "questionnaire", "chat"),
-    *("demographics", "demographics_placed", "quota", "checks", "minutes", "prolific", "pay", "gold", "help", "thanks"),
+    *(
+        "demographics",
+        "demographics_placed",
+        "quota",
+        "checks",
+        "minutes",
+        "prolific",
+        "pay",
+        "gold",
+        "care",
+        "help",
+        "thanks",
+    ),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 
@@ -127,6 +141,7 @@ def _campaign(table: Table) -> Campaign | None:
         prolific=_prolific(table),
         pay=_pay(table),
         gold=_gold(table, questionnaire),
+        care=_care(table),
         help=table.wording("help"),
         thanks=table.wording("thanks"),
         replication=replication,
@@ -225,6 +240,16 @@ def _pay(table: Table) -> Pay | None:
 def _gold(table: Table, questionnaire: Questionnaire) -> Gold | None:
     found = table.table("gold")
     return None if found is None else gold_from(found, questionnaire)
+
+
+def _care(table: Table) -> Care | None:
+    found = table.table("care")
+    if found is None:
+        return None
+    found.only(("survey", "every", "contact"))
+    survey = _questionnaire(replace(found, data={"survey": "feelings", **found.data}), "survey", "rater")
+    every, contact = found.number("every", 10, MOST), found.wording("contact")
+    return None if survey is None else Care(survey=survey, every=every, contact=contact)
 
 
 def _purpose(table: Table) -> Purpose:

@@ -27,7 +27,7 @@ def questionnaires(*, about: About = "item") -> tuple[str, ...]:
     >>> questionnaires()
     ('dices-350', 'dices-990', 'red-team-review')
     >>> questionnaires(about="rater")
-    ('demographics-dices',)
+    ('demographics-dices', 'feelings')
     """
     return tuple(name for name in _names() if load_questionnaire(name).about == about)
 

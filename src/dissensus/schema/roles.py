@@ -6,7 +6,7 @@ from typing import Final, Literal, get_args
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import did_you_mean, listed, shown
 
-Role = Literal["owner", "analyst", "expert", "reviewer"]
+Role = Literal["owner", "analyst", "expert", "reviewer", "carer"]
 
 ROLES: Final[tuple[Role, ...]] = get_args(Role)
 DUTIES: Final[Mapping[Role, str]] = {
@@ -14,6 +14,7 @@ DUTIES: Final[Mapping[Role, str]] = {
     "analyst": "works with its results, and learns nobody's identity",
     "expert": "labels its items",
     "reviewer": "reviews what came in",
+    "carer": "is there for raters who do not feel well, and does nothing else",
 }
 
 

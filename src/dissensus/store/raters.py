@@ -182,7 +182,7 @@ def erase(tx: Connection, rater_id: str) -> None:
     """Erase all that a rater said and by which link they came; what stays is that somebody took part and withdrew."""
     theirs = select(t.Rater.invitation_hash).where(t.Rater.id == rater_id)
     invitation = tx.scalar(theirs)
-    for table in (t.Session, t.Notice, t.Declaration, t.Consent, t.CheckAnswer, t.Recruit, t.FlagDecision):
+    for table in (t.Session, t.Notice, t.Declaration, t.Consent, t.CheckAnswer, t.Feeling, t.Recruit, t.FlagDecision):
         tx.execute(delete(table).where(table.rater_id == rater_id))
     events.erase(tx, rater_id)
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, invitation_hash=None))

@@ -29,6 +29,7 @@ from typing import Any
 from sqlalchemy import CheckConstraint, ForeignKey, Index, String, UniqueConstraint, false, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from dissensus.store.care_tables import Feeling as Feeling
 from dissensus.store.chat_tables import Chat as Chat
 from dissensus.store.chat_tables import ChatCandidate as ChatCandidate
 from dissensus.store.chat_tables import ChatExchange as ChatExchange

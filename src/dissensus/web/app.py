@@ -19,11 +19,13 @@ from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
 from dissensus.web.routes import (
     account,
+    caring,
     chatting,
     checking,
     curation,
     drafting,
     events,
+    feeling,
     gold,
     health,
     members,
@@ -45,10 +47,10 @@ from dissensus.web.watch import Watch
 from dissensus.workflows.jobs import N_RUNNERS, every_runner
 from dissensus.workflows.platform import open_platform
 
-RATERS = (rating, chatting, checking, events)
+RATERS = (rating, chatting, checking, feeling, events)
 STAFF = (
     *(signing_in, provider, account, owner, members, drafting, curation),
-    *(quota, watching, gold, pay, submissions, webhooks, withdrawing),
+    *(quota, watching, gold, caring, pay, submissions, webhooks, withdrawing),
 )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 from dissensus.pipeline.annotate.checks import Due
 from dissensus.pipeline.collect.chatting import Moment, moment
 from dissensus.schema.campaign import Campaign
+from dissensus.schema.care import LONGEST_REACH
 from dissensus.schema.chat import STRONGEST, Mode
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questions import Heading, Questionnaire
@@ -159,6 +160,35 @@ class AboutYou:
     step: Step
     form_token: str
     asked: Asked
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Feeling:
+    """How somebody feels.
+
+    Parameters
+    ----------
+    asked
+        The survey, none of whose questions must be answered.
+    told, reach
+        Whether the contact of the campaign is to know, and how the rater can be reached, as it was typed.
+    fault
+        What is wrong with that; None for nothing.
+    noted
+        Whether a message for help was just kept.
+    """
+
+    template: ClassVar[str] = "feelings.html"
+    longest: ClassVar[int] = LONGEST_REACH
+
+    language: str
+    step: Step
+    form_token: str
+    asked: Asked
+    told: bool = False
+    reach: str = ""
+    fault: str | None = None
     noted: bool = False
 
 

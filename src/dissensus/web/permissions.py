@@ -17,6 +17,7 @@ MEMBERS: Final[frozenset[Who]] = frozenset(get_args(Role))
 RESULTS: Final[frozenset[Who]] = frozenset({"owner", "analyst"})
 EXPERTS: Final[frozenset[Who]] = frozenset({"owner", "expert"})
 OWNER: Final[frozenset[Who]] = frozenset({"owner"})
+CARERS: Final[frozenset[Who]] = frozenset({"carer"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ ACTIONS: Final[Mapping[str, Action]] = {
     "notices": Action("read what raters reported, and settle it", OWNER, by_token=True, of_raters=True),
     "links": Action("see the open link and make personal links", OWNER, by_token=True),
     "raters": Action("list its raters, by random ids, with what each has done", OWNER, by_token=True, of_raters=True),
+    "care": Action("read how raters feel who want them to know, and settle it", CARERS, of_raters=True),
     "log": Action("read the log of what happened in it", OWNER, by_token=True),
     "webhooks": Action("have addresses told what is in the log, as it happens", OWNER, by_token=True),
     "move": Action("open, pause and close it", OWNER, by_token=True),

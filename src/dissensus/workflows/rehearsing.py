@@ -9,7 +9,7 @@ from dissensus.pipeline.annotate.rehearsal import draw_answers
 from dissensus.pipeline.annotate.saves import Given, Save
 from dissensus.store.ids import new_id
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, checking, entering, rating, screening, steps
+from dissensus.workflows import campaigns, caring, checking, entering, rating, screening, steps
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.platform import Platform
 
@@ -50,7 +50,7 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
     """Let one rater do whatever comes next, to the end, and return how many items they rated."""
     rated = 0
     step: steps.Step | None = steps.step(platform, rater, now=at)
-    while step is not None and step.place in ("screener", "demographics", "check", "rate"):
+    while step is not None and step.place in ("screener", "demographics", "check", "feelings", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
             say = screening.screen if step.place == "screener" else rating.declare
@@ -58,6 +58,8 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt
             step = checking.answer(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
+        elif step.place == "feelings":
+            step = caring.answer(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:
             answers = draw_answers(step.campaign.questionnaire, rng).items()
             given = {name: Given(value=value) for name, value in answers}

@@ -12,7 +12,7 @@ from dissensus.pipeline.annotate.checks import Due, due_of, is_unfit
 from dissensus.pipeline.annotate.saves import Given, current
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.questions import Questionnaire
-from dissensus.store import assignments, campaigns, chats, check_answers, raters, saves, seats
+from dissensus.store import assignments, campaigns, chats, check_answers, feelings, raters, saves, seats
 from dissensus.store.assignments import Assignment, Progress
 from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Chat
@@ -29,6 +29,7 @@ Place: TypeAlias = Literal[
     "full",
     "demographics",
     "check",
+    "feelings",
     "rate",
     "chat",
     "wait",
@@ -64,10 +65,10 @@ class Step:
     ----------
     place
         What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are,
-        answer a ``check``, rate, talk with chatbots (``chat``), come back when others have left something (``wait``)
-        or tomorrow (``enough``), wait
-        until the campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell,
-        ``closed``, ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``).
+        answer a ``check``, say how they feel (``feelings``), rate, talk with chatbots (``chat``), come back when others
+        have left something (``wait``) or tomorrow (``enough``), wait until the campaign goes on (``paused``), or
+        nothing (``full``, where others have all seats of their cell, ``closed``, ``unfit``, where a check at the start
+        was failed for good, ``done``, ``withdrawn``).
     rater, kept, campaign
         Who, and in which campaign.
     about
@@ -80,6 +81,8 @@ class Step:
         What was saved of it so far.
     chat
         The last conversation, where they talk; None before the first one.
+    n_asked
+        How often they were asked how they feel, where they are asked it now.
     progress
         How far the rater is.
     """
@@ -95,6 +98,7 @@ class Step:
     answers: Mapping[str, Given]
     revision: int = 0
     chat: Chat | None = None
+    n_asked: int = 0
     progress: Progress
 
 
@@ -216,6 +220,7 @@ def _resting(tx: Connection, here: Present, place: Place, progress: Progress) ->
         about=_about(tx, here, place),
         due=due_of(here.campaign.checks, _tries(tx, here), progress.n_done) if place == "check" else None,
         answers={},
+        n_asked=feelings.n_asked(tx, here.rater.id) if place == "feelings" else 0,
         progress=progress,
     )
 
@@ -240,6 +245,7 @@ def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], pro
     # What was never shown has no answers yet.
     known = () if first.offered_at is None else saves.saves_of(tx, [first.id])[first.id]
     checked = any(check.after == progress.n_done + 1 for check in here.campaign.checks)
+    checked |= here.campaign.care is not None and (progress.n_done + 1) % here.campaign.care.every == 0
     return Step(
         place="rate",
         rater=here.rater,
@@ -276,6 +282,8 @@ def _place(tx: Connection, here: Present, progress: Progress) -> Place:
         return "check"
     # A conversation that has begun is brought to its end.
     talks = campaign.chat is not None and progress.n_open > 0
+    if campaign.care is not None and not talks and campaign.care.due(progress.n_done, feelings.n_asked(tx, rater.id)):
+        return "feelings"
     if campaign.most_a_day is not None and progress.n_lately >= campaign.most_a_day and not talks:
         return "enough"
     return "rate" if campaign.chat is None else "chat"

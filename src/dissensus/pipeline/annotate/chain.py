@@ -18,6 +18,7 @@ Kind: TypeAlias = Literal[
     "consent",
     "declare",
     "check",
+    "feel",
     "offer",
     "submit",
     "skip",

@@ -18,6 +18,7 @@ MEANINGS: Final[Mapping[Kind, str]] = {
     "consent": "a rater agreed to purposes, or changed that",
     "declare": "a rater said something of themselves",
     "check": "a rater answered a check",
+    "feel": "a rater was asked how they feel",
     "offer": "a rater was shown an item",
     "submit": "a rater finished an item",
     "skip": "a rater left an item out",

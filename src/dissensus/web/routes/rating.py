@@ -18,6 +18,7 @@ from dissensus.web.contexts import (
     Agreement,
     Asked,
     Checking,
+    Feeling,
     Left,
     Rating,
     Rest,
@@ -251,6 +252,9 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
             return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "check" if step.due is not None:
             return page(site, Checking(language=language, step=step, form_token=token, due=step.due, noted=noted))
+        case "feelings" if campaign.care is not None:
+            asked = Asked(questionnaire=campaign.care.survey)
+            return page(site, Feeling(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "rate" if step.assignment is not None:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
             asked = Asked(questionnaire=campaign.questionnaire, answers=answers)

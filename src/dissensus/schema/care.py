@@ -1,0 +1,41 @@
+"""How a campaign looks after its raters: how they are asked how they feel, and who is told."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from dissensus.schema.question import Wording, no_wording
+from dissensus.schema.questions import Questionnaire
+
+LONGEST_REACH: Final = 500
+"""Characters of how somebody can be reached."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Care:
+    """How raters are asked how they feel.
+
+    Parameters
+    ----------
+    survey
+        What they are asked; each question can be left out.
+    every
+        After how many items or conversations.
+    contact
+        Who is there for them, told only of those who want that; empty where nobody is.
+    """
+
+    survey: Questionnaire
+    every: int = 10
+    contact: Wording = field(default_factory=no_wording)
+
+    def due(self, n_done: int, n_asked: int) -> bool:
+        """Tell whether a rater is asked now, given how much they did and how often they were asked.
+
+        Examples
+        --------
+        >>> from dissensus.schema.questionnaire import load_questionnaire
+        >>> care = Care(survey=load_questionnaire("feelings"), every=3)
+        >>> [n for n in range(8) if care.due(n, n_asked=0)], care.due(5, n_asked=1), care.due(6, n_asked=1)
+        ([3, 4, 5, 6, 7], False, True)
+        """
+        return n_done // self.every > n_asked

@@ -1,0 +1,42 @@
+"""How raters say how they feel."""
+
+from dataclasses import replace
+from typing import Final
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+
+from dissensus.schema.care import LONGEST_REACH
+from dissensus.web.contexts import Asked, Feeling
+from dissensus.web.received import answers_of, check_storable
+from dissensus.web.routes.entering import SEE_OTHER, Sent, SessionKey, page
+from dissensus.web.routes.inside import UNPROCESSABLE, rater_of_form
+from dissensus.web.visiting import Open, SiteOf
+from dissensus.workflows import caring, steps
+from dissensus.workflows.caring import Telling
+
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))])
+
+LONGEST_NUMBER: Final = 9
+"""Digits."""
+
+
+@router.post("/feelings")
+def answer(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep how a rater feels; what is wrong with it is told, and nothing that was typed is lost."""
+    rater = rater_of_form(site, request, session, sent)
+    step = steps.step(site.platform, rater, now=site.clock())
+    care, text = step.campaign.care, str(sent.get("number", ""))
+    number = int(text) if text.isdecimal() and len(text) <= LONGEST_NUMBER else -1
+    if care is None or step.place != "feelings" or number != step.n_asked:
+        return RedirectResponse("/rate", SEE_OTHER)
+    answers, reach = answers_of(sent, care.survey), str(sent.get("reach", ""))
+    faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}
+    telling = Telling(told="told" in sent, reach=reach)
+    fault = "length" if len(reach.strip()) > LONGEST_REACH else None
+    if faults or fault:
+        asked = Asked(questionnaire=care.survey, answers=answers, faults=faults)
+        again = Feeling(language=rater.language, step=step, form_token=site.tokens.form(session), asked=asked)
+        return page(site, replace(again, told=telling.told, reach=reach, fault=fault), UNPROCESSABLE)
+    caring.answer(site.platform, rater, number, answers, telling, now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)

@@ -1,0 +1,159 @@
+"""How raters feel: when they are asked, who is told, and who is not."""
+
+import json
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.workflows.campaigns import NOW, definition, items, opened, owner
+from tests.workflows.talking import talking
+from tests.workflows.test_chat_exporting import talked
+from tests.workflows.test_rating import enter, submit
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.pipeline.collect.chatting import Pick
+from dissensus.store import tables as t
+from dissensus.store.raters import Rater
+from dissensus.workflows import auditing, campaigns, caring, exporting, steps, withdrawing
+from dissensus.workflows.caring import Telling
+from dissensus.workflows.platform import Platform
+from dissensus.workflows.rehearsing import rehearse
+from dissensus.workflows.steps import Step
+
+CARE: dict[str, Any] = {"every": 2, "contact": "Somebody who listens"}
+BAD = {"rater_upset": "4", "rater_afraid": "3"}
+
+
+def at(platform: Platform, rater: Rater) -> Step:
+    return steps.step(platform, rater, now=NOW)
+
+
+def rate(platform: Platform, rater: Rater, n: int) -> Step:
+    step = at(platform, rater)
+    for _ in range(n):
+        assert step.assignment is not None
+        step = submit(platform, rater, step, f"{rater.id[-12:]}-{step.progress.n_done}")
+    return step
+
+
+def feel(platform: Platform, rater: Rater, answers: dict[str, str], telling: Telling = Telling()) -> Step:  # noqa: B008
+    number = at(platform, rater).n_asked
+    return caring.answer(platform, rater, number, answers, telling, now=NOW)
+
+
+def test_raters_are_asked_after_every_so_many_items_and_may_say_nothing(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, 5, care=CARE).key)
+    assert at(platform, rater).following is not None
+    step = rate(platform, rater, 1)
+    # What comes after the next item is not at hand: the survey comes first.
+    assert step.following is None
+    assert rate(platform, rater, 1).place == "feelings"
+    assert feel(platform, rater, {}).place == "rate"
+    assert rate(platform, rater, 2).place == "feelings"
+    assert feel(platform, rater, BAD).place == "rate"
+    assert rate(platform, rater, 1).place == "done"
+    with platform.database.reading() as tx:
+        rows = tx.execute(select(t.Feeling).order_by(t.Feeling.number)).all()
+        assert [(row.number, row.answers, row.told) for row in rows] == [(0, {}, False), (1, BAD, False)]
+
+
+def test_the_last_item_is_followed_by_the_question_too(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, 2, care=CARE).key)
+    assert rate(platform, rater, 2).place == "feelings"
+    assert feel(platform, rater, {}).place == "done"
+
+
+def test_who_talks_is_asked_between_conversations_and_in_none(platform: Platform) -> None:
+    rater = enter(platform, talking(platform, care={**CARE, "every": 1}).key)
+    talked(platform, rater, Pick(strength=3))
+    assert at(platform, rater).place == "feelings"
+    assert feel(platform, rater, BAD).place == "chat"
+    talked(platform, rater, Pick(strength=3), ends=False)
+    assert at(platform, rater).place == "chat"
+
+
+def test_what_is_sent_twice_or_late_is_kept_once(platform: Platform) -> None:
+    rater = enter(platform, opened(platform, 5, care=CARE).key)
+    caring.answer(platform, rater, 0, BAD, now=NOW)
+    rate(platform, rater, 0)
+    with platform.database.reading() as tx:
+        early = tx.execute(select(t.Feeling)).all()
+    assert [row.number for row in early] == []
+    rate(platform, rater, 2)
+    for answers in (BAD, {}):
+        assert caring.answer(platform, rater, 0, answers, now=NOW).place == "rate"
+    with platform.database.reading() as tx:
+        assert [row.answers for row in tx.execute(select(t.Feeling))] == [BAD]
+
+
+def test_only_the_contact_learns_and_only_of_those_who_want_it(platform: Platform) -> None:
+    kept = opened(platform, 2, care=CARE)
+    quiet, loud = enter(platform, kept.key), enter(platform, kept.key)
+    nobody, somebody = Telling(told=False, reach="me@example.org"), Telling(told=True, reach="@x")
+    for rater, telling in ((quiet, nobody), (loud, somebody)):
+        rate(platform, rater, 2)
+        feel(platform, rater, BAD, telling)
+    cared = caring.cared(platform, "pilot", staff_id=kept.staff_id)
+    assert [(one.rater_id, one.reach, dict(one.answers)) for one in cared.told] == [(loud.id, "@x", BAD)]
+    # Fewer than five raters: no mean.
+    assert cared.means["rater_upset"] == (None, 0)
+    with platform.database.reading() as tx:
+        # Who does not want to be reached leaves no address.
+        assert tx.scalars(select(t.Feeling.reach_text).where(~t.Feeling.told)).all() == [None]
+        contents = [json.dumps(one) for one in tx.scalars(select(t.Event.content))]
+    asked = exporting.Asked(with_text=True)
+    exported = b"".join(exporting.stream_csv(platform, "pilot", staff_id=kept.staff_id, asked=asked, now=NOW)).decode()
+    for word in ("@x", "rater_upset", "me@example.org"):
+        assert not any(word in one for one in (*contents, exported))
+    assert not auditing.audit(platform, "pilot").faults
+
+
+def test_the_contact_settles_and_a_withdrawal_erases(platform: Platform) -> None:
+    kept = opened(platform, 2, care=CARE)
+    rater = enter(platform, kept.key)
+    rate(platform, rater, 2)
+    feel(platform, rater, BAD, Telling(told=True))
+    caring.settle(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
+    assert caring.cared(platform, "pilot", staff_id=kept.staff_id).told[0].settled_at == NOW
+    with pytest.raises(NotFound, match="Nothing of this is open"):
+        caring.settle(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
+    withdrawing.withdraw(platform, rater.id, now=NOW)
+    assert caring.cared(platform, "pilot", staff_id=kept.staff_id).told == ()
+    with platform.database.reading() as tx:
+        assert tx.execute(select(t.Feeling)).all() == []
+
+
+def test_means_are_of_raters_and_from_five_on(platform: Platform) -> None:
+    kept = opened(platform, 4, care=CARE)
+    for number in range(5):
+        rater = enter(platform, kept.key)
+        for answer in ("0", "4") if number == 0 else (str(number % 3), str(number % 3)):
+            rate(platform, rater, 2)
+            feel(platform, rater, {"rater_upset": answer})
+    mean, n = caring.cared(platform, "pilot", staff_id=kept.staff_id).means["rater_upset"]
+    assert mean == pytest.approx((2 + 1 + 2 + 0 + 1) / 5)
+    assert n == 5
+
+
+def test_what_cannot_be(platform: Platform) -> None:
+    kept = opened(platform, 2, care=CARE)
+    rater = enter(platform, kept.key)
+    rate(platform, rater, 2)
+    with pytest.raises(InvalidInput, match="'7' is not among its answers"):
+        feel(platform, rater, {"rater_upset": "7"})
+    with pytest.raises(InvalidInput, match=r"It has 501 characters\. Say in 500"):
+        feel(platform, rater, {}, Telling(told=True, reach="x" * 501))
+    assert at(platform, rater).place == "feelings"
+
+
+def test_a_campaign_without_it_says_so(platform: Platform) -> None:
+    kept = opened(platform)
+    with pytest.raises(NotFound, match=r"pilot does not ask raters how they feel: it has no \[care\]"):
+        caring.cared(platform, "pilot", staff_id=kept.staff_id)
+
+
+def test_simulated_raters_go_through(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    campaigns.create(platform, definition(care=CARE), items(4), staff_id=staff_id, now=NOW)
+    assert rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 8
+    assert caring.cared(platform, "pilot", staff_id=staff_id).told == ()
