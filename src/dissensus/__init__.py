@@ -27,6 +27,7 @@ _HOMES = {
     "files.converting": ("read_long", "write_long"),
     "files.items": ("Items", "read_items"),
     "files.model_folder": ("load_model", "save_model"),
+    "files.pair_items": ("read_pair_items",),
     "files.pair_release": ("write_pairs",),
     "files.pairs": ("read_pairs",),
     "files.ratings": ("read_ratings", "validate"),

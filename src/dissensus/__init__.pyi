@@ -19,6 +19,7 @@ from dissensus.files.items import Items as Items
 from dissensus.files.items import read_items as read_items
 from dissensus.files.model_folder import load_model as load_model
 from dissensus.files.model_folder import save_model as save_model
+from dissensus.files.pair_items import read_pair_items as read_pair_items
 from dissensus.files.pair_release import write_pairs as write_pairs
 from dissensus.files.pairs import read_pairs as read_pairs
 from dissensus.files.ratings import read_ratings as read_ratings

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from tests.cli.within import Told, teller
+from tests.workflows.pairing import comparing
 
 from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.shipped_campaigns import load_campaign, renamed, text_of
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
@@ -181,7 +183,7 @@ def test_with_several_owners_one_is_named(told: Told) -> None:
         (("clone", "nothing", "x"), "There is no campaign 'nothing'"),
         (("show", "nothing"), "There is no campaign 'nothing'"),
         (("add-items", "nothing", "items.txt"), "There is no campaign 'nothing'"),
-        (("add-items", "nothing", "nowhere.csv"), "There is no file nowhere.csv"),
+        (("add-items", "nothing", "nowhere.csv"), "There is no campaign 'nothing'"),
         (("remove-items", "nothing"), "There is no campaign 'nothing'"),
         (("rehearse", "nothing"), "There is no campaign 'nothing'"),
         (("list", "--settings", "nowhere.toml"), "The settings nowhere.toml cannot be read"),
@@ -223,3 +225,19 @@ def test_labels_of_an_earlier_crowd_are_brought(told: Told, tmp_path: Path) -> N
     )
     again = told("campaign", "add-platinum", "pilot", "earlier.csv", "--source", "June", "--label", "said", "--replace")
     assert again.returncode == 0
+
+
+def test_a_campaign_of_pairs_reads_pairs(told: Told, tmp_path: Path) -> None:
+    (tmp_path / "pairs.toml").write_text(write_campaign(comparing()))
+    row = {"prompt": "Is it safe?", "chosen": "No.", "rejected": "Sure!"}
+    rows = [row, {**row, "rejected": "No."}]
+    (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    made = told("campaign", "new", "pairs.toml", "--items", "pairs.jsonl")
+    assert made.stdout.startswith("pilot is a draft of owner with 1 items.")
+    assert "Note: 1 pair (row 2): both answers are the same; left out." in made.stderr
+    (tmp_path / "more.jsonl").write_text(json.dumps({"context": "a", "response_a": "b", "response_b": "c"}))
+    assert told("campaign", "add-items", "pilot", "more.jsonl").stdout == "1 items were added; pilot has 2.\n"
+    (tmp_path / "one.jsonl").write_text(json.dumps({"context": "a", "response": "b"}))
+    refused = told("campaign", "add-items", "pilot", "one.jsonl")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "one.jsonl: No column holds pairs." in refused.stderr

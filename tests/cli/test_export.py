@@ -5,6 +5,9 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import Run
 from tests.workflows.crowded import rated_campaign
+from tests.workflows.pairing import opened
+from tests.workflows.test_pair_exporting import prefer
+from tests.workflows.test_rating import enter
 
 from dissensus.store import schema
 from dissensus.store.database import connect
@@ -66,3 +69,21 @@ def test_a_platform_moves_to_another_database(script: Run, run: Run, rated: str,
     there = f"sqlite:///{tmp_path / 'moved.db'}"
     assert "Restored " in script("restore", "monday.zip", DISSENSUS_DATABASE_URL=there).stderr
     assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr
+
+
+def test_pairs_come_as_a_file_and_their_preferences_as_a_folder(run: Run, tmp_path: Path) -> None:
+    platform = Platform(connect(f"sqlite:///{tmp_path / 'dissensus.db'}"))
+    schema.upgrade(platform.database)
+    kept = opened(platform, 3)
+    prefer(platform, enter(platform, kept.key), 3)
+    platform.close()
+    done = run("export", "pilot", "-o", "out")
+    assert done.returncode == 0
+    assert "Wrote out: 3 preferences by 1 raters, internal." in done.stderr
+    assert "Of them came 3 pairs. out/README.txt says what was left out." in done.stderr
+    each = run("preference", "evaluate", "out/helpful-by-rater.jsonl", "--folds", "2", "--by", "rater_ages")
+    assert each.returncode == 1
+    assert "There is no column 'rater_ages'." in each.stderr
+    assert run("export", "pilot", "-o", "out.csv").returncode == 0
+    analysed = run("analyse", "out.csv", "--question", "Q_preference", "--format", "json")
+    assert analysed.returncode == 0, analysed.stderr

@@ -213,10 +213,6 @@ def test_pairs_with_ids() -> None:
 def test_pairs_that_are_not_read() -> None:
     with pytest.raises(InvalidInput, match="pairs is 'best'; choose one of both, chosen, rejected"):
         read_items(pairs_with_ids(), pairs="best")  # type: ignore[arg-type]
-    with pytest.raises(
-        InvalidInput, match=r"Pairs with a column 'prompt' cannot be read.*Turn them into such pairs first"
-    ):
-        read_items(pairs_with_ids().with_columns(prompt=pl.lit("a")))
     with pytest.raises(InvalidInput, match="Reading adds an attribute 'item_side', and a column has that name already"):
         read_items(pairs_with_ids().with_columns(item_side=pl.lit("a")))
 

@@ -81,6 +81,7 @@ def test_no_text_is_a_formula_and_all_can_be_undone(texts: list[str | None]) -> 
 
 
 def test_categories_are_guarded_too_and_numbers_are_not() -> None:
-    scale = pl.Enum(["-1", "0"])
-    frame, n = guarded(pl.DataFrame({"Q": pl.Series(["-1", "0", None], dtype=scale), "n": [-1, -2, -3]}))
-    assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-1", "0", None], [-1, -2, -3], 1)
+    scale = pl.Enum(["-", "-1", "+1.5"])
+    frame, n = guarded(pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]}))
+    assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
+    assert guarded(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3

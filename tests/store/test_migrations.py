@@ -268,8 +268,9 @@ CHATS: Rows = {
         "at": NOW,
     },
 }
+PAIRS: Rows = {**CHATS, "assignment": {**CHATS["assignment"], "shown_first": "b"}}
 FEELINGS: Rows = {
-    **CHATS,
+    **PAIRS,
     "feeling": {
         "rater_id": "r",
         "number": 0,
@@ -291,6 +292,7 @@ ROWS: Mapping[str, Rows] = {
     "0008": IDEMPOTENCY,
     "0009": WEBHOOKS,
     "0010": CHATS,
+    "0011": PAIRS,
     "0012": FEELINGS,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, opened, owner
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
@@ -96,6 +96,7 @@ def kept(platform: Platform) -> Kept:
         felt = {"answers": {"rater_upset": "3"}, "told": True, "reach_text": "Ä", "at": NOW}
         tx.execute(insert(t.Feeling).values(rater_id=rater.id, number=0, **felt))
         tx.execute(insert(t.ChatPick).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
+        tx.execute(update(t.Assignment).where(t.Assignment.id == at.id).values(shown_first="b"))
     tick(platform, Watched(), now=NOW)
     return made
 

@@ -41,11 +41,11 @@ def new(
 
     Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
     """
-    from dissensus.files.items import read_items
+    from dissensus.files.pair_items import reader_for
     from dissensus.workflows import campaigns, staff
 
     campaign = _definition(file, name)
-    found, notes = read_items(items)
+    found, notes = reader_for(campaign)(items)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with opened(load_settings(settings)) as platform:

@@ -23,17 +23,18 @@ def add_items(
 
     Example: dissensus campaign add-items pilot more.csv pasted.txt
     """
-    from dissensus.files.items import read_items
+    from dissensus.files.pair_items import reader_for
     from dissensus.workflows import campaigns, overview
 
     found: list[Item] = []
     notes: list[str] = []
-    for file in files:
-        read = read_items(file)
-        found += read.items
-        notes += [f"Note: {file}: {note}" for note in read.notes]
     with opened(load_settings(settings), old=True) as platform:
         staff_id = overview.staff_id_of(platform, name)
+        reader = reader_for(campaigns.draft(platform, name, staff_id=staff_id))
+        for file in files:
+            read = reader(file)
+            found += read.items
+            notes += [f"Note: {file}: {note}" for note in read.notes]
         n = campaigns.add_items(platform, name, found, staff_id=staff_id, now=now())
     for note in notes:
         typer.echo(note, err=True)

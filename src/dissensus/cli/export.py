@@ -1,11 +1,15 @@
 """`dissensus export`: what a campaign collected, as a file for those who run it."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dissensus.cli.opening import SettingsOption, load_settings, now, opened
+
+if TYPE_CHECKING:
+    from dissensus.workflows.exporting import Asked
+    from dissensus.workflows.platform import Platform
 
 
 def export(
@@ -15,7 +19,7 @@ def export(
         typer.Option(
             *("-o", "--output"),
             metavar="FILE",
-            help="Ends in .csv, .jsonl (both also .gz) or .parquet. Of conversations: a new folder.",
+            help="Ends in .csv, .jsonl (both also .gz) or .parquet. Of conversations, or with the pairs: a new folder.",
         ),
     ],
     purpose: Annotated[
@@ -33,14 +37,15 @@ def export(
 
     Left out are previews, dry runs, whoever withdrew and whoever did not agree. FILE.README.txt says how many. Of a
     campaign in which raters talk with chatbots a folder is written: preferences, pairs and red-team attempts as
-    hh-rlhf has them, and the conversations as items to be rated.
+    hh-rlhf has them, and the conversations as items to be rated. Of a campaign in which they compare two responses a
+    folder holds the ratings, the preferences, and pairs as hh-rlhf has them.
 
     Example: dissensus export pilot -o pilot.csv
     """
     from dissensus.workflows import exporting
 
     if not output.suffix:
-        _export_chats(name, output, tuple(purpose or ()), settings)
+        _export_folder(name, output, exporting.Asked(purposes=tuple(purpose or ()), with_text=with_text), settings)
         return
     asked = exporting.Asked(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     with opened(load_settings(settings), old=True) as platform:
@@ -53,11 +58,28 @@ def export(
     typer.echo(f"{done.readme} says what was left out.", err=True)
 
 
-def _export_chats(name: str, folder: Path, purposes: tuple[str, ...], settings: Path | None) -> None:
-    from dissensus.workflows.chat_exporting import README, export_chats
+def _export_folder(name: str, folder: Path, asked: "Asked", settings: Path | None) -> None:
+    from dissensus.workflows import campaigns, overview
 
     with opened(load_settings(settings), old=True) as platform:
-        done = export_chats(platform, name, folder, purposes=purposes, now=now())
+        campaign = campaigns.definition(platform, name, staff_id=overview.staff_id_of(platform, name))
+        (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, asked)
+
+
+def _export_pairs(platform: "Platform", name: str, folder: Path, asked: "Asked") -> None:
+    from dissensus.workflows.chat_exporting import README
+    from dissensus.workflows.pair_exporting import export_pairs
+
+    done = export_pairs(platform, name, folder, asked=asked, now=now())
+    gave = f"{done.n_preferences:,} preferences by {done.n_raters:,} raters"
+    typer.echo(f"Wrote {folder}: {gave}, internal.", err=True)
+    typer.echo(f"Of them came {done.n_pairs:,} pairs. {folder / README} says what was left out.", err=True)
+
+
+def _export_chats(platform: "Platform", name: str, folder: Path, asked: "Asked") -> None:
+    from dissensus.workflows.chat_exporting import README, export_chats
+
+    done = export_chats(platform, name, folder, purposes=asked.purposes, now=now())
     came = f"{done.n_preferences:,} preferences, {done.n_pairs:,} pairs, {done.n_attempts:,} red-team attempts"
     typer.echo(f"Wrote {folder}: {done.n_chats:,} conversations of {done.n_raters:,} raters, internal.", err=True)
     typer.echo(f"Of them came {came}. {folder / README} says what was left out.", err=True)

@@ -53,6 +53,9 @@ def evaluate(
         str | None, typer.Option(metavar="DIR", help="Another model, likewise, compared on the same pairs.")
     ] = None,
     purpose: PurposeOption = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Groups of raters to tell apart. Default: group.")
+    ] = None,
     force: ForceOption = False,
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
     seed: SeedOption = 0,
@@ -74,7 +77,7 @@ def evaluate(
     kind = Format.TABLE if paged else writing.chosen(format, output)
     writing.check(output)
     asked = purpose or told(pairs)
-    found = read(pairs)
+    found = read(pairs, by)
     if model is not None:
         tested = _of_model(found, model, asked, force=force, level=level)
     else:

@@ -25,11 +25,11 @@ ModelOption = Annotated[
 ]
 
 
-def read(paths: list[Path]) -> "ReadPairs":
+def read(paths: list[Path], by: str | None = None) -> "ReadPairs":
     """Read pairs, and say how many were left out."""
-    from dissensus.files.pairs import read_all
+    from dissensus.files.pairs import GROUP, read_all
 
-    found = read_all(paths)
+    found = read_all(paths, by=by or GROUP)
     for note in found.notes:
         typer.echo(f"Note: {note}", err=True)
     return found

@@ -13,13 +13,12 @@ from dissensus.client.gold import Gold
 from dissensus.client.pay import Pay
 from dissensus.client.people import Invitation, Member, Members, Notice, Rater
 from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.sending import parts_of, path_of, post
+from dissensus.client.sending import item_of, parts_of, path_of, post
 from dissensus.client.telling import Event, Webhook
 from dissensus.client.watching import Watching
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.address import check_secure
 from dissensus.schema.campaign import State
-from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings import Ratings
@@ -140,9 +139,7 @@ class Client:
     def items(self, name: str) -> Iterator[Item]:
         """Yield the items of a campaign, in their order. Scope: ``items``."""
         for page in pages(self._asking, path_of(name, "items")):
-            yield from (
-                Item(row["id"], Conversation.from_dicts(row["conversation"]), row["attributes"]) for row in page["data"]
-            )
+            yield from map(item_of, page["data"])
 
     def add_items(self, name: str, items: Iterable[Item]) -> int:
         """Add items to a draft, some at a time, and return how many it has. Scope: ``items``."""

@@ -1,7 +1,7 @@
 """What is asked of the platform: addresses, what makes something, items in parts."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 from urllib.parse import quote
 from uuid import uuid4
@@ -9,6 +9,7 @@ from uuid import uuid4
 import httpx
 
 from dissensus.asking import Asking
+from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 
 MOST_ITEMS: Final = 1_000
@@ -33,6 +34,8 @@ def parts_of(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
     size = 0
     for item in items:
         row = {"id": item.item_id, "conversation": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
+        # A site of an earlier version knows no pairs.
+        row |= {} if item.response_b is None else {"response_b": item.response_b}
         n_bytes = len(json.dumps(row))
         if part and (len(part) == MOST_ITEMS or size + n_bytes > MOST_BYTES):
             yield part
@@ -41,3 +44,9 @@ def parts_of(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
         size += n_bytes
     if part:
         yield part
+
+
+def item_of(row: Mapping[str, Any]) -> Item:
+    """Return an item as the API tells it."""
+    turns = Conversation.from_dicts(row["conversation"])
+    return Item(row["id"], turns, row["attributes"], row.get("response_b"))

@@ -12,6 +12,7 @@ from dissensus.schema.conversation import Conversation
 from dissensus.schema.hints import listed, more
 from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
+from dissensus.text.transcripts import continued_hh, is_hh, parse_hh
 
 WHOLE: Final = ("turns", "messages", "transcript")
 """Columns that hold whole conversations."""
@@ -22,7 +23,8 @@ PAIR: Final = ("chosen", "rejected")
 SPLIT: Final = ("context", "response")
 """Columns that hold what comes before the last turn, and the last turn."""
 
-_APART = "prompt"
+PROMPT: Final = "prompt"
+"""Column that holds what comes before both responses of a pair, where these are no whole transcripts."""
 
 
 class Held(NamedTuple):
@@ -57,8 +59,6 @@ def told(columns: Sequence[str]) -> tuple[str, ...]:
     ------
     NotFound
         There are none.
-    InvalidInput
-        They cannot be read yet.
 
     Examples
     --------
@@ -73,12 +73,12 @@ def told(columns: Sequence[str]) -> tuple[str, ...]:
             '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
             "'response', and 'chosen' and 'rejected'. Rename yours."
         )
-    if found == PAIR and _APART in columns:
-        raise InvalidInput(
-            "Pairs with a column 'prompt' cannot be read: here 'chosen' and 'rejected' are whole transcripts. "
-            "Turn them into such pairs first: dissensus convert FILE pairs.jsonl."
-        )
     return found
+
+
+def before(columns: Sequence[str]) -> tuple[str, ...]:
+    """Return the column of what comes before both responses of a pair, as TRL writes it, where there is one."""
+    return (PROMPT,) if PROMPT in columns else ()
 
 
 def read(table: pl.DataFrame) -> Column:
@@ -89,12 +89,13 @@ def read(table: pl.DataFrame) -> Column:
     InvalidInput
         A cell is empty or holds no conversation that a bot ends; the message has the row, counted from 1.
     """
-    texts = table.select(_text(column) for column in table)
+    texts = table.select(spoken(column) for column in table)
     for column in texts:
         _check_there(column)
     columns = texts.columns
     different = texts.with_row_index("row").unique(columns, keep="first", maintain_order=True)
-    held = [_in_row(row + 1, *parts) for row, *parts in different.iter_rows()]
+    reader: Callable[..., Held] = _continued if columns[0] == PROMPT else _split if columns[1:] else _whole
+    held = [_in_row(row + 1, reader, *parts) for row, *parts in different.iter_rows()]
     numbered = different.drop("row").with_row_index("which")
     which = texts.join(numbered, on=columns, how="left", maintain_order="left")["which"]
     return Column(held, which)
@@ -116,7 +117,8 @@ def as_text(column: pl.Series) -> pl.Series:
     return pl.Series(column.name, written, pl.String)
 
 
-def _text(column: pl.Series) -> pl.Series:
+def spoken(column: pl.Series) -> pl.Series:
+    """Return a column of what was said as text, lists of messages as JSON."""
     # an empty text is a turn that says nothing, where the file can tell it from one that is missing
     return column if column.dtype == pl.String else as_text(column)
 
@@ -130,8 +132,7 @@ def _check_there(column: pl.Series) -> None:
         )
 
 
-def _in_row(row: int, *parts: str) -> Held:
-    reader: Callable[..., Held] = _whole if len(parts) == 1 else _split
+def _in_row(row: int, reader: Callable[..., Held], *parts: str) -> Held:
     try:
         return reader(*parts)
     except InvalidInput as error:
@@ -150,6 +151,18 @@ def _split(context: str, response: str) -> Held:
     if turns is None:
         return Held(rateable(Chat((("human", context), ("bot", response)))), plain=True)
     return Held(rateable(Chat(turns)))
+
+
+def _continued(prompt: str, said: str) -> Held:
+    """Return what a prompt and a response to it are: texts, or lists of messages."""
+    if not prompt.strip():
+        return _whole(said)
+    as_list = [text.lstrip().startswith("[") for text in (prompt, said)]
+    if is_hh(prompt) and not as_list[1]:
+        return Held(rateable(Chat(parse_hh(continued_hh(prompt, said)))))
+    chat = parse_messages(_loaded(prompt)) if as_list[0] else Chat((("human", prompt),))
+    after = parse_messages(_loaded(said)).turns if as_list[1] else (("bot", said),)
+    return Held(rateable(Chat((*chat.turns, *after))), chat.instructions)
 
 
 def _loaded(text: str) -> object:

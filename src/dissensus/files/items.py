@@ -64,8 +64,9 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     source
         Path of a file, or a pandas, polars or Arrow table. Its columns tell what it holds: ``turns`` or ``messages``
         (lists of chat messages, in text files as JSON), ``transcript`` (as hh-rlhf has it, or as people paste it),
-        ``chosen`` and ``rejected`` (two transcripts), or ``context`` and ``response``, as in DICES; a table of ratings
-        has its items in several rows. A file that ends in .txt or .md is read by `pasted_items`.
+        ``chosen`` and ``rejected`` (two transcripts, or with a ``prompt`` what comes after it), or ``context`` and
+        ``response``, as in DICES; a table of ratings has its items in several rows. A file that ends in .txt or .md is
+        read by `pasted_items`.
     item
         Column with the ids, if it is not called ``item_id``. Without it ids are made from the conversations, so that
         they are the same wherever the same turns come from.
@@ -153,7 +154,8 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         raise InvalidInput("The table has no rows.")
     columns = conversations.told(frame.columns)
     ids = _ids(frame, item)
-    described = [name for name in frame.columns if name not in (*columns, item or names.ITEM_ID)]
+    used = (*columns, *(conversations.before(frame.columns) if columns == PAIR else ()), item or names.ITEM_ID)
+    described = [name for name in frame.columns if name not in used]
     of_items = [name for name in described if name.strip()]
     if names.RATER_ID in frame.columns:
         of_items = [name for name in described if names.is_item_attribute(name)]
@@ -185,7 +187,7 @@ def _sides(
     held: list[Held] = []
     which, named_ids, tables = [], [], []
     for side in wanted:
-        read = conversations.read(frame.select(side))
+        read = conversations.read(frame.select(*conversations.before(frame.columns), side))
         which.append(read.which.cast(pl.Int64) + len(held))
         held += read.held
         named_ids.append(number + f"-{side}" if pairs == "both" else number)

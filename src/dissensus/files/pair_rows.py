@@ -15,7 +15,7 @@ from dissensus.pipeline.release import ReleasedPair
 from dissensus.schema.hints import shown
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript
-from dissensus.text.transcripts import is_hh, join_hh, parse_hh, write_hh
+from dissensus.text.transcripts import continued_hh, is_hh, join_hh, parse_hh, write_hh
 from dissensus.text.turns import Turns
 
 CHOSEN, REJECTED, PROMPT, MARGIN = "chosen", "rejected", "prompt", "margin"
@@ -169,7 +169,7 @@ def _transcript(prompt: object, said: object, seen: Seen) -> str:
             return said
         return write_hh(_turns(said, seen))
     if isinstance(prompt, str) and isinstance(said, str) and not prompt.startswith("["):
-        return prompt + said if is_hh(prompt) else write_hh((("human", prompt), ("bot", said)))
+        return continued_hh(prompt, said) if is_hh(prompt) else write_hh((("human", prompt), ("bot", said)))
     return write_hh((*_turns(prompt, seen), *_turns(said, seen)))
 
 

@@ -15,7 +15,7 @@ from dissensus.files.conversations import PAIR
 from dissensus.files.tables import frame_of, is_path, named
 from dissensus.preference.pairs import Pair, Purpose
 from dissensus.schema.conversation import Conversation
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import did_you_mean, listed, shown
 
 CONTEXTS: Final = "the contexts of the two differ"
 EMPTY: Final = "an answer is empty"
@@ -38,16 +38,19 @@ class ReadPairs(NamedTuple):
         return tuple(f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
 
 
-def read_pairs(source: Any) -> ReadPairs:
+def read_pairs(source: Any, *, by: str = GROUP) -> ReadPairs:
     r"""Read preference pairs.
 
     Parameters
     ----------
     source
         Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, as in
-        hh-rlhf, or lists of chat messages. Columns ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and
-        ``agreement`` are read where there are any; others are not looked at. Without ``agreement`` it is counted from
-        ``strengths``, and a tranche that no column has is taken from the name of the file or of its folder.
+        hh-rlhf, lists of chat messages, or with a ``prompt`` what comes after it, as TRL writes them. Columns
+        ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and ``agreement`` are read where there are any;
+        others are not looked at. Without ``agreement`` it is counted from ``strengths``, and a tranche that no column
+        has is taken from the name of the file or of its folder.
+    by
+        Column whose values are the groups of raters.
 
     Returns
     -------
@@ -74,12 +77,14 @@ def read_pairs(source: Any) -> ReadPairs:
     """
     frame = frame_of(source)
     with named(source):
-        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None)
+        if by != GROUP and by not in frame.columns:
+            raise NotFound(f"There is no column {shown(by)}.{did_you_mean(by, frame.columns)} {_have(frame)}")
+        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None, by)
 
 
-def read_all(paths: Sequence[Path]) -> ReadPairs:
+def read_all(paths: Sequence[Path], *, by: str = GROUP) -> ReadPairs:
     """Read the pairs of several files, one after the other; see `read_pairs`."""
-    found = [read_pairs(path) for path in paths]
+    found = [read_pairs(path, by=by) for path in paths]
     excluded = sum((Counter(one.excluded) for one in found), Counter[str]())
     return ReadPairs(tuple(pair for one in found for pair in one.pairs), dict(excluded))
 
@@ -111,16 +116,17 @@ def tranche_of(path: Path) -> str | None:
     return next((one[0] for one in found if one), None)
 
 
-def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
+def _from_table(frame: pl.DataFrame, tranche: str | None, by: str) -> ReadPairs:
     missing = [name for name in PAIR if name not in frame.columns]
     if missing:
         raise NotFound(
-            f"There is no column {listed(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. The "
-            f"columns are {listed(frame.columns)}."
+            f"There is no column {listed(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
+            f"{_have(frame)}"
         )
-    sides = [conversations.read(frame.select(side)) for side in conversations.told(frame.columns)]
+    before = conversations.before(frame.columns)
+    sides = [conversations.read(frame.select(*before, side)) for side in PAIR]
     talks = [[side.held[place].conversation for place in side.which] for side in sides]
-    texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
+    texts = [_texts(frame, name) for name in (RATER, by, TRANCHE)]
     others = zip(*(_numbers(frame, name) for name in (STRENGTH, WEIGHT)), _agreements(frame), *texts, strict=True)
     excluded: Counter[str] = Counter()
     pairs = []
@@ -139,6 +145,10 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
             + ", ".join(f"{why} ({count:,})" for why, count in excluded.items())
         )
     return ReadPairs(tuple(pairs), dict(excluded))
+
+
+def _have(frame: pl.DataFrame) -> str:
+    return f"The columns are {listed(frame.columns)}."
 
 
 def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], tranche: str | None) -> Pair:

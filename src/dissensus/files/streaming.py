@@ -17,6 +17,8 @@ from dissensus.schema import cells
 ENDS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 """What makes a spreadsheet take text for a formula."""
+NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
+"""What it takes for a number, which runs nothing."""
 
 
 def write_parts(
@@ -167,7 +169,8 @@ def guarded(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     """
     names = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Enum)]
     texts = frame.select(pl.col(names).cast(pl.String))
-    risky = texts.select(pl.all().str.slice(0, 1).is_in(FORMULAS).fill_null(value=False))
+    begins, plain = pl.all().str.slice(0, 1).is_in(FORMULAS), pl.all().str.contains(NUMBER)
+    risky = texts.select((begins & ~plain).fill_null(value=False))
     n = int(sum(column.sum() for column in risky))
     if not n:
         return frame, 0

@@ -10,6 +10,7 @@ from dissensus.schema.care import Care
 from dissensus.schema.chat import Chat
 from dissensus.schema.completion import Prolific
 from dissensus.schema.gold import Gold
+from dissensus.schema.pair import Pair, without_preference
 from dissensus.schema.pay import Pay
 from dissensus.schema.question import Answer, Wording, no_wording
 from dissensus.schema.question_mapping import plain
@@ -86,6 +87,8 @@ class Campaign:
         What is asked about each item.
     chat
         How raters talk with chatbots, where they do and rate nothing.
+    pair
+        How they compare two responses, where items have two; the questionnaire has their preference as a question.
     demographics
         What raters are asked about themselves; None for nothing.
     demographics_placed
@@ -131,6 +134,7 @@ class Campaign:
     consent: Consent
     questionnaire: Questionnaire
     chat: Chat | None = None
+    pair: Pair | None = None
     demographics: Questionnaire | None = None
     demographics_placed: Placed = "after"
     quota: Quota | None = None
@@ -198,11 +202,10 @@ class Campaign:
 
     def as_mapping(self) -> dict[str, Any]:
         """Return what `parse_campaign` reads as this campaign, with all questionnaires whole."""
-        asked = (
-            {"questionnaire": self.questionnaire.as_mapping()}
-            if self.chat is None
-            else {"chat": self.chat.as_mapping()}
-        )
+        further = self.questionnaire if self.pair is None else without_preference(self.questionnaire)
+        asked = {} if not further.questions else {"questionnaire": further.as_mapping()}
+        if self.chat is not None:
+            asked = {"chat": self.chat.as_mapping()}
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
         if self.care is not None:

@@ -14,7 +14,9 @@ from dissensus.schema.completion import Prolific, codes_from
 from dissensus.schema.definition_table import ADDRESS, Notes, Table, read_toml, table_of
 from dissensus.schema.gold import Gold, gold_from
 from dissensus.schema.hints import shown
+from dissensus.schema.pair import PREFERENCE, Pair
 from dissensus.schema.pay import CURRENCY, Pay
+from dissensus.schema.preference import ASKED
 from dissensus.schema.question import Wording
 from dissensus.schema.question_faults import form, refusal
 from dissensus.schema.questionnaire import load_questionnaire
@@ -36,24 +38,16 @@ TAKEN: Final = frozenset({"new"})
 """Names that addresses of the site have."""
 
 KEYS: Final = (
-    *("name", "languages", "title", "warning", "consent", "questionnaire", "chat"),
-    *(
-        "demographics",
-        "demographics_placed",
-        "quota",
-        "checks",
-        "minutes",
-        "prolific",
-        "pay",
-        "gold",
-        "care",
-        "help",
-        "thanks",
-    ),
+    *("name", "languages", "title", "warning", "consent", "questionnaire", "chat", "pair"),
+    *("demographics", "demographics_placed", "quota", "checks", "minutes", "prolific", "pay", "gold", "care"),
+    *("help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
 )
 
-OF_ITEMS: Final = ("questionnaire", "checks", "gold", "replication", "most_items", "preview", "reclaim_after_h")
+OF_ITEMS: Final = (
+    *("questionnaire", "pair", "checks", "gold"),
+    *("replication", "most_items", "preview", "reclaim_after_h"),
+)
 """What means something where items are rated alone."""
 
 
@@ -115,8 +109,8 @@ def _campaign(table: Table) -> Campaign | None:
         table.note("name", f"{name} is an address of the site itself. Choose another one.")
     if "name" not in table.wrong and not ADDRESS.fullmatch(name):
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
-    chat = _chat(table)
-    questionnaire = NO_QUESTIONS if chat is not None else _questionnaire(table, "questionnaire", "item")
+    chat, pair = _chat(table), _pair(table)
+    questionnaire = NO_QUESTIONS if chat is not None else _asked(table, pair)
     demographics = _questionnaire(table, "demographics", "rater") if "demographics" in table.data else None
     consent, replication = _consent(table), _perhaps(table, "replication")
     quota, most_a_day = table.table("quota"), _perhaps(table, "most_a_day")
@@ -133,6 +127,7 @@ def _campaign(table: Table) -> Campaign | None:
         consent=consent,
         questionnaire=questionnaire,
         chat=chat,
+        pair=pair,
         demographics=demographics,
         demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
         quota=None if quota is None else quota_from(quota, demographics, replication),
@@ -197,6 +192,35 @@ def _chat(table: Table) -> Chat | None:
         if key in table.data:
             table.note(key, "It is about items, and with [chat] there are none. Take it out.")
     return None if found is None else chat_from(found)
+
+
+def _pair(table: Table) -> Pair | None:
+    """Return how raters compare two responses, where they do."""
+    found = table.table("pair")
+    if found is None:
+        return None
+    found.only(("compared", "equal"))
+    if "compared" not in found.data:
+        found.note("compared", 'It is missing. Write which response raters pick: compared = "more helpful".')
+    if "gold" in table.data:
+        table.note("gold", "Experts label one response, and with [pair] an item has two. Take it out.")
+    return Pair(compared=found.one_of("compared", ASKED, "more helpful"), equal=found.flag("equal", default=False))
+
+
+def _asked(table: Table, pair: Pair | None) -> Questionnaire | None:
+    """Return all that is asked about an item; of pairs that may be the preference alone."""
+    if pair is None:
+        return _questionnaire(table, "questionnaire", "item")
+    further: Questionnaire | None = Questionnaire(
+        name="preference", questions=(), overalls={}, languages=table.notes.languages
+    )
+    if "questionnaire" in table.data:
+        further = _questionnaire(table, "questionnaire", "item")
+    if further is None:
+        return None
+    if PREFERENCE in further.columns:
+        table.note("questionnaire", f"With [pair] {PREFERENCE} is asked already. Give your question another name.")
+    return pair.asked(further)
 
 
 def _checks(table: Table) -> tuple[Check, ...]:

@@ -15,7 +15,7 @@ LONGEST_NAME: Final = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A conversation whose last turn raters judge, and what is known of it.
+    """A conversation whose last turn raters judge, alone or beside another response, and what is known of it.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ class Item:
         Ends with a turn of the bot.
     attributes
         Text by name, as columns of a ratings table describe an item; what is unknown has no entry.
+    response_b
+        Where two responses are compared, the other one; the last turn is response A.
 
     Raises
     ------
@@ -41,6 +43,7 @@ class Item:
     item_id: str
     conversation: Conversation
     attributes: Mapping[str, str] = field(default_factory=dict, hash=False)
+    response_b: str | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.item_id, "The id of an item")
@@ -50,8 +53,24 @@ class Item:
             raise InvalidInput(f"Item {shown(self.item_id)}: {error}") from None
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
+    def responses(self, first: str | None = "a") -> tuple[str, ...]:
+        """Return the responses of a pair from left to right, where ``a`` or ``b`` is first; none where there is one.
+
+        Examples
+        --------
+        >>> talk = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
+        >>> Item("7", talk, response_b="Go away.").responses("b")
+        ('Go away.', 'Hello!')
+        """
+        if self.response_b is None:
+            return ()
+        both = (self.conversation.rated.text, self.response_b)
+        return both[::-1] if first == "b" else both
+
     def _check(self) -> None:
         _ = self.conversation.rated
+        if self.response_b is not None:
+            check_text(self.response_b, "Response B", LONGEST_TURN)
         for name, value in self.attributes.items():
             _check_name(name, "The name of an attribute")
             check_text(value, f"The attribute {shown(name)}", LONGEST_TURN)

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sqlalchemy import Connection, Integer, bindparam, delete, func, insert, select, update
 
 from dissensus.schema.item import Item
+from dissensus.schema.preference import Side
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
 from dissensus.store.ids import new_id
@@ -38,6 +39,8 @@ class Assignment:
         What is rated.
     counts
         Whether it is load of the item: rehearsals are not.
+    shown_first
+        Of a pair, the response on the left.
     """
 
     id: str
@@ -48,6 +51,7 @@ class Assignment:
     offered_at: datetime | None
     item: Item
     counts: bool
+    shown_first: Side | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,10 +104,13 @@ def _counted(tx: Connection, campaign_id: str, cell: str | None, states: Sequenc
     return dict(tx.execute(query).all())
 
 
-def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, now: datetime) -> None:
+def add_assignments(
+    tx: Connection, rater: Rater, item_ids: Sequence[str], *, first: Sequence[Side | None] = (), now: datetime
+) -> None:
     """Keep a plan, after what the rater had before, and count its load.
 
-    What was reclaimed from the rater, never offered, and comes again is the same assignment.
+    What was reclaimed from the rater, never offered, and comes again is the same assignment. Of pairs `first` tells
+    which response each has on the left.
     """
     if not item_ids:
         return
@@ -112,8 +119,10 @@ def add_assignments(tx: Connection, rater: Rater, item_ids: Sequence[str], *, no
     known = dict(tx.execute(select(t.Assignment.item_id, t.Assignment.id).where(theirs)).all())
     places = list(enumerate(item_ids, 0 if last is None else last + 1))
     planned = {"state": "open", "planned_at": now, "closed_at": None}
+    left = dict(zip(item_ids, first or [None] * len(item_ids), strict=True))
+    same = {"rater_id": rater.id, **planned}
     new = [
-        {"id": new_id(now), "rater_id": rater.id, "item_id": item_id, "position": position, **planned}
+        {"id": new_id(now), "item_id": item_id, "position": position, "shown_first": left[item_id], **same}
         for position, item_id in places
         if item_id not in known
     ]
@@ -137,6 +146,7 @@ _ALL = (
         t.Assignment.position,
         t.Assignment.state,
         t.Assignment.offered_at,
+        t.Assignment.shown_first,
         t.Item.name,
         t.Item.content,
         t.Rater.rehearsal,
@@ -185,6 +195,7 @@ def _assignment(row: Any) -> Assignment:
         offered_at=row.offered_at,
         item=item_from(row.name, row.content),
         counts=not row.rehearsal,
+        shown_first=row.shown_first,
     )
 
 

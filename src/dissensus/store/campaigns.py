@@ -176,13 +176,18 @@ def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: d
             "campaign_id": campaign_id,
             "position": len(known) + place,
             "name": item.item_id,
-            "content": {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)},
+            "content": _content(item),
             "load": 0,
         }
         for place, item in enumerate(items)
     ]
     if rows:
         tx.execute(insert(t.Item), rows)
+
+
+def _content(item: Item) -> dict[str, Any]:
+    content = {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
+    return content if item.response_b is None else {**content, "response_b": item.response_b}
 
 
 def n_items(tx: Connection, campaign_id: str) -> int:
@@ -203,7 +208,8 @@ def items_of(tx: Connection, campaign_id: str, *, start: int = 0, most: int | No
 
 def item_from(name: str, content: Mapping[str, Any]) -> Item:
     """Return an item as it was kept."""
-    return Item(name, Conversation.from_dicts(content["turns"]), content["attributes"])
+    turns, attributes = Conversation.from_dicts(content["turns"]), content["attributes"]
+    return Item(name, turns, attributes, content.get("response_b"))
 
 
 @dataclass(frozen=True, slots=True)

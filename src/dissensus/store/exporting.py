@@ -104,7 +104,7 @@ def rated_after(
     Where a time is named they were finished by then; they are as they are now.
     """
     query = (
-        _rows(t.Assignment.id, t.Assignment.rater_id, t.Item.name, t.Item.content)
+        _rows(t.Assignment.id, t.Assignment.rater_id, t.Assignment.shown_first, t.Item.name, t.Item.content)
         .join(t.Item, t.Item.id == t.Assignment.item_id)
         .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done", t.Assignment.id > last)
         .where(*_finished_until(until))
@@ -135,6 +135,7 @@ def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tup
             answered_at=at[row.id],
             tries=tries.get(row.rater_id, {}),
             flagged=row.rater_id in flagged,
+            shown_first=row.shown_first,
         )
         for row in rows
     )

@@ -76,7 +76,7 @@ class Campaign(Base):
 
 
 class Item(Base):
-    """A conversation whose last turn is rated."""
+    """A conversation whose last turn is rated, alone or beside another response."""
 
     __tablename__ = "item"
     __table_args__ = (UniqueConstraint("campaign_id", "name"), UniqueConstraint("campaign_id", "position"))
@@ -85,7 +85,7 @@ class Item(Base):
     campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
     position: Mapped[int]
     name: Mapped[str] = mapped_column(doc="Its item_id in files.")
-    content: Mapped[dict[str, Any]] = mapped_column(doc="Turns and attributes.")
+    content: Mapped[dict[str, Any]] = mapped_column(doc="Turns, attributes, and response B of a pair.")
     load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
     withheld: Mapped[bool] = mapped_column(
         default=False, server_default=false(), doc="Whether somebody reported it as what must not be shown."
@@ -226,6 +226,7 @@ class Assignment(Base):
     planned_at: Mapped[datetime]
     offered_at: Mapped[datetime | None]
     closed_at: Mapped[datetime | None] = mapped_column(doc="When it was done, skipped or reclaimed.")
+    shown_first: Mapped[str | None] = mapped_column(doc="Of a pair: the response on the left, a or b.")
 
 
 class Save(Base):

@@ -83,6 +83,18 @@ def join_hh(turns: Iterable[tuple[Speaker, str]]) -> str:
     return "".join(f"\n\n{_NAMES[speaker]}: {said}" for speaker, said in turns)
 
 
+def continued_hh(prompt: str, said: str) -> str:
+    r"""Return a transcript and what the chatbot says to it as one, whether or not one of them names the chatbot.
+
+    Examples
+    --------
+    >>> continued_hh("\n\nHuman: Hi\n\nAssistant:", " Hello!") == continued_hh("\n\nHuman: Hi", "Hello!")
+    True
+    """
+    named = is_hh(said) or parse_hh(prompt)[-1][0] == "bot"
+    return f"{prompt}{said}" if named else f"{prompt}\n\nAssistant: {said}"
+
+
 def is_plain_hh(text: str, n_turns: int) -> bool:
     r"""Tell whether joined turns are read as so many again; quicker than reading them.
 

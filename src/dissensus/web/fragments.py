@@ -38,14 +38,22 @@ def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str
 
 def as_data(step: Step, form_token: str) -> dict[str, Any]:
     """Return where a rater is, for a program that takes part: the turns themselves, and what forms carry."""
-    turns = None if step.assignment is None else step.assignment.item.conversation.to_dicts()
     return {
         **of_step(step, None, shown=True),
-        "turns": turns,
+        **_rated(step.assignment),
         "check": _check(step),
         "chat": _chat(step),
         "form_token": form_token,
     }
+
+
+def _rated(assignment: "Assignment | None") -> dict[str, Any]:
+    """Return what is rated as the rater sees it, the responses of a pair from left to right."""
+    if assignment is None:
+        return {"turns": None, "responses": []}
+    turns = assignment.item.conversation.to_dicts()
+    responses = assignment.item.responses(assignment.shown_first)
+    return {"turns": turns[:-1] if responses else turns, "responses": list(responses)}
 
 
 def _chat(step: Step) -> dict[str, Any] | None:

@@ -1,14 +1,15 @@
 """A campaign as an owner proposes it in a form: definition and items, each pasted or as a file."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.items import Items, pasted_items, read_items
+from dissensus.files.items import Items, pasted_items
+from dissensus.files.pair_items import reader_for
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.campaign_parsing import parse_campaign
 from dissensus.schema.conversation import Conversation
@@ -50,24 +51,28 @@ class Proposal:
     def kept_items(self) -> str:
         """The items as a form carries them from one page to the next, since browsers forget files."""
         return json.dumps(
-            [[item.item_id, item.conversation.to_dicts(), dict(item.attributes)] for item in self.items],
+            [
+                [item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b]
+                for item in self.items
+            ],
             ensure_ascii=False,
         )
 
 
 def read_proposal(sent: FormData) -> Proposal:
     """Return what a form proposes; what is wrong with definition and items is told together."""
-    asked, rated = read_definition(sent), read_rated(sent)
+    asked = read_definition(sent)
+    rated = read_rated(sent, asked.campaign)
     by_link = _text(sent, "entry") != "invitation"
     faults = (*asked.faults, *rated.faults)
     return replace(rated, definition=asked.definition, campaign=asked.campaign, by_link=by_link, faults=faults)
 
 
-def read_rated(sent: FormData) -> Proposal:
-    """Return what a form proposes to be rated, without a definition."""
+def read_rated(sent: FormData, campaign: Campaign | None = None) -> Proposal:
+    """Return what a form proposes to be rated, without a definition; pairs where the campaign compares two."""
     pasted = _text(sent, "pasted")
     try:
-        found = _items(sent)
+        found = _items(sent, campaign)
         return Proposal(pasted=pasted, items=found.items, notes=found.notes)
     except DissensusError as error:
         return Proposal(pasted=pasted, faults=(f"The items: {error}",))
@@ -107,19 +112,19 @@ def _definition(sent: FormData) -> str:
         raise InvalidInput(f"The file {uploaded[0]} is not text in UTF-8. Choose a TOML file.") from None
 
 
-def _items(sent: FormData) -> Items:
+def _items(sent: FormData, campaign: Campaign | None) -> Items:
     """Return the items of a file, else of pasted text, else those that the form kept."""
     uploaded = _file(sent, "items_file")
     if uploaded is not None:
-        return _items_of_file(*uploaded)
+        return _items_of_file(*uploaded, reader_for(campaign))
     pasted, kept = _text(sent, "pasted"), _text(sent, "items")
     if pasted.strip():
         return pasted_items(pasted)
     return Items(_kept(kept)) if kept else Items(())
 
 
-def _items_of_file(name: str, content: bytes) -> Items:
-    found = read_uploaded(name, content, read_items)
+def _items_of_file(name: str, content: bytes, read: Callable[[Any], Items]) -> Items:
+    found = read_uploaded(name, content, read)
     check_carried(found.items)
     return found
 
@@ -136,6 +141,7 @@ def check_carried(items: Sequence[Item]) -> None:
 def _texts(item: Item) -> Iterator[str]:
     yield from (turn.text for turn in item.conversation.turns)
     yield from item.attributes.values()
+    yield item.response_b or ""
 
 
 def _kept(text: str) -> tuple[Item, ...]:
@@ -146,5 +152,7 @@ def _kept(text: str) -> tuple[Item, ...]:
         raise InvalidInput("They did not come back as this page sent them. Choose the file again.") from None
 
 
-def _item(item_id: str, turns: list[Mapping[str, Any]], attributes: Mapping[str, str]) -> Item:
-    return Item(item_id, Conversation.from_dicts(turns), attributes)
+def _item(
+    item_id: str, turns: list[Mapping[str, Any]], attributes: Mapping[str, str], response_b: str | None = None
+) -> Item:
+    return Item(item_id, Conversation.from_dicts(turns), attributes, response_b)

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.annotate.lifecycle import moved
 from dissensus.schema.campaign import Campaign, State
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import did_you_mean, listed, more, shown
 from dissensus.schema.item import Item
 from dissensus.schema.pay import Pay
 from dissensus.schema.shipped_campaigns import renamed
@@ -24,11 +24,22 @@ MOST_INVITED = 10_000
 """Personal links made at once."""
 
 FROZEN = (
-    *("name", "languages", "questionnaire", "chat", "demographics", "demographics_placed", "replication", "seed"),
+    *(
+        "name",
+        "languages",
+        "questionnaire",
+        "chat",
+        "pair",
+        "demographics",
+        "demographics_placed",
+        "replication",
+        "seed",
+    ),
 )
 """What cannot change once raters may come: answers would not be comparable, or plans not repeatable."""
 
 CLONE = "Clone the campaign and change the clone."
+REMOVE = "Remove the items first."
 ITEMS_STAY = "its items cannot change"
 
 
@@ -54,7 +65,10 @@ def create(
     ------
     Conflict
         There is a campaign of that name, or two items with one id.
+    InvalidInput
+        An item has two responses and the campaign compares none, or the other way round.
     """
+    _check_items(campaign, items)
     with platform.database.writing() as tx:
         key = new_key() if by_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
@@ -68,9 +82,27 @@ def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id:
     with platform.database.writing() as tx:
         kept, _ = seen_by(tx, name, staff_id, lock=True)
         _must_be(kept, ("draft",), ITEMS_STAY)
+        _check_items(platform.definitions.of(tx, kept), items)
         store.add_items(tx, kept.id, items, now=now)
         by_staff(tx, kept.id, "items", staff_id, now, added=len(items))
         return store.n_items(tx, kept.id)
+
+
+def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
+    """Refuse pairs where one response is rated, and single responses where two are compared."""
+    wrong = [
+        (place, item)
+        for place, item in enumerate(items, start=1)
+        if (item.response_b is None) != (campaign.pair is None)
+    ]
+    if wrong:
+        place, item = wrong[0]
+        has = (
+            "has two responses, and this campaign rates one. Write a table [pair] into it, or leave response B out"
+            if campaign.pair is None
+            else "has one response, and with [pair] two are compared. Give it a response B, or take [pair] out"
+        )
+        raise InvalidInput(f"Item {shown(item.item_id)}, number {place:,}, {has}.{more(len(wrong) - 1, 'such item')}")
 
 
 def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
@@ -101,6 +133,8 @@ def revise(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, 
         old = platform.definitions.of(tx, kept)
         if old.gold != campaign.gold and gold.has_labels(tx, kept.id):
             raise Conflict(f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE}")
+        if (old.pair is None) != (campaign.pair is None) and store.n_items(tx, kept.id):
+            raise Conflict(f"pair cannot come or go while {name} has items, which have one response or two. {REMOVE}")
         if kept.state == "paused":
             _check_frozen(old, campaign)
             store.consent_text(tx, kept.id, campaign.consent, now=now)

@@ -108,14 +108,15 @@ def export_chats(
         found.reviews = list(reviews_of(tx, platform, found.rows, campaign.chat, staff_id=staff_id))
     if not found.talked:
         raise NotFound(f"{name} has no conversation to export yet. {' '.join(found.left_out(purposes))}".rstrip())
-    _make(folder)
+    make_folder(folder)
     exported = found.write(folder, policy or PairPolicy(), purposes)
     write_whole(("\n".join(_told(found, exported, purposes, now)) + "\n").encode(), folder / README)
     note_export(platform, name, staff_id, Asked(purposes=purposes, with_text=True), now)
     return exported
 
 
-def _make(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder, or refuse one that holds something."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         taken = any(folder.iterdir())

@@ -5,7 +5,7 @@ import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain
 from pathlib import Path
 from typing import Final
@@ -13,7 +13,6 @@ from typing import Final
 import polars as pl
 from sqlalchemy import Connection
 
-import dissensus
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import streaming, writing
 from dissensus.files.whole import write_whole
@@ -25,6 +24,7 @@ from dissensus.store import exporting, flags
 from dissensus.store.campaigns import Kept
 from dissensus.store.exporting import Counts
 from dissensus.workflows import overview
+from dissensus.workflows.export_readme import left_out, told
 from dissensus.workflows.labelling import columns_by_item
 from dissensus.workflows.membership import seen_by
 from dissensus.workflows.platform import Platform
@@ -120,7 +120,7 @@ def export(
         writing.check_free(one, overwrite=overwrite)
     guards = extension.startswith(".csv") and not asked.raw
     staff_id = overview.staff_id_of(platform, name)
-    with _opened(platform, name, staff_id, asked) as found:
+    with opened(platform, name, staff_id, asked) as found:
         # Before the file, which is never there without it.
         write_whole(found.readme(path.name, guards=guards, now=now).encode(), readme)
         try:
@@ -162,13 +162,13 @@ def note_export(platform: Platform, name: str, staff_id: str, asked: Asked, now:
 
 
 def _csv(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[bytes]:
-    with _opened(platform, name, staff_id, asked) as found:
+    with opened(platform, name, staff_id, asked) as found:
         frames = found.frames() if asked.raw else found.guarded_frames()
         yield from streaming.csv_parts(frames, found.form.schema)
 
 
 @dataclass(slots=True, kw_only=True)
-class _Opened:
+class Opened:
     """An export that is under way, within one transaction."""
 
     kept: Kept
@@ -182,17 +182,22 @@ class _Opened:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
     guarded: int = 0
 
+    def told(self) -> Iterator[list[Rated]]:
+        """Yield the ratings as they are told, under ids of this export, some at a time."""
+        return ([self._told(one) for one in window] for window in self.windows)
+
     def frames(self) -> Iterator[pl.DataFrame]:
+        """Yield them as tables."""
         start = 0
-        for window in self.windows:
-            yield frame_of([self._told(one) for one in window], self.form, start=start)
+        for window in self.told():
+            yield frame_of(window, self.form, start=start)
             start += len(window)
 
     def _told(self, one: Rated) -> Rated:
-        item = with_gold(one.item, self.gold)
-        return replace(one, rater_id=self._public(one.rater_id), item=item)
+        return replace(one, rater_id=self._public(one.rater_id), item=with_gold(one.item, self.gold))
 
     def guarded_frames(self) -> Iterator[pl.DataFrame]:
+        """Yield tables whose texts no spreadsheet takes for formulas."""
         for frame in self.frames():
             guarded, n = streaming.guarded(frame)
             self.guarded += n
@@ -202,11 +207,13 @@ class _Opened:
         return f"r{hmac.new(self.key, rater_id.encode(), 'sha256').hexdigest()[:ID_DIGITS]}"
 
     def readme(self, file: str, *, guards: bool, now: datetime) -> str:
-        return "\n".join(_told(self, file, guards=guards, now=now)) + "\n"
+        """Return what is said beside a file."""
+        return "\n".join(told(self, file, guards=guards, now=now)) + "\n"
 
 
 @contextmanager
-def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[_Opened]:
+def opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[Opened]:
+    """Open an export, within a transaction of one moment."""
     with platform.database.reading() as tx:
         kept, _ = seen_by(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
@@ -215,9 +222,9 @@ def _opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Itera
         purposes = purposes_of(campaign, asked.purposes)
         counts = exporting.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:
-            raise NotFound(f"{name} has no rating to export yet. {' '.join(_left_out(counts, purposes))}".rstrip())
+            raise NotFound(f"{name} has no rating to export yet. {' '.join(left_out(counts, purposes))}".rstrip())
         form, gold = _columns(tx, kept, campaign, asked)
-        yield _Opened(
+        yield Opened(
             kept=kept,
             campaign=campaign,
             purposes=purposes,
@@ -253,47 +260,3 @@ def purposes_of(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
             raise NotFound(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {listed(known)}.")
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
     return tuple(name for name in known if name in required or name in asked)
-
-
-def _left_out(counts: Counts, purposes: tuple[str, ...]) -> list[str]:
-    """Say what was left out and why, a sentence a reason."""
-    reasons = (
-        (counts.rehearsing, "of previews and dry runs"),
-        (counts.disagreeing, f"of raters who did not agree to {' and '.join(purposes) or 'anything'}"),
-    )
-    lines = [f"{one.ratings:,} ratings by {one.raters:,} {why} are left out." for one, why in reasons if one.ratings]
-    if counts.withdrawn:
-        lines.append(f"{counts.withdrawn:,} raters withdrew, and nothing of them is kept.")
-    if counts.unfinished:
-        lines.append(f"{counts.unfinished:,} items that were begun and not submitted are left out.")
-    return lines
-
-
-def _told(found: _Opened, file: str, *, guards: bool, now: datetime) -> Iterator[str]:
-    form, counts = found.form, found.counts
-    yield f"{file} is internal: it is not for publication."
-    yield ""
-    yield "It holds what raters gave, one row an item and rater. Answers, times and what raters say of themselves can"
-    yield "tell who they are when they are put together. Publish a release that was made for it, never this file."
-    yield ""
-    yield f"Written:    {now.astimezone(UTC).isoformat(timespec='seconds').replace('+00:00', 'Z')}"
-    yield f"By:         Dissensus {dissensus.__version__}"
-    yield f"Campaign:   {found.kept.name} ({found.kept.state})"
-    yield f"Definition: SHA-256 {found.kept.digest}"
-    yield f"Purposes:   {', '.join(found.purposes) or 'none is required'}"
-    yield f"Columns:    {f'as {form.official} was released' if form.official else 'the long table'}"
-    yield f"Rows:       {counts.exported.ratings:,} ratings by {counts.exported.raters:,} raters"
-    if found.campaign.gold is not None:
-        yield f"Gold:       items with labels that experts settled: {sum(map(bool, found.gold.values())):,}"
-    yield ""
-    yield from _left_out(counts, found.purposes) or ["No rating was left out."]
-    if form.left_out:
-        yield f"Without a column: {listed(form.left_out, 50)}."
-    yield ""
-    yield "Ids of raters were drawn for this file alone: the same rater has another one in every export."
-    yield "Who declined to answer a question about an item has no answer there. Several answers are a JSON list."
-    if guards:
-        yield "A text that begins with = + - @, a tab or a carriage return, which spreadsheets take for a formula, has"
-        yield "an apostrophe before it, conversations too. Parquet, JSON Lines and --raw have all texts as they are."
-    else:
-        yield "Texts are as they are. Spreadsheets take those that begin with = + - @ for formulas: open it in none."

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from dissensus.pipeline.annotate.assignment import plan
+from dissensus.pipeline.annotate.assignment import plan, sides
 from dissensus.store import assignments
 from dissensus.store.assignments import Progress
 
@@ -40,7 +40,9 @@ def plan_more(tx: Connection, here: "Present", progress: Progress, now: datetime
         seed=campaign.seed,
         rater=rater.number,
     )
-    assignments.add_assignments(tx, rater, [found.ids[place] for place in chosen], now=now)
+    n_pairs = 0 if campaign.pair is None else len(chosen)
+    first = sides(n_pairs, seed=campaign.seed, rater=rater.number, had=int(found.mine.sum()))
+    assignments.add_assignments(tx, rater, [found.ids[place] for place in chosen], first=first, now=now)
 
 
 def is_exhausted(tx: Connection, here: "Present", progress: Progress) -> bool:

@@ -8,7 +8,7 @@ from typing import Literal
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, NotFound
-from dissensus.pipeline.annotate.saves import Save, digest_of
+from dissensus.pipeline.annotate.saves import Save, as_kept, digest_of
 from dissensus.schema.campaign import Campaign
 from dissensus.store import assignments, raters, saves
 from dissensus.store.assignments import Assignment
@@ -28,6 +28,7 @@ def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: 
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         assignment = _mine(tx, here.rater, assignment_id, now)
+        given = as_kept(given, assignment.shown_first)
         _check(here.campaign, given, complete=False)
         saves.add_save(tx, assignment.id, key, given, final=False, now=now)
         return saves.revision_of(tx, assignment.id)
@@ -44,6 +45,7 @@ def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         assignment = _mine(tx, here.rater, assignment_id, now)
+        given = as_kept(given, assignment.shown_first)
         _check(here.campaign, given, complete=True)
         if saves.add_save(tx, assignment.id, key, given, final=True, now=now):
             by_rater(tx, here.rater, "submit", now, item=assignment.item.item_id, save=key, digest=digest_of(given))

@@ -9,7 +9,7 @@ from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.pipeline.annotate.checks import Due, due_of, is_unfit
-from dissensus.pipeline.annotate.saves import Given, current
+from dissensus.pipeline.annotate.saves import Given, current, turned
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.questions import Questionnaire
 from dissensus.store import assignments, campaigns, chats, check_answers, feelings, raters, saves, seats
@@ -78,7 +78,7 @@ class Step:
     assignment, following
         What is rated, and what comes after it; None too where a check comes first.
     answers, revision
-        What was saved of it so far.
+        What was saved of it so far, a preference by the sides that the rater sees.
     chat
         The last conversation, where they talk; None before the first one.
     n_asked
@@ -253,7 +253,7 @@ def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], pro
         campaign=here.campaign,
         assignment=replace(first, offered_at=first.offered_at or now),
         following=upcoming[1] if len(upcoming) > 1 and not checked else None,
-        answers=current(known),
+        answers=turned(current(known), first.shown_first),
         revision=max((one.revision for one in known), default=0),
         progress=progress,
     )

@@ -1,9 +1,10 @@
-"""Which items a rater is to rate, and in which order."""
+"""Which items a rater is to rate, in which order, and of pairs on which sides."""
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+from dissensus.schema.preference import SIDES, Side
 
 
 def plan(
@@ -64,3 +65,23 @@ def plan(
     places = np.flatnonzero(~had if replication is None else ~had & (given < replication))
     chosen = places[np.lexsort((chance[places], fewest[places]))][:most]
     return np.asarray(rng.permutation(chosen), dtype=np.intp)
+
+
+def sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
+    """Draw which response of each pair a rater sees on the left.
+
+    Parameters
+    ----------
+    n
+        How many pairs.
+    seed, rater, had
+        Of the campaign, the number of the rater, and how many items they have had, as for `plan`.
+
+    Examples
+    --------
+    >>> sides(4, seed=0, rater=0, had=0)
+    ('a', 'b', 'a', 'a')
+    """
+    # Another stream than that of the order, which would tell the sides.
+    rng = np.random.default_rng([seed, rater, had, 1])
+    return tuple(SIDES[side] for side in rng.integers(len(SIDES), size=n))

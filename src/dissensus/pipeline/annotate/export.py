@@ -14,6 +14,7 @@ from dissensus.schema.campaign import Campaign
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.schema.overall import worst
+from dissensus.schema.preference import Side
 from dissensus.schema.question import Answer, Question
 from dissensus.schema.questionnaire import load_questionnaire, questionnaires
 from dissensus.schema.questions import Questionnaire
@@ -25,8 +26,10 @@ NUMBER: Final = "id"
 TIMESTAMP: Final = "answer_timestamp"
 RAW_RACE: Final = "rater_raw_race"
 TALK: Final = ("context", "response")
+COMPARED: Final = ("item_response_b", "shown_first")
+"""Columns of pairs: the response beside the other one, and which of the two, a or b, the rater had on the left."""
 _CHECKED: Final = (names.CHECKS_PASSED, names.CHECKS_FAILED)
-_BOTH: Final = (names.ITEM_ID, names.RATER_ID, NUMBER, names.ANSWER_TIME, TIMESTAMP, *TALK)
+_BOTH: Final = (names.ITEM_ID, names.RATER_ID, NUMBER, names.ANSWER_TIME, TIMESTAMP, *TALK, *COMPARED)
 _FORMS: Final[Mapping[str | None, DicesForm]] = {"dices-990": DICES_990}
 
 
@@ -52,6 +55,8 @@ class Rated:
         What the rater answered to checks, all tries of each.
     flagged
         Whether somebody decided that the rater is to be left out of analyses.
+    shown_first
+        Of a pair, the response on the left.
     """
 
     rater_id: str
@@ -62,6 +67,7 @@ class Rated:
     answered_at: datetime
     tries: Mapping[str, Sequence[str]] = field(default_factory=dict)
     flagged: bool = False
+    shown_first: Side | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,7 +148,7 @@ def form_of(
     about_raters = tuple(name for question in about for name in _named(question))
     named = _attribute_columns(attributes, {*about_raters, *_all_named(campaign.questionnaire), *_BOTH})
     checked = _CHECKED if campaign.checks else ()
-    columns = _official(official) if official else _long(campaign.questionnaire, (*about_raters, *checked), named)
+    columns = _official(official) if official else _long(campaign, (*about_raters, *checked), named)
     written = set() if with_text else _written((*campaign.questionnaire.questions, *about))
     return Form(
         questionnaire=campaign.questionnaire,
@@ -174,10 +180,13 @@ def _official(name: str) -> tuple[str, ...]:
     return load_questionnaire(name).columns
 
 
-def _long(questionnaire: Questionnaire, about_raters: Sequence[str], attributes: Mapping[str, str]) -> tuple[str, ...]:
-    answers = (*_all_named(questionnaire), *questionnaire.overalls)
-    times = (names.ANSWER_TIME, TIMESTAMP)
-    return (names.ITEM_ID, names.RATER_ID, *about_raters, *answers, *times, *TALK, *attributes.values())
+def _long(campaign: Campaign, about_raters: Sequence[str], attributes: Mapping[str, str]) -> tuple[str, ...]:
+    answers = (*_all_named(campaign.questionnaire), *campaign.questionnaire.overalls)
+    shown = (*TALK, *(COMPARED if campaign.pair else ()))
+    return (
+        *(names.ITEM_ID, names.RATER_ID, *about_raters, *answers),
+        *(names.ANSWER_TIME, TIMESTAMP, *shown, *attributes.values()),
+    )
 
 
 def _all_named(questionnaire: Questionnaire) -> tuple[str, ...]:
@@ -249,6 +258,8 @@ def _row(rated: Rated, form: Form, number: int) -> dict[str, Any]:
         names.FLAG: rated.flagged,
         TALK[0]: context,
         TALK[1]: response,
+        COMPARED[0]: rated.item.response_b,
+        COMPARED[1]: rated.shown_first,
     }
 
 

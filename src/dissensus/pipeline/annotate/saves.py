@@ -3,13 +3,18 @@
 A page takes the revision of an assignment when it opens it, and counts on from there with each change. A save that
 comes late, from a network that was dead or from another device, therefore never takes the place of a later one, and no
 clock of a rater matters. Of two saves with one revision the one that came later holds.
+
+A preference is kept by the responses of the item, A and B; a page and what it sends have it by left and right.
 """
 
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from dissensus.schema import pair
+from dissensus.schema.pair import PREFERENCE
+from dissensus.schema.preference import Side
 from dissensus.schema.question import Answer
 
 
@@ -54,6 +59,32 @@ class Save:
     visible_ms: int
     idle_ms: int
     answers: Mapping[str, Given]
+
+
+def turned(answers: Mapping[str, Given], first: Side | None) -> dict[str, Given]:
+    """Return answers as they are kept from those by the sides that a rater sees, or these from those.
+
+    Parameters
+    ----------
+    answers
+        By question.
+    first
+        Of a pair, the response on the left.
+
+    Examples
+    --------
+    >>> turned({"Q_preference": Given(value="-3")}, "b")["Q_preference"].value
+    '3'
+    """
+    given = answers.get(PREFERENCE)
+    if first != "b" or given is None or not isinstance(given.value, str):
+        return dict(answers)
+    return {**answers, PREFERENCE: replace(given, value=pair.turned(given.value))}
+
+
+def as_kept(save: Save, first: Side | None) -> Save:
+    """Return a save as it is kept; see `turned`."""
+    return replace(save, answers=turned(save.answers, first))
 
 
 def digest_of(save: Save) -> str:

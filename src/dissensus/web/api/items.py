@@ -31,7 +31,8 @@ def list_items(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after: A
 
 def _shown(item: Item) -> ItemShown:
     turns = [TurnShown(speaker=turn.speaker, text=turn.text) for turn in item.conversation.turns]
-    return ItemShown(id=item.item_id, conversation=turns, attributes=dict(item.attributes))
+    known = dict(item.attributes)
+    return ItemShown(id=item.item_id, conversation=turns, attributes=known, response_b=item.response_b)
 
 
 @router.post("/items", operation_id="add_items", status_code=201)

@@ -93,18 +93,21 @@ class SentTurn(Strict):
 
 
 class SentItem(Strict):
-    """A conversation whose last turn, of the bot, is rated."""
+    """A conversation whose last turn, of the bot, is rated, alone or beside another response."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [TALK]})
 
     id: Name
     conversation: Annotated[list[SentTurn], Field(min_length=1, max_length=MOST_TURNS)]
     attributes: Annotated[Attributes, Field(max_length=MOST_ATTRIBUTES)] = {}
+    response_b: Annotated[
+        Text | None, Field(description="Where two responses are compared: the other one beside the last turn.")
+    ] = None
 
     def item(self) -> Item:
         """Return it as the core knows it."""
         turns = [(turn.speaker, turn.text) for turn in self.conversation]
-        return Item(self.id, Conversation.from_turns(turns), self.attributes)
+        return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
 
 
 class SentItems(Strict):

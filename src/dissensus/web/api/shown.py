@@ -66,11 +66,12 @@ class TurnShown(Shown):
 
 
 class ItemShown(Shown):
-    """A conversation whose last turn is rated."""
+    """A conversation whose last turn is rated, alone or beside another response."""
 
     id: str
     conversation: list[TurnShown]
     attributes: dict[str, str]
+    response_b: str | None
 
 
 class ItemCount(Shown):

@@ -36,7 +36,7 @@ def add(
 ) -> Response:
     """Show what was understood, or add the items, or go back to the form."""
     campaign = campaigns.draft(site.platform, name, staff_id=visit.staff.id)
-    found, do = read_rated(sent), sent.get("do")
+    found, do = read_rated(sent, campaign), sent.get("do")
     if do == "change":
         return _adding(site, visit, name, found)
     if not found.items:

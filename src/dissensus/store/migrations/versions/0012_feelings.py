@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects.postgresql import JSONB
 
 revision = "0012"
-down_revision = "0010"
+down_revision = "0011"
 
 DOCUMENT = sa.JSON().with_variant(JSONB(), "postgresql")
 ROLE = "role IN ('owner', 'analyst', 'expert', 'reviewer', 'carer')"

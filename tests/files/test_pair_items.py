@@ -1,0 +1,178 @@
+"""Pairs as items: from the published files, from TRL, from contexts with two responses; and what is not compared."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.items import read_items
+from dissensus.files.pair_items import PUBLISHED, read_pair_items
+from dissensus.files.pairs import read_pairs
+from dissensus.schema.item import Item
+
+ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
+USER, SAYS = {"role": "user", "content": "Is it safe?"}, "assistant"
+
+
+def message(text: str) -> list[dict[str, str]]:
+    return [{"role": SAYS, "content": text}]
+
+
+TRL: dict[str, dict[str, Any]] = {
+    "texts": {"prompt": ["Is it safe?"], "chosen": ["No."], "rejected": ["Sure!"]},
+    "a transcript that ends with the bot": {
+        "prompt": ["\n\nHuman: Is it safe?\n\nAssistant:"],
+        "chosen": [" No."],
+        "rejected": [" Sure!"],
+    },
+    "a transcript that ends with the human": {
+        "prompt": ["\n\nHuman: Is it safe?"],
+        "chosen": ["No."],
+        "rejected": ["Sure!"],
+    },
+    "messages": {"prompt": [[USER]], "chosen": [message("No.")], "rejected": [message("Sure!")]},
+    "messages without a prompt": {"chosen": [[USER, *message("No.")]], "rejected": [[USER, *message("Sure!")]]},
+    "as hh-rlhf": {"chosen": [f"{ASKED}No."], "rejected": [f"{ASKED}Sure!"]},
+}
+
+
+def published(item: Item) -> str:
+    """The response that the file calls the better one."""
+    return item.responses()["ab".index(item.attributes[PUBLISHED])]
+
+
+@pytest.mark.parametrize("form", TRL)
+@pytest.mark.parametrize("as_file", [False, True])
+def test_every_form_of_a_published_pair_is_the_same_pair(form: str, tmp_path: Path, *, as_file: bool) -> None:
+    table = pl.DataFrame({**TRL[form], "margin": [2]})
+    source: Any = table
+    if as_file:
+        source = tmp_path / "pairs.jsonl"
+        table.write_ndjson(source)
+    (item,), notes = read_pair_items(source)
+    assert [(turn.speaker, turn.text) for turn in item.conversation.turns[:-1]] == [("human", "Is it safe?")]
+    assert sorted(item.responses()) == ["No.", "Sure!"]
+    assert published(item) == "No."
+    assert (item.attributes["margin"], len(notes)) == ("2", 1)
+    # What else reads pairs reads them too.
+    (pair,) = read_pairs(source).pairs
+    assert (pair.context, pair.chosen, pair.rejected) == (item.conversation.turns[:-1], "No.", "Sure!")
+    items, _ = read_items(source)
+    assert {one.attributes["item_side"]: one.conversation.rated.text for one in items} == {
+        "chosen": "No.",
+        "rejected": "Sure!",
+    }
+    assert not any("prompt" in one.attributes for one in (*items, item))
+
+
+def test_the_real_pairs_none_of_them_dropped_in_silence(real_data: Callable[[str], Path]) -> None:
+    path = real_data("hh-rlhf/harmless-base-test.jsonl.gz")
+    items, notes = read_pair_items(path, seed=3)
+    assert len(items) == 2312 - 5
+    assert notes[:2] == (
+        "4 pairs (rows 87, 517, 926, 1,104): an answer is empty; kept all the same.",
+        "5 pairs (rows 1,255, 1,689, 1,951, 1,953, 2,037): the contexts of the two differ; left out.",
+    )
+    assert sum("" in item.responses() for item in items) == 4
+    counts = Counter(item.attributes[PUBLISHED] for item in items)
+    assert min(counts.values()) > 1050
+    assert {item.attributes["phase"] for item in items} == {"base"}
+    # Another seed has them on other sides, under the same ids.
+    again, _ = read_pair_items(path, seed=4)
+    assert [item.item_id for item in again] == [item.item_id for item in items]
+    assert [published(item) for item in again] == [published(item) for item in items]
+    assert 0.4 < sum(one.response_b == other.response_b for one, other in zip(items, again, strict=True)) / 2307 < 0.6
+
+
+@pytest.mark.parametrize(
+    ("context", "turns"),
+    [
+        ("Is it safe?", ["Is it safe?"]),
+        ("", []),
+        (None, []),
+        ("USER: Hi\nLAMDA: Hello!\nUSER: Is it safe?", ["Hi", "Hello!", "Is it safe?"]),
+        ("\n\nHuman: Is it safe?", ["Is it safe?"]),
+        (json.dumps([USER]), ["Is it safe?"]),
+        ("[No one knows] is it safe?", ["[No one knows] is it safe?"]),
+    ],
+)
+def test_contexts_with_two_responses(context: str | None, turns: list[str]) -> None:
+    table = pl.DataFrame(
+        {
+            "item_id": ["7"],
+            "context": [context],
+            "response_a": ["No."],
+            "response_b": ["Sure!"],
+            "harm_type": ["Health"],
+        },
+        schema_overrides={"context": pl.String},
+    )
+    (item,), notes = read_pair_items(table)
+    assert [turn.text for turn in item.conversation.turns[:-1]] == turns
+    assert (item.item_id, item.responses(), notes) == ("7", ("No.", "Sure!"), ())
+    assert dict(item.attributes) == {"harm_type": "Health"}
+
+
+def test_a_list_of_messages_may_be_the_context(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.jsonl"
+    path.write_text(json.dumps({"context": [USER], "response_a": "No.", "response_b": ""}))
+    (item,), notes = read_pair_items(path)
+    assert (item.conversation.turns[0].text, item.responses()) == ("Is it safe?", ("No.", ""))
+    assert notes[0] == "1 pair (row 1): an answer is empty; kept all the same."
+
+
+def test_repeated_pairs_are_named() -> None:
+    no, sure = f"{ASKED}No.", f"{ASKED}Sure!"
+    table = pl.DataFrame({"chosen": [no, no, sure, no], "rejected": [sure, sure, no, no]})
+    items, notes = read_pair_items(table)
+    assert len(items) == 1
+    assert notes[:3] == (
+        "1 pair (row 2): it repeats an earlier pair; left out.",
+        "1 pair (row 3): it repeats an earlier pair and says the contrary; left out.",
+        "1 pair (row 4): both answers are the same; left out.",
+    )
+
+
+TWO: dict[str, Any] = {"context": ["a", "b"], "response_a": ["c", "d"], "response_b": ["e", "f"]}
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({**TWO, "response_b": ["e", None]}, "Row 2: response_b is missing, and two responses are compared"),
+        ({**TWO, "item_id": ["7", "7"]}, "Item '7' is two pairs: one in row 1 and another in row 2"),
+        ({**TWO, "response_b": ["c", "d"]}, r"There is no pair to compare. 2 pairs \(rows 1, 2\): both answers"),
+        ({**TWO, "context": ["a", '[{"role": "cook", "content": ""}]']}, "Row 2: Message 1 has the role 'cook'"),
+        ({**TWO, "item_published": ["a", "b"]}, "Reading adds an attribute 'item_published'"),
+        ({"chosen": [f"{ASKED}a", None], "rejected": [f"{ASKED}b"] * 2}, "Row 2: chosen is missing"),
+        ({"chosen": [f"{ASKED}a", f"{ASKED}\x00"], "rejected": [f"{ASKED}b"] * 2}, "Row 2: "),
+    ],
+)
+def test_what_is_wrong_is_told_with_its_row(table: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        read_pair_items(pl.DataFrame(table))
+
+
+def test_what_holds_no_pairs(tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match=r"No column holds pairs\. The columns are 'context', 'response'\."):
+        read_pair_items(pl.DataFrame({"context": ["a"], "response": ["b"]}))
+    with pytest.raises(NotFound, match="There is no column 'id'"):
+        read_pair_items(pl.DataFrame(TWO), item="id")
+    with pytest.raises(InvalidInput, match="The table has no rows"):
+        read_pair_items(pl.DataFrame(TWO).clear())
+    (tmp_path / "a.txt").write_text("User: a\nBot: b")
+    with pytest.raises(InvalidInput, match="is pasted text, which holds one response each"):
+        read_pair_items(tmp_path / "a.txt")
+
+
+def test_groups_of_raters_are_in_a_column_that_is_named() -> None:
+    table = pl.DataFrame({"chosen": [f"{ASKED}a"], "rejected": [f"{ASKED}b"], "rater_age": ["old"]})
+    (pair,) = read_pairs(table, by="rater_age").pairs
+    assert pair.group == "old"
+    with pytest.raises(NotFound, match=r"There is no column 'rater_ages'\. Did you mean 'rater_age'"):
+        read_pairs(table, by="rater_ages")

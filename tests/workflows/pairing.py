@@ -1,0 +1,43 @@
+"""Small campaigns in which two responses are compared."""
+
+from typing import Any
+
+from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, owner
+
+from dissensus.schema.campaign import Campaign
+from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.conversation import Conversation
+from dissensus.schema.item import Item
+from dissensus.store.campaigns import Kept
+from dissensus.workflows import campaigns
+from dissensus.workflows.platform import Platform
+
+HELPFUL: dict[str, Any] = {"compared": "more helpful", "equal": True}
+
+
+def comparing(name: str = "pilot", **changes: Any) -> Campaign:
+    """A campaign that asks for nothing but a preference."""
+    data = {**definition(name).as_mapping(), "pair": HELPFUL, "demographics": ABOUT_YOU, **changes}
+    if "questionnaire" not in changes:
+        del data["questionnaire"]
+    return parse_campaign({key: value for key, value in data.items() if value is not None})
+
+
+def pairs(n: int) -> tuple[Item, ...]:
+    """Pairs whose response A is the long one."""
+    return tuple(
+        Item(
+            f"pair-{i}",
+            Conversation.from_turns([("human", f"Question {i}"), ("bot", f"Long answer {i}, with many words.")]),
+            {"item_published": "ab"[i % 2]},
+            f"Short {i}.",
+        )
+        for i in range(n)
+    )
+
+
+def opened(platform: Platform, n_items: int = 3, **changes: Any) -> Kept:
+    """A campaign of pairs that raters can enter."""
+    staff_id = owner(platform.database)
+    campaigns.create(platform, comparing(**changes), pairs(n_items), staff_id=staff_id, now=NOW)
+    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
