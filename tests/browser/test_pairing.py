@@ -17,7 +17,7 @@ from dissensus.pipeline.annotate.saves import current
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.item import Item
 from dissensus.store import tables as t
-from dissensus.workflows import campaigns
+from dissensus.workflows import campaigns, staff
 
 HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf` <script>alert(2)</script>"
 LONG = (
@@ -123,3 +123,13 @@ def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> Non
         page.get_by_role("radio", name="B is clearly less harmful").check()
         page.get_by_role("button", name="Submit and go on").click()
         expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+def test_an_owner_sees_both_responses(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+    link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
+    page.goto(f"{live.url}/sign-in/{staff.link(live.platform, 'owner', now=live.clock()).key}")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"{live.url}/campaigns/pilot")
+    page.locator("summary", has_text="May I swim here?").first.click()
+    expect(page.locator(".candidates .said").first).to_have_text(LONG.strip())
+    sound(page, "pair-owner", request.node.callspec.params["page"])

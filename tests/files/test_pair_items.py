@@ -138,6 +138,30 @@ def test_repeated_pairs_are_named() -> None:
     )
 
 
+def test_what_is_empty_and_cannot_be_compared_either_is_left_out() -> None:
+    other = "\n\nHuman: And now?\n\nAssistant: "
+    rows = {
+        "chosen": [ASKED, ASKED, f"{ASKED}No.", ASKED, f"{ASKED}No.\n\nHuman: Why?"],
+        "rejected": [other, other, f"{ASKED}Sure!", ASKED, f"{ASKED}Sure!"],
+    }
+    items, notes = read_pair_items(pl.DataFrame(rows))
+    assert [published(item) for item in items] == ["No."]
+    assert set(notes[:-1]) == {
+        "2 pairs (rows 1, 2): the contexts of the two differ; left out.",
+        "1 pair (row 4): both answers are the same; left out.",
+        "1 pair (row 5): a transcript ends with the human; left out.",
+    }
+
+
+def test_preferences_that_were_exported_are_pairs_again() -> None:
+    talk = json.dumps([{"speaker": "human", "text": "Is it safe?"}])
+    table = pl.DataFrame({**TWO, "context": [talk] * 2, "item_id": ["7", "7"], "item_published": ["b", "b"]})
+    same = table.with_columns(response_a=pl.lit("c"), response_b=pl.lit("e"), rater_id=pl.Series(["r", "s"]))
+    (item,), notes = read_pair_items(same.with_columns(strength=pl.lit(3)))
+    assert (item.item_id, item.responses(), dict(item.attributes)) == ("7", ("c", "e"), {PUBLISHED: "b"})
+    assert notes == ("1 pair (row 2): it repeats an earlier pair; left out.",)
+
+
 TWO: dict[str, Any] = {"context": ["a", "b"], "response_a": ["c", "d"], "response_b": ["e", "f"]}
 
 
@@ -148,7 +172,7 @@ TWO: dict[str, Any] = {"context": ["a", "b"], "response_a": ["c", "d"], "respons
         ({**TWO, "item_id": ["7", "7"]}, "Item '7' is two pairs: one in row 1 and another in row 2"),
         ({**TWO, "response_b": ["c", "d"]}, r"There is no pair to compare. 2 pairs \(rows 1, 2\): both answers"),
         ({**TWO, "context": ["a", '[{"role": "cook", "content": ""}]']}, "Row 2: Message 1 has the role 'cook'"),
-        ({**TWO, "item_published": ["a", "b"]}, "Reading adds an attribute 'item_published'"),
+        ({"chosen": ["a"], "rejected": ["b"], "item_published": ["a"]}, "Reading adds an attribute 'item_published'"),
         ({"chosen": [f"{ASKED}a", None], "rejected": [f"{ASKED}b"] * 2}, "Row 2: chosen is missing"),
         ({"chosen": [f"{ASKED}a", f"{ASKED}\x00"], "rejected": [f"{ASKED}b"] * 2}, "Row 2: "),
     ],

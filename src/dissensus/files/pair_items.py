@@ -112,6 +112,8 @@ _UNDERSTOOD: Final = (
 
 def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | None) -> Items:
     columns = _columns(frame)
+    if columns[-2:] == PAIR and PUBLISHED in frame.columns:
+        raise InvalidInput(f"Reading adds an attribute {PUBLISHED!r}, and a column has that name already. Rename it.")
     if item is not None:
         require(item, frame.columns, "item")
     given = item or names.ITEM_ID
@@ -167,7 +169,7 @@ def _published(frame: pl.DataFrame, seen: Seen) -> Iterator[tuple[int, _Two]]:
         chosen, rejected = pair.turns
         if chosen[-1][0] == rejected[-1][0] == "bot" and chosen[:-1] == rejected[:-1] and chosen != rejected:
             yield seen.rows, _Two(chosen[:-1], (chosen[-1][1], rejected[-1][1]), published=True)
-        elif EMPTY in seen.faults and seen.faults[EMPTY][-1] == seen.rows:
+        elif seen.faults.get(EMPTY, [])[-1:] == [seen.rows]:
             # Empty, and so no less unfit to be compared for another reason.
             seen.faults[EMPTY].pop()
             seen.note(CONTEXTS if chosen[:-1] != rejected[:-1] else SAME)
@@ -214,8 +216,6 @@ def _attributes(frame: pl.DataFrame, n: int, given: str, phase: str | None) -> l
     of_items = [name for name in frame.columns if name.strip() and name != given]
     if names.RATER_ID in frame.columns:
         of_items = [name for name in of_items if names.is_item_attribute(name)]
-    if PUBLISHED in of_items:
-        raise InvalidInput(f"Reading adds an attribute {PUBLISHED!r}, and a column has that name already. Rename it.")
     same = {} if phase is None or PHASE in of_items else {PHASE: phase}
     described = pl.DataFrame([as_text(frame[name]) for name in of_items]).rows(named=True)
     rows = described or [{} for _ in range(n)]
