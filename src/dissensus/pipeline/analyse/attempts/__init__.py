@@ -1,0 +1,7 @@
+"""What a file of red-team attempts says: success, harmlessness, tags, red-teamers, reviewers, and a map."""
+
+from dissensus.pipeline.analyse.attempts.analysing import analyse_attempts
+from dissensus.pipeline.analyse.attempts.map import AttemptMap, Region, attempt_map
+from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis
+
+__all__ = ["AttemptAnalysis", "AttemptMap", "Region", "analyse_attempts", "attempt_map"]

@@ -1,0 +1,90 @@
+"""Means by type and size of the model, by rating, and by tag."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dissensus.pipeline.analyse.attempts.columns import Columns
+from dissensus.pipeline.analyse.attempts.result import QUANTILES, Cell, Level, Relation, Tag
+from dissensus.schema.attempt import MOST_RATING
+from dissensus.stats.clustered import Clustered, Codes, clustered_means, rank_correlation
+from dissensus.stats.counts import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Resampling:
+    """Draws of red-teamers, and the level of intervals."""
+
+    draws: FloatArray
+    level: float
+
+    def means(self, values: FloatArray, cells: Codes, red_teamer: Codes, n_cells: int) -> tuple[Clustered, ...]:
+        """Return the mean of each cell, clustered by red-teamer."""
+        return clustered_means(values, cells, red_teamer, self.draws, n_cells=n_cells, level=self.level)
+
+    def mean(self, values: FloatArray, red_teamer: Codes) -> Clustered:
+        """Return the mean of all values, clustered by red-teamer."""
+        return self.means(values, np.zeros(len(values), np.intp), red_teamer, 1)[0]
+
+
+def cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quantiles: bool = False) -> tuple[Cell, ...]:
+    """Return the mean of all attempts, of each type, of each size, and of each type and size that occur."""
+    return tuple(_cells(columns, values, resampling, quantiles=quantiles))
+
+
+def _cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quantiles: bool) -> Iterator[Cell]:
+    both = [(kind, size) for kind in columns.types for size in columns.sizes]
+    ways: list[tuple[Codes, list[tuple[str | None, str | None]]]] = [
+        (np.zeros(len(columns), np.intp), [(None, None)]),
+        (columns.kind, [(kind, None) for kind in columns.types]),
+        (columns.size, [(None, size) for size in columns.sizes]),
+        (columns.kind * len(columns.sizes) + columns.size, [*both]),
+    ]
+    for codes, names in ways:
+        there = np.bincount(codes, minlength=len(names)) > 0
+        means = resampling.means(values, codes, columns.red_teamer, len(names))
+        for place, ((kind, size), mean) in enumerate(zip(names, means, strict=True)):
+            if there[place]:
+                spread = _quantiles(values[codes == place]) if quantiles else None
+                yield Cell(model_type=kind, size=size, mean=mean, quantiles=spread)
+
+
+def _quantiles(values: FloatArray) -> tuple[float, ...] | None:
+    known = values[np.isfinite(values)]
+    return tuple(np.quantile(known, QUANTILES).tolist()) if len(known) else None
+
+
+def relation(columns: Columns, values: FloatArray, resampling: Resampling) -> Relation:
+    """Return how something goes with the rating of the red-teamer."""
+    rating = np.where(np.isnan(columns.rating), -1, columns.rating).astype(np.intp)
+    means = resampling.means(values, rating, columns.red_teamer, MOST_RATING + 1)
+    return Relation(
+        levels=tuple(Level(rating=place, mean=mean) for place, mean in enumerate(means)),
+        spearman=rank_correlation(columns.rating, values, columns.red_teamer, resampling.draws, level=resampling.level),
+    )
+
+
+def tags(columns: Columns, resampling: Resampling) -> tuple[Tag, ...]:
+    """Return every tag, the most frequent first."""
+    reviewed = np.array([given is not None for given in columns.tags])
+    having: dict[str, list[int]] = {}
+    for place, given in enumerate(columns.tags):
+        for tag in dict.fromkeys(given or ()):
+            having.setdefault(tag, []).append(place)
+    order = sorted(having, key=lambda tag: (-len(having[tag]), tag))
+    return tuple(_tag(tag, having[tag], reviewed, columns, resampling) for tag in order)
+
+
+def _tag(tag: str, places: list[int], reviewed: FloatArray, columns: Columns, resampling: Resampling) -> Tag:
+    has = np.zeros(len(columns))
+    has[places] = 1
+    successful = columns.succeeded == 1
+    return Tag(
+        tag=tag,
+        n=len(places),
+        n_successful=int(successful[places].sum()),
+        share=resampling.mean(np.where(reviewed, has, np.nan), columns.red_teamer),
+        share_of_successful=resampling.mean(np.where(reviewed & successful, has, np.nan), columns.red_teamer),
+        success=resampling.mean(np.where(has == 1, columns.succeeded, np.nan), columns.red_teamer),
+    )

@@ -1,0 +1,53 @@
+"""Whether few red-teamers made most attempts."""
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.pipeline.analyse.attempts.columns import Columns
+from dissensus.pipeline.analyse.attempts.result import Concentration, Top
+
+TOP: Final = (1, 5, 10, 20, 50, 100)
+"""Of how many red-teamers the share is told; the red-team paper says it of 50."""
+
+Counts = npt.NDArray[np.intp]
+
+
+def concentration(columns: Columns) -> Concentration:
+    """Return how attempts and successes are spread, each with its own order of red-teamers."""
+    n = columns.n_red_teamers
+    attempts = _from_the_most(np.bincount(columns.red_teamer, minlength=n))
+    successes = _from_the_most(np.bincount(columns.red_teamer[columns.succeeded == 1], minlength=n))
+    return Concentration(
+        attempts=tuple(attempts.tolist()),
+        successes=tuple(successes.tolist()),
+        top=tuple(
+            Top(k, float(attempts[:k].sum() / attempts.sum()), _share(successes, k)) for k in TOP if k < n or k == 1
+        ),
+        gini_attempts=gini(attempts),
+        gini_successes=gini(successes) if successes.any() else None,
+    )
+
+
+def gini(counts: npt.ArrayLike) -> float:
+    r"""Return the Gini coefficient, half the mean difference of every two over the mean.
+
+    .. math:: G = \frac{\sum_i (2 i - n - 1) x_{(i)}}{n \sum_i x_i}
+
+    Examples
+    --------
+    >>> gini([5, 5, 5]), gini([0, 0, 0, 8])
+    (0.0, 0.75)
+    """
+    ascending = np.sort(np.asarray(counts, np.float64))
+    n = len(ascending)
+    return float((2 * np.arange(1, n + 1) - n - 1) @ ascending / (n * ascending.sum()))
+
+
+def _from_the_most(counts: Counts) -> Counts:
+    return np.sort(counts)[::-1]
+
+
+def _share(successes: Counts, k: int) -> float | None:
+    return float(successes[:k].sum() / successes.sum()) if successes.any() else None

@@ -1,0 +1,229 @@
+"""What is found in a file of red-team attempts."""
+
+from dataclasses import asdict, dataclass
+from typing import Any, Final, NamedTuple
+
+from dissensus.stats.clustered import Clustered
+
+QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """Attempts on the models of one type, of one size, of both, or, with neither, on all.
+
+    Parameters
+    ----------
+    model_type, size
+        Of the models; None for all.
+    mean
+        Share of successes, or mean score, with its interval for other red-teamers.
+    quantiles
+        Of the scores, at `QUANTILES`; None for successes, and where there is no score.
+    """
+
+    model_type: str | None
+    size: str | None
+    mean: Clustered
+    quantiles: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Level:
+    """Attempts that red-teamers gave one rating, and the mean of something else over them."""
+
+    rating: int
+    mean: Clustered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """How something goes with the rating of the red-teamer: its mean at each rating, and Spearman's correlation."""
+
+    levels: tuple[Level, ...]
+    spearman: Clustered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """One tag: its share of the reviewed attempts, its share of the successful ones among them, and how it went.
+
+    Parameters
+    ----------
+    tag
+        Its name.
+    n, n_successful
+        Reviewed attempts that have it, and successful ones.
+    share, share_of_successful
+        Of all reviewed attempts, and of those that succeeded.
+    success
+        Share of successes among attempts with this tag.
+    """
+
+    tag: str
+    n: int
+    n_successful: int
+    share: Clustered
+    share_of_successful: Clustered
+    success: Clustered
+
+
+class Top(NamedTuple):
+    """What the k busiest red-teamers made, and the k most successful; None where nothing is known of success."""
+
+    k: int
+    share_of_attempts: float
+    share_of_successes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Concentration:
+    """How unevenly attempts and successes are spread over red-teamers.
+
+    Parameters
+    ----------
+    attempts, successes
+        Of each red-teamer, each from the most to the least.
+    top
+        Shares of the first few.
+    gini_attempts, gini_successes
+        0 where all made as many, near 1 where one made all; None where there is no success.
+    """
+
+    attempts: tuple[int, ...]
+    successes: tuple[int, ...]
+    top: tuple[Top, ...]
+    gini_attempts: float
+    gini_successes: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Term:
+    """One coefficient of a mixed model, with its interval and the p-value of no effect."""
+
+    name: str
+    estimate: float
+    standard_error: float
+    ci_low: float
+    ci_high: float
+    p: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MixedModel:
+    """A linear model of one outcome in which each red-teamer has an intercept.
+
+    Parameters
+    ----------
+    outcome
+        What is explained.
+    terms
+        Coefficients; none where the model is undefined.
+    sd_red_teamers, sd_residual, share_of_red_teamers
+        Spread of the intercepts, of what is left, and how much of both variances is the former.
+    n, n_red_teamers, n_dropped
+        Attempts and red-teamers that entered, and attempts left out since something is not known of them.
+    left_out
+        What is not in the model, and why.
+    reason
+        Why it is undefined.
+    """
+
+    outcome: str
+    terms: tuple[Term, ...] = ()
+    sd_red_teamers: float | None = None
+    sd_residual: float | None = None
+    share_of_red_teamers: float | None = None
+    n: int = 0
+    n_red_teamers: int = 0
+    n_dropped: int = 0
+    left_out: tuple[str, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Agreement:
+    """How far raters of the success of an attempt agree: who, on which scale, by which coefficient."""
+
+    raters: str
+    scale: str
+    coefficient: str
+    estimate: Clustered
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reviewed:
+    """What reviewers say.
+
+    Parameters
+    ----------
+    n_reviews, n_attempts, n_reviewers
+        How many there are.
+    agreement
+        Krippendorff's alpha and Fleiss' kappa, on five points and of success alone.
+    success
+        Share of reviews that call the attempt a success, by type and size.
+    relation
+        Mean of the reviewers, and the rating of the red-teamer.
+    notes
+        What was left out.
+    """
+
+    n_reviews: int
+    n_attempts: int
+    n_reviewers: int
+    agreement: tuple[Agreement, ...]
+    success: tuple[Cell, ...]
+    relation: Relation
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptAnalysis:
+    """Everything that is found but the map.
+
+    Parameters
+    ----------
+    n_attempts, n_red_teamers
+        How many there are.
+    success, harmlessness
+        Share of successes and least harmlessness score: of all, by type, by size, and by both.
+    relation
+        Least harmlessness score by the rating of the red-teamer.
+    tags
+        The most frequent first; none where nobody reviewed.
+    n_tagged
+        Attempts that were reviewed.
+    concentration
+        Over red-teamers.
+    models
+        Mixed models of the least harmlessness score and of the rating.
+    reviewed
+        What reviewers say; None without any.
+    success_from, bootstrap, seed, level
+        What was asked for.
+    notes
+        What was left out where.
+    """
+
+    n_attempts: int
+    n_red_teamers: int
+    success: tuple[Cell, ...]
+    harmlessness: tuple[Cell, ...]
+    relation: Relation
+    tags: tuple[Tag, ...]
+    n_tagged: int
+    concentration: Concentration
+    models: tuple[MixedModel, ...]
+    reviewed: Reviewed | None
+    success_from: int
+    bootstrap: int
+    seed: int
+    level: float
+    notes: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values for JSON."""
+        found = asdict(self)
+        found["concentration"]["top"] = [top._asdict() for top in self.concentration.top]
+        return found
