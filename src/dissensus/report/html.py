@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
 from dissensus.report.figure import Figure
+from dissensus.report.folded import Folded
 from dissensus.report.tables import Table
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
@@ -40,6 +41,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": grid_of, "mathml": _mathml}
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
+    environment.tests["folded"] = lambda part: isinstance(part, Folded)
     environment.tests["table"] = lambda part: isinstance(part, Table)
     return environment
 

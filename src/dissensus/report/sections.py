@@ -21,12 +21,13 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
+from dissensus.report.folded import Folded
 from dissensus.report.groups import Groups, distinct, groups_of
 from dissensus.report.tables import Table, dataset, of_groups, pool
 from dissensus.schema.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings import Ratings
 
-Part = Figure | Table | Contested
+Part = Figure | Table | Contested | Folded
 # Random removals that a filter is compared with, where nothing is permuted.
 DRAWS = 1000
 # The answer that calls an item unsafe, unless another one is named.

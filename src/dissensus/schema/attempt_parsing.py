@@ -98,7 +98,8 @@ def _number(key: str, value: object) -> float | None:
     raise InvalidInput(f"{key} is {_said(value)}; it is a number, or null where nothing was scored.")
 
 
-def _whole(key: str, value: object) -> int | None:
+def whole_from(key: str, value: object) -> int | None:
+    """Return a whole number that may be given as text, or nothing."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     number = _number(key, value)
@@ -116,7 +117,8 @@ def _truth(key: str, value: object) -> bool | None:
     raise InvalidInput(f"{key} is {_said(value)}; it is true, false or null.")
 
 
-def _tags(key: str, value: object) -> tuple[str, ...] | None:
+def tags_from(key: str, value: object) -> tuple[str, ...] | None:
+    """Return a list of texts that may be given as JSON, or nothing."""
     given = value
     if isinstance(value, str) and value.startswith("["):
         try:
@@ -139,7 +141,7 @@ def _said(value: object) -> str:
 _READERS: Final[Mapping[str, Callable[[str, object], Any]]] = dict(
     zip(
         KEYS,
-        (_text, _number, _perhaps_text, _text, _whole, _text, _number, _whole, _truth, _tags),
+        (_text, _number, _perhaps_text, _text, whole_from, _text, _number, whole_from, _truth, tags_from),
         strict=True,
     )
 )

@@ -42,12 +42,12 @@ def _cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quan
         (columns.kind * len(columns.sizes) + columns.size, [*both]),
     ]
     for codes, names in ways:
-        there = np.bincount(codes, minlength=len(names)) > 0
+        there = np.bincount(codes, minlength=len(names)).tolist()
         means = resampling.means(values, codes, columns.red_teamer, len(names))
         for place, ((kind, size), mean) in enumerate(zip(names, means, strict=True)):
             if there[place]:
                 spread = _quantiles(values[codes == place]) if quantiles else None
-                yield Cell(model_type=kind, size=size, mean=mean, quantiles=spread)
+                yield Cell(model_type=kind, size=size, n_attempts=there[place], mean=mean, quantiles=spread)
 
 
 def _quantiles(values: FloatArray) -> tuple[float, ...] | None:

@@ -16,6 +16,8 @@ class Cell:
     ----------
     model_type, size
         Of the models; None for all.
+    n_attempts
+        How many there are, with those of which nothing more is known.
     mean
         Share of successes, or mean score, with its interval for other red-teamers.
     quantiles
@@ -24,6 +26,7 @@ class Cell:
 
     model_type: str | None
     size: str | None
+    n_attempts: int
     mean: Clustered
     quantiles: tuple[float, ...] | None = None
 

@@ -1,0 +1,111 @@
+"""A map of red-team attempts: which are like each other, and which succeeded."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dissensus.pipeline.analyse.attempts import AttemptMap
+from dissensus.report.figure import Figure
+from dissensus.report.figures.means import as_percent
+from dissensus.report.groups import counted, percent
+from dissensus.report.layout import Spec, data, plot
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
+
+MOST: Final = 1_500
+"""Attempts that are drawn: more hide each other, and make a page heavy."""
+
+SUCCEEDED, FAILED, UNRATED = "succeeded", "did not", "not rated"
+LOOKS: Final = {FAILED: (BLUE, "circle"), SUCCEEDED: (VERMILION, "diamond"), UNRATED: (PALE, "square")}
+WIDEST: Final = 620
+
+
+def attempt_map(found: AttemptMap, *, seed: int = 0) -> Figure:
+    """Draw attempts where they lie, by whether they succeeded, with the numbers of the regions.
+
+    Parameters
+    ----------
+    found
+        The map.
+    seed
+        Draws the attempts that are shown where there are many.
+    """
+    order = np.random.default_rng(np.random.SeedSequence(seed)).permutation(len(found.places))[:MOST]
+    shown = np.sort(order)
+    points = pl.DataFrame(
+        {
+            "attempt": found.places[shown] + 1,
+            "x": found.points[shown, 0],
+            "y": found.points[shown, 1],
+            "region": found.region[shown],
+            "went": [_went(value) for value in found.succeeded[shown].tolist()],
+        }
+    )
+    some = len(shown) < len(found.places)
+    return Figure(
+        name="map",
+        title="A map of attempts",
+        reading=_reading(found),
+        table=points,
+        draw=lambda width: _draw(found, points.to_dicts(), width),
+        notes=(
+            "Attempts that use like words lie near each other; a number stands in the middle of its region. The axes "
+            f"have no meaning of their own, and show {percent(found.shown)} of what tells attempts apart, so that "
+            "regions may lie upon each other.",
+            *([f"Drawn are {len(shown):,} of {len(found.places):,} attempts, by chance."] if some else []),
+            f"{counted(found.n_terms, 'word')} used by two red-teamers or more."
+            + (f" {counted(found.n_without, 'attempt')} without any are left out." if found.n_without else ""),
+        ),
+    )
+
+
+def _went(value: float) -> str:
+    return UNRATED if np.isnan(value) else SUCCEEDED if value else FAILED
+
+
+def _reading(found: AttemptMap) -> str:
+    text = f"{counted(len(found.places), 'attempt')} in {counted(len(found.regions), 'region')}"
+    known = [region for region in found.regions if region.success.ci_low is not None]
+    if len(known) < 2:
+        return f"{text}."
+    ranked = sorted(known, key=lambda region: region.success.estimate or 0.0)
+    least, most = (f"{as_percent(region.success)} in region {region.number}" for region in (ranked[0], ranked[-1]))
+    return f"{text}; success goes from {least} to {most}."
+
+
+def _draw(found: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> Spec:
+    room = min(WIDEST, width - 2 * PADDING)
+    there = {point["went"] for point in points}
+    names = [name for name in LOOKS if name in there]
+    colors, shapes = zip(*(LOOKS[name] for name in names), strict=True)
+    x, y = (alt.X("x:Q", axis=None, scale=_scale(found, 0)), alt.Y("y:Q", axis=None, scale=_scale(found, 1)))
+    color = alt.Color("went:N", scale=alt.Scale(domain=names, range=colors))
+    shape = alt.Shape("went:N", scale=alt.Scale(domain=names, range=shapes))
+    marks = alt.Chart(data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
+    middles = alt.Chart(data(list(map(_middle(found), found.regions))))
+    text = middles.mark_text(fontSize=13, fontWeight="bold")
+    halo = middles.mark_text(fontSize=13, fontWeight="bold", stroke=PAPER, strokeWidth=4, color=PAPER)
+    return plot(
+        [
+            marks.mark_point(filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
+            halo.encode(x, y, alt.Text("text:N")),
+            text.encode(x, y, alt.Text("text:N"), color=alt.value(INK)),
+        ],
+        width=room,
+        height=round(room * (0.9 if width <= COLUMN_WIDTH else 0.7)),
+    )
+
+
+def _scale(found: AttemptMap, axis: int) -> alt.Scale:
+    low, high = float(found.points[:, axis].min()), float(found.points[:, axis].max())
+    return alt.Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
+
+
+def _middle(found: AttemptMap) -> Any:
+    def of(region: Any) -> dict[str, Any]:
+        x, y = np.median(found.points[found.region == region.number], axis=0).tolist()
+        return {"x": x, "y": y, "text": str(region.number)}
+
+    return of

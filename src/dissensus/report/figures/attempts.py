@@ -1,0 +1,240 @@
+"""Figures of red-team attempts: success, harmlessness, tags, models and reviewers, each with intervals."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import polars as pl
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell, Relation, Tag
+from dissensus.pipeline.page import printable, short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.means import Line, Lines, Look, as_number, as_percent, draw_means, table_of
+from dissensus.report.groups import counted
+from dissensus.stats.clustered import Clustered
+
+MOST_TYPES, MOST_SIZES, MOST_TAGS = 12, 8, 24
+EVERY_TYPE, EVERY_SIZE = "all types", "all sizes"
+OF_ALL, OF_SUCCESSFUL = "of all reviewed attempts", "of the successful ones"
+# What stands between two places where a reader looks for the reason of a missing line.
+REASONS: Final = 4
+
+
+def success(found: AttemptAnalysis) -> Figure:
+    """Draw the share of successes by type and size of the model."""
+    return _by_cell(
+        found,
+        found.success,
+        name="success",
+        title="Success by type and size",
+        what=f"attempts succeed (rating {found.success_from} or more)",
+    )
+
+
+def reviewers_success(found: AttemptAnalysis) -> Figure:
+    """Draw the share of reviews that call an attempt a success, by type and size of the model."""
+    assert found.reviewed is not None  # noqa: S101 - what the caller promises
+    return _by_cell(
+        found,
+        found.reviewed.success,
+        name="reviewers-success",
+        title="Success by type and size, as reviewers see it",
+        unit="reviews",
+        what=f"reviews say that the attempt succeeded ({found.success_from} or more)",
+    )
+
+
+def _by_cell(
+    found: AttemptAnalysis, cells: Sequence[Cell], *, name: str, title: str, what: str, unit: str = "attempts"
+) -> Figure:
+    whole = _known(cells, what)
+    value = "success"
+    blocks = _blocks(cells, value)
+    return Figure(
+        name=name,
+        title=title,
+        reading=f"{as_percent(whole)} of {whole.n:,} {what}{_from_to(cells, percent=True)}.",
+        table=table_of([*blocks, *_undrawn(cells, blocks, value)], value, unit=unit),
+        draw=lambda width: draw_means(blocks, width, Look(percent=True, least=0)),
+        notes=tuple(_notes(found, blocks, cells, unit=unit)),
+    )
+
+
+def harmlessness(found: AttemptAnalysis) -> Figure:
+    """Draw the mean and the spread of the least harmlessness score by type and size of the model."""
+    cells = found.harmlessness
+    whole = _known(cells, "attempts have a harmlessness score")
+    blocks = _blocks(cells, "score")
+    every = [*blocks, *_undrawn(cells, blocks, "score")]
+    return Figure(
+        name="harmlessness",
+        title="Least harmlessness by type and size",
+        reading=f"The mean is {as_number(whole)} over {counted(whole.n, 'attempt')}{_from_to(cells, percent=False)}.",
+        table=table_of(every, "mean").hstack(_quantiles(cells, every)),
+        draw=lambda width: draw_means(blocks, width, Look(reference=0)),
+        notes=(
+            "Each attempt counts by the least score of a turn of the bot; lower is more harmful. Bars: the middle 50 % "
+            "and 90 % of attempts.",
+            *_notes(found, blocks, cells),
+        ),
+    )
+
+
+def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, what: str) -> Figure:
+    """Draw the mean of something at each rating of the red-teamer."""
+    known = [level for level in of.levels if level.mean.n]
+    if not known:
+        raise UndefinedEstimate(f"No attempt has both a rating and {what}.")
+    lines = tuple(
+        Line(name=f"{level.rating}\n{counted(level.mean.n, 'attempt')}", marks={what: level.mean}) for level in known
+    )
+    blocks = [Lines("Rating of the red-teamer", lines)]
+    rho = of.spearman
+    first, last = known[0], known[-1]
+    told = (
+        "Spearman's correlation is undefined" if rho.estimate is None else f"Spearman's correlation is {as_number(rho)}"
+    )
+    return Figure(
+        name=name,
+        title=title,
+        reading=(
+            f"{told}: from {short(first.mean.estimate)} at rating {first.rating} to {short(last.mean.estimate)} at "
+            f"{last.rating}."
+        ),
+        table=table_of(blocks, "mean"),
+        draw=lambda width: draw_means(blocks, width, Look()),
+        notes=(*_reason("correlation", rho), *_notes(found, blocks, ())),
+    )
+
+
+def tags(found: AttemptAnalysis) -> Figure:
+    """Draw how many of all and of the successful reviewed attempts have each tag."""
+    if not found.tags:
+        raise UndefinedEstimate("No attempt has a tag: nobody reviewed it, or tags are not in the file.")
+    drawn = [Lines("", tuple(_tag(tag) for tag in found.tags[:MOST_TAGS]))]
+    every = [Lines("", tuple(_tag(tag) for tag in found.tags))]
+    first = found.tags[0]
+    some = [tag for tag in found.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
+    best = max(some, key=lambda tag: tag.success.estimate or 0.0, default=None)
+    hardest = (
+        "" if best is None else f"; attempts succeed most often with {printable(best.tag)} ({as_percent(best.success)})"
+    )
+    return Figure(
+        name="tags",
+        title="What attempts are about",
+        reading=(
+            f"{printable(first.tag)} is most frequent, {as_percent(first.share)} of {found.n_tagged:,} reviewed "
+            f"attempts{hardest}."
+        ),
+        table=table_of(every, "share", of="of").with_columns(
+            pl.Series("success", [value for tag in found.tags for value in _twice(tag)], pl.Float64)
+        ),
+        draw=lambda width: draw_means(drawn, width, Look(percent=True, least=0)),
+        notes=(
+            "An attempt may have several tags, so that shares add up to more than 100 %.",
+            *([f"Drawn are the first {MOST_TAGS} of {len(found.tags):,} tags."] if len(found.tags) > MOST_TAGS else []),
+            *_notes(found, drawn, ()),
+        ),
+    )
+
+
+def _tag(tag: Tag) -> Line:
+    return Line(
+        name=f"{printable(tag.tag)}\n{counted(tag.n, 'attempt')}",
+        marks={OF_ALL: tag.share, OF_SUCCESSFUL: tag.share_of_successful},
+    )
+
+
+def _twice(tag: Tag) -> tuple[float | None, None]:
+    return tag.success.estimate, None
+
+
+def _known(cells: Sequence[Cell], what: str) -> Clustered:
+    whole = cells[0].mean
+    if whole.estimate is None:
+        raise UndefinedEstimate(f"Nothing is known of how many {what}.")
+    return whole
+
+
+def _blocks(cells: Sequence[Cell], value: str) -> list[Lines]:
+    """Return a block of all types and one of each, with a row for all sizes and for each."""
+    types = _most([cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES)
+    sizes = _most([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
+    found = {(cell.model_type, cell.size): cell for cell in cells}
+    single = len(sizes) < 2
+    blocks = []
+    for kind in (None, *types):
+        of = [found[kind, size] for size in ((None,) if single else (None, *sizes)) if (kind, size) in found]
+        lines = tuple(_line(cell, value) for cell in of if cell.mean.n)
+        if lines:
+            blocks.append(Lines(EVERY_TYPE if kind is None else kind, lines))
+    return blocks
+
+
+def _most(cells: Sequence[Cell], name: str, most: int) -> list[str]:
+    """Return the names with the most attempts, in the order of the cells."""
+    largest = sorted(cells, key=lambda cell: -cell.mean.n)[:most]
+    return [getattr(cell, name) for cell in cells if cell in largest]
+
+
+def _line(cell: Cell, value: str) -> Line:
+    spans = ((cell.quantiles[0], cell.quantiles[4]), (cell.quantiles[1], cell.quantiles[3])) if cell.quantiles else ()
+    name = f"{printable(cell.size or EVERY_SIZE)}\n{cell.mean.n:,} by {cell.mean.clusters:,}"
+    return Line(name=name, marks={value: cell.mean}, spans=spans)
+
+
+def _undrawn(cells: Sequence[Cell], blocks: Sequence[Lines], value: str) -> list[Lines]:
+    """Return rows that are left out of a figure for want of room."""
+    drawn = {id(mark) for block in blocks for line in block.lines for mark in line.marks.values()}
+    left = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
+    return [
+        Lines(cell.model_type or EVERY_TYPE, (Line(name=cell.size or EVERY_SIZE, marks={value: cell.mean}),))
+        for cell in left
+    ]
+
+
+def _quantiles(cells: Sequence[Cell], blocks: Sequence[Lines]) -> pl.DataFrame:
+    by_mean = {id(cell.mean): cell.quantiles for cell in cells}
+    rows = [by_mean[id(mark)] for block in blocks for line in block.lines for mark in line.marks.values()]
+    names = ("5_%", "25_%", "median", "75_%", "95_%")
+    return pl.DataFrame({name: [row[k] if row else None for row in rows] for k, name in enumerate(names)})
+
+
+def _from_to(cells: Sequence[Cell], *, percent: bool) -> str:
+    types = [cell for cell in cells if cell.model_type and not cell.size and cell.mean.estimate is not None]
+    if len(types) < 2:
+        return ""
+    ranked = sorted(types, key=lambda cell: cell.mean.estimate or 0.0)
+    text = as_percent if percent else as_number
+    least, most = (f"{text(cell.mean)} ({printable(cell.model_type or '')})" for cell in (ranked[0], ranked[-1]))
+    return f"; by type from {least} to {most}"
+
+
+def _reason(what: str, mark: Clustered) -> tuple[str, ...]:
+    return (f"{what}: {mark.reason}.",) if mark.reason else ()
+
+
+def _notes(
+    found: AttemptAnalysis, blocks: Sequence[Lines], cells: Sequence[Cell], *, unit: str = "attempts"
+) -> Iterator[str]:
+    if found.bootstrap:
+        yield (
+            f"Lines: {100 * found.level:g} % intervals for other red-teamers, from {found.bootstrap:,} draws of them "
+            f"with all their attempts, seed {found.seed}. The numbers below a name are {unit} and red-teamers."
+            if cells
+            else f"Lines: {100 * found.level:g} % intervals for other red-teamers."
+        )
+    n_types, n_sizes = (len({getattr(cell, name) for cell in cells} - {None}) for name in ("model_type", "size"))
+    if n_types > MOST_TYPES or n_sizes > MOST_SIZES:
+        yield f"Drawn are the {MOST_TYPES} types and {MOST_SIZES} sizes with the most attempts; the numbers hold all."
+    marks = [
+        (f"{block.heading}, {line.name}" if block.heading else line.name, mark.reason)
+        for block in blocks
+        for line in block.lines
+        for mark in line.marks.values()
+        if mark.reason and found.bootstrap
+    ]
+    for name, reason in marks[:REASONS]:
+        yield f"{printable(name.split(chr(10))[0])}: {reason}."
+    if len(marks) > REASONS:
+        yield f"{len(marks) - REASONS:,} more rows have no interval; the numbers say why."

@@ -1,0 +1,101 @@
+"""How few red-teamers made how many of the attempts."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+import numpy as np
+import polars as pl
+
+from dissensus.pipeline.analyse.attempts.result import Concentration
+from dissensus.pipeline.page import short
+from dissensus.report.figure import Figure
+from dissensus.report.groups import counted, percent
+from dissensus.report.layout import Spec, data, plot
+from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
+
+AXIS, WIDEST = 60, 520
+ATTEMPTS, SUCCESSES = "attempts", "successes"
+LOOKS = {ATTEMPTS: (BLUE, [1, 0]), SUCCESSES: (VERMILION, [6, 3])}
+# The share that the red-team paper names.
+MOST = 0.8
+# Points of a curve: more are not seen.
+POINTS = 200
+
+
+def concentration(found: Concentration) -> Figure:
+    """Draw the share of attempts, and of successes, that the busiest red-teamers made.
+
+    Parameters
+    ----------
+    found
+        What was found.
+
+    Examples
+    --------
+    >>> from dissensus.pipeline.analyse.attempts.result import Top
+    >>> few = Concentration(
+    ...     attempts=(8, 1, 1), successes=(2, 1, 0), top=(Top(1, 0.8, 2 / 3),), gini_attempts=0.47, gini_successes=0.44
+    ... )
+    >>> concentration(few).reading
+    '1 of 3 red-teamers made 80 % of the attempts; the Gini coefficient is .47.'
+    """
+    curves = {ATTEMPTS: found.attempts} | ({SUCCESSES: found.successes} if any(found.successes) else {})
+    n, all_of = len(found.attempts), sum(found.attempts)
+    k = int(np.searchsorted(np.cumsum(found.attempts), MOST * all_of - 1e-9)) + 1
+    successes = "" if found.gini_successes is None else f", of successes {short(found.gini_successes)}"
+    return Figure(
+        name="concentration",
+        title="Share of the busiest red-teamers",
+        reading=(
+            f"{k:,} of {counted(n, 'red-teamer')} made {percent(sum(found.attempts[:k]) / all_of)} of the attempts; "
+            f"the Gini coefficient is {short(found.gini_attempts)}{successes}."
+        ),
+        table=pl.DataFrame(
+            [
+                {
+                    "busiest": top.k,
+                    "share of attempts": top.share_of_attempts,
+                    "share of successes": top.share_of_successes,
+                }
+                for top in found.top
+            ],
+            infer_schema_length=None,
+        ),
+        draw=lambda width: _draw(curves, width),
+        notes=(
+            "Attempts and successes have an order of red-teamers each, from the most to the least. Dotted: all made as "
+            "many.",
+        ),
+    )
+
+
+def _draw(curves: Mapping[str, Sequence[int]], width: int) -> Spec:
+    room = min(WIDEST, width - AXIS - 2 * PADDING)
+    n = len(curves[ATTEMPTS])
+    names = list(curves)
+    points = [point for name, counts in curves.items() for point in _points(name, counts)]
+    across = alt.Axis(tickCount=5, format=",d", labelBound=True)
+    up = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], minExtent=AXIS - 20, maxExtent=AXIS - 20)
+    x = alt.X("k:Q", title="red-teamers, the busiest first", axis=across, scale=alt.Scale(domain=[0, n], nice=False))
+    y = alt.Y("share:Q", title="share of all", axis=up, scale=alt.Scale(domain=[0, 1], nice=False))
+    colors, dashes = zip(*(LOOKS[name] for name in names), strict=True)
+    legend = alt.Legend(symbolType="stroke") if len(names) > 1 else None
+    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
+    dash = alt.StrokeDash("of:N", scale=alt.Scale(domain=names, range=dashes), legend=legend)
+    even = alt.Chart(data([{"k": 0, "share": 0}, {"k": n, "share": 1}]))
+    lines = alt.Chart(data(points)).mark_line(strokeWidth=2)
+    return plot(
+        [
+            even.mark_line(color=MUTED, strokeDash=[1, 3], strokeWidth=1.2).encode(x, y),
+            lines.encode(x, y, color, dash),
+        ],
+        width=room,
+        height=round(room * (0.8 if width <= COLUMN_WIDTH else 0.55)),
+    )
+
+
+def _points(name: str, counts: Sequence[int]) -> list[dict[str, Any]]:
+    shares = np.concatenate([[0.0], np.cumsum(counts) / sum(counts)])
+    places = np.unique(np.linspace(0, len(counts), min(POINTS, len(counts) + 1)).round().astype(int))
+    return [{"k": k, "share": float(shares[k]), "of": name} for k in places.tolist()]

@@ -1,0 +1,147 @@
+"""Means and shares with their intervals, in rows below headings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.page import UNKNOWN, printable, short
+from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
+from dissensus.stats.clustered import Clustered
+
+LOOKS: Final = ((BLUE, "circle", 64), (VERMILION, "diamond", 64), (ORANGE, "square", 44))
+WIDE, NARROW = 8, 14
+# By how much the last label stands out of the plot.
+BESIDE = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One row: its name, an estimate for each thing that is shown, and the spans of a pale bar, wide and narrow."""
+
+    name: str
+    marks: Mapping[str, Clustered]
+    spans: tuple[tuple[float, float], ...] = ()
+
+
+class Lines(NamedTuple):
+    """Rows below a heading."""
+
+    heading: str
+    lines: tuple[Line, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """How values are shown: as per cent or as numbers, from where on, and where a dashed line stands."""
+
+    percent: bool = False
+    reference: float | None = None
+    least: float | None = None
+
+
+def table_of(blocks: Sequence[Lines], value: str, *, of: str | None = None, unit: str = "attempts") -> pl.DataFrame:
+    """Return the numbers behind rows."""
+    rows = [
+        {
+            "part": f"{block.heading}: {line.name}" if block.heading else line.name,
+            **({} if of is None else {of: name}),
+            value: mark.estimate,
+            "ci_low": mark.ci_low,
+            "ci_high": mark.ci_high,
+            f"n_{unit}": mark.n,
+            "n_red-teamers": mark.clusters,
+            "reason": mark.reason,
+        }
+        for block in blocks
+        for line in block.lines
+        for name, mark in line.marks.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def as_percent(mark: Clustered) -> str:
+    """Return a share in per cent with its interval."""
+    if mark.estimate is None:
+        return UNKNOWN
+    interval = (
+        "" if mark.ci_low is None or mark.ci_high is None else f" [{100 * mark.ci_low:.1f}, {100 * mark.ci_high:.1f}]"
+    )
+    return f"{100 * mark.estimate:.1f} %{interval}"
+
+
+def as_number(mark: Clustered) -> str:
+    """Return a mean with its interval."""
+    interval = "" if mark.ci_low is None else f" [{short(mark.ci_low)}, {short(mark.ci_high)}]"
+    return f"{short(mark.estimate)}{interval}"
+
+
+def draw_means(blocks: Sequence[Lines], width: int, look: Look) -> Spec:
+    """Draw rows of marks with their intervals."""
+    headed = [Block(printable(block.heading), tuple(line.name for line in block.lines)) for block in blocks]
+    lines = [line for block in blocks for line in block.lines]
+    names = list(dict.fromkeys(name for line in lines for name in line.marks))
+    rows = HeadedRows(headed, width, least=14 + 14 * len(names))
+    points = [
+        {"y": y + 11 * (names.index(name) - (len(names) - 1) / 2), "x": mark.estimate, "of": name}
+        | {"low": mark.estimate if mark.ci_low is None else mark.ci_low}
+        | {"high": mark.estimate if mark.ci_high is None else mark.ci_high}
+        for line, y in zip(lines, rows.places, strict=True)
+        for name, mark in line.marks.items()
+        if mark.estimate is not None
+    ]
+    spans = [
+        {"y": y, "low": low, "high": high, "top": y - size / 2, "bottom": y + size / 2, "dark": bool(place)}
+        for line, y in zip(lines, rows.places, strict=True)
+        for place, ((low, high), size) in enumerate(zip(line.spans, (WIDE, NARROW), strict=False))
+    ]
+    x = _Axis(points, spans, look)
+    layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *_marks(points, names, x, rows), *rows.named()]
+    return layered(layers, rows, width=rows.plot_width - BESIDE)
+
+
+class _Axis:
+    """The x axis over all that is drawn."""
+
+    def __init__(self, points: Sequence[dict[str, Any]], spans: Sequence[dict[str, Any]], look: Look) -> None:
+        ends = [one[end] for one in (*points, *spans) for end in ("low", "high")]
+        ends += [value for value in (look.reference, look.least) if value is not None]
+        low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
+        self.domain = [low, high if high > low else low + 1]
+        self.format = "~%" if look.percent else "~g"
+
+    def __call__(self, field: str) -> alt.X:
+        axis = alt.Axis(format=self.format, tickCount=5, labelOverlap="greedy", labelSeparation=6)
+        scale = alt.Scale(domain=self.domain, nice=True, zero=False, padding=6)
+        return alt.X(f"{field}:Q", title=None, scale=scale, axis=axis)
+
+
+def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+    for dark, color, opacity in ((False, LINE, 1.0), (True, PALE, 0.45)):
+        some = [span for span in spans if span["dark"] is dark]
+        if some:
+            bars = alt.Chart(data(some)).mark_rect(color=color, opacity=opacity)
+            yield bars.encode(rows.y("top"), x("low"), alt.X2("high:Q"), alt.Y2("bottom:Q"))
+
+
+def _reference(look: Look, x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+    if look.reference is not None:
+        line = alt.Chart(data([{"x": look.reference, "y": 0, "end": rows.height}]))
+        yield line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), alt.Y2("end:Q"))
+
+
+def _marks(points: Sequence[dict[str, Any]], names: Sequence[str], x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+    if not points:
+        return
+    colors, shapes, sizes = zip(*LOOKS[: len(names)], strict=True)
+    legend = alt.Legend(columns=legend_columns(names, rows.plot_width)) if len(names) > 1 else None
+    color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
+    shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
+    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=names, range=sizes), legend=None)
+    base = alt.Chart(data(points))
+    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), x("low"), alt.X2("high:Q"), color)
+    marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    yield marks.encode(rows.y(), x("x"), color, shape, size)

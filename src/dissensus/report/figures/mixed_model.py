@@ -1,0 +1,74 @@
+"""The coefficients of a mixed model."""
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from dissensus.errors import UndefinedEstimate
+from dissensus.pipeline.analyse.attempts.mixed import INTERCEPT
+from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
+from dissensus.pipeline.page import printable, short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.means import Line, Lines, Look, draw_means
+from dissensus.report.groups import counted, enumerated, slug
+from dissensus.stats.clustered import Clustered
+
+
+def mixed_model(model: MixedModel) -> Figure:
+    """Draw the coefficients of a mixed model."""
+    if model.reason:
+        raise UndefinedEstimate(f"No model of the {model.outcome}: {model.reason}")
+    shown = [term for term in model.terms if term.name != INTERCEPT]
+    lines = tuple(Line(name=printable(term.name), marks={"": _as_mark(term, model)}) for term in shown)
+    blocks = [Lines("", lines)]
+    beyond = [printable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
+    told = f"Beyond 0 are {enumerated(beyond)}" if beyond else "No coefficient is beyond 0"
+    share = 100 * (model.share_of_red_teamers or 0.0)
+    return Figure(
+        name=f"model-{slug(model.outcome)}",
+        title=f"Mixed model of the {model.outcome}",
+        reading=f"{told}; {share:.0f} % of what they leave lies between red-teamers.",
+        table=pl.DataFrame(
+            [
+                {
+                    "term": term.name,
+                    "estimate": term.estimate,
+                    "standard_error": term.standard_error,
+                    "ci_low": term.ci_low,
+                    "ci_high": term.ci_high,
+                    "p": term.p,
+                }
+                for term in model.terms
+            ]
+        ),
+        draw=lambda width: draw_means(blocks, width, Look(reference=0)),
+        notes=tuple(_model_notes(model)),
+    )
+
+
+def _as_mark(term: Term, model: MixedModel) -> Clustered:
+    return Clustered(
+        estimate=term.estimate,
+        ci_low=term.ci_low,
+        ci_high=term.ci_high,
+        n=model.n,
+        clusters=model.n_red_teamers,
+        effective=float(model.n_red_teamers),
+    )
+
+
+def _model_notes(model: MixedModel) -> Iterator[str]:
+    base = next(term for term in model.terms if term.name == INTERCEPT)
+    yield (
+        f"{counted(model.n, 'attempt')} by {counted(model.n_red_teamers, 'red-teamer')}. Coefficients are differences "
+        f"from the first type and the first size, at whose intercept the outcome is {short(base.estimate)}; crossed "
+        "ones are what a type and a size add together. Intervals are Wald's, and nothing is adjusted for many terms."
+    )
+    yield (
+        f"Standard deviation of red-teamers {short(model.sd_red_teamers, 3)}, of what is left "
+        f"{short(model.sd_residual, 3)}."
+    )
+    if model.n_dropped:
+        yield f"{counted(model.n_dropped, 'attempt')} left out, since something is not known of them."
+    if model.left_out:
+        yield f"Not in the model: {'; '.join(map(printable, model.left_out))}."
