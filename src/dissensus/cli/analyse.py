@@ -1,11 +1,13 @@
 """`dissensus analyse`: agreement and difference between groups of raters."""
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dissensus.cli import writing
+from dissensus.cli import attempts, writing
+from dissensus.cli.attempts import ReviewsOption, SuccessOption
 from dissensus.cli.reading import reads_ratings
 from dissensus.cli.writing import FiguresOption, Format, FormatOption, OutputOption
 
@@ -21,9 +23,9 @@ TESTS, INTERVALS = "Significance", "Intervals"
 ROOMY = 112
 
 
-@reads_ratings
+@partial(reads_ratings, later=True, attempts=attempts.analyse)
 def analyse(
-    ratings: "Ratings",
+    reading: "partial[Ratings]",
     by: Annotated[list[str] | None, typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.")] = None,
     cross: Annotated[
         list[str] | None, typer.Option(metavar="AXIS*AXIS", help="Crossed axes, such as race*gender; repeatable.")
@@ -62,6 +64,8 @@ def analyse(
     ] = "both",
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.", rich_help_panel=INTERVALS)] = 0.95,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of all random draws.")] = 0,
+    reviews: ReviewsOption = None,
+    success_from: SuccessOption = None,
     figures: FiguresOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
@@ -72,10 +76,14 @@ def analyse(
 
     Of every group against others: XRR, cross-negentropy, voting agreement, GAI; of every axis: DSI.
 
+    Of a file of red-team attempts: success, harmlessness, tags, red-teamers and reviewers.
+
     Example: dissensus analyse ratings.csv --by race --by gender --cross "race*gender" --permutations 1000
     """
     from dissensus.pipeline.analyse import analyse as run
 
+    attempts.refuse(reading.keywords["ratings"], reviews, success_from)
+    ratings = reading()
     writing.check(output)
     if figures is not None:
         writing.make_folder("--figures", figures)

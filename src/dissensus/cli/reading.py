@@ -2,7 +2,7 @@
 
 import csv
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,8 +17,13 @@ if TYPE_CHECKING:
 PANEL = "Reading"
 
 
-def reads_ratings(command: Callable[..., None], *, later: bool = False) -> Callable[..., None]:
-    """Give a command the options of `read` and, in place of the file, its ratings, or `later` what reads them."""
+def reads_ratings(
+    command: Callable[..., None], *, later: bool = False, attempts: Callable[..., None] | None = None
+) -> Callable[..., None]:
+    """Give a command the options of `read` and, in place of the file, its ratings, or `later` what reads them.
+
+    A file of red-team attempts goes to `attempts`, if that is given, with the options that it takes.
+    """
     options = {name: option for name, option in inspect.signature(read).parameters.items() if name != "all_questions"}
     own = list(inspect.signature(command).parameters.values())[1:]
     ratings, *others = options.values()
@@ -31,10 +36,14 @@ def reads_ratings(command: Callable[..., None], *, later: bool = False) -> Calla
             [given[name] for name in ("ratings", "items", "raters") if given[name] is not None],
             [given[name] for name in ("figure", "output") if given.get(name) is not None],
         )
+        if attempts is not None and holds_attempts(given["ratings"]):
+            attempts(given["ratings"], **_of_attempts(attempts, given, defaults))
+            return
         reading = partial(read, **{name: given.pop(name) for name in options})
         command(reading if later else reading(), **given)
 
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (ratings, *own, *others)]
+    defaults = {parameter.name: parameter.default for parameter in keyword}
     with_ratings.__signature__ = inspect.Signature(keyword)  # type: ignore[attr-defined]
     with_ratings.__annotations__ = {parameter.name: parameter.annotation for parameter in keyword}
     return with_ratings
@@ -128,6 +137,29 @@ def read(
             raise InvalidInput(f"--where {condition!r} has no '='; write --where COLUMN=VALUE.")
         table = table.where(column, value)
     return table.exclude_flagged() if exclude_flagged else table
+
+
+def holds_attempts(path: Path) -> bool:
+    """Tell whether a file holds red-team attempts; one that cannot be read holds none."""
+    from dissensus.errors import DissensusError
+    from dissensus.files.conversion import columns_of, told
+
+    try:
+        return told(columns_of(path)) == "red-team"
+    except DissensusError:
+        return False
+
+
+def _of_attempts(command: Callable[..., None], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a command for attempts takes, and refuse others that were given."""
+    taken = set(inspect.signature(command).parameters)
+    for name, value in given.items():
+        if name not in taken and name != "ratings" and value != defaults[name]:
+            raise InvalidInput(
+                f"--{name.replace('_', '-')} says nothing of red-team attempts, which {given['ratings']} holds. "
+                "Leave it out."
+            )
+    return {name: value for name, value in given.items() if name in taken}
 
 
 def split_categories(text: str | None) -> list[str] | None:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli import writing
+from dissensus.cli import attempts, writing
+from dissensus.cli.attempts import ReviewsOption, SuccessOption
 from dissensus.cli.reading import reads_ratings
 from dissensus.cli.writing import FiguresOption
-from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings import Ratings
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
 
 
-@partial(reads_ratings, later=True)
+@partial(reads_ratings, later=True, attempts=attempts.report)
 def report(
     reading: "partial[Ratings]",
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page, an .html file.")] = Path(
@@ -88,22 +88,29 @@ def report(
         int, typer.Option(metavar="N", min=0, help="How many of the most contested items.", rich_help_panel=PAGE)
     ] = 10,
     text: Annotated[
-        bool,
-        typer.Option("--text/--no-text", help="With their texts, behind a warning, or without.", rich_help_panel=PAGE),
-    ] = True,
+        bool | None,
+        typer.Option(
+            "--text/--no-text",
+            help="With texts, behind a warning, or without. Default: those of items, not those of attempts.",
+            rich_help_panel=PAGE,
+        ),
+    ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="Title of the page.", rich_help_panel=PAGE)] = None,
+    reviews: ReviewsOption = None,
+    success_from: SuccessOption = None,
 ) -> None:
     """Make one page of everything that the ratings support: who rated what, agreement, groups, experts, raters.
 
     What a file does not support is left out, and the page says why. It needs no network.
 
+    A file of red-team attempts gets a page of its own: who succeeds against which model, and with what.
+
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
     from dissensus.report.building import build
 
-    if output.suffix.lower() not in (".html", ".htm"):
-        raise InvalidInput(f"-o {output} is no page; name an .html file.")
-    writing.check(output)
+    attempts.refuse(reading.keywords["ratings"], reviews, success_from)
+    writing.check_page(output)
     if figures is not None:
         writing.make_folder("--figures", figures)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
@@ -124,7 +131,7 @@ def report(
             gold=gold,
             unsafe=unsafe,
             contested=contested,
-            text=text,
+            text=text is not False,
             title=title,
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dissensus.report.figure import Figure
 
 
-Row: TypeAlias = Mapping[str, str | int | None]
+Row: TypeAlias = Mapping[str, str | float | int | None]
 
 
 class Format(StrEnum):
@@ -75,7 +75,7 @@ def rows_as(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: 
     return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) if rows else none
 
 
-def _cell(value: str | int | None) -> str:
+def _cell(value: str | float | int | None) -> str:
     return f"{value:,}" if isinstance(value, int) else str("" if value is None else value)
 
 
@@ -93,6 +93,13 @@ def check(output: Path | None) -> None:
         from dissensus.files.whole import check_place
 
         check_place(output)
+
+
+def check_page(output: Path) -> None:
+    """Refuse what is no page, or cannot be written."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"-o {output} is no page; name an .html file.")
+    check(output)
 
 
 def make_folder(option: str, folder: Path) -> None:

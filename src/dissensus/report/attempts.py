@@ -94,7 +94,7 @@ def attempts_report(
 
 
 def _attempts(found: AttemptAnalysis) -> Section:
-    lead = "How many attempts there are on each model. Red-teamers did not know which one they talked with."
+    lead = "How many attempts there are on each model."
     types = [cell.model_type for cell in found.harmlessness if cell.model_type and not cell.size]
     sizes = [cell.size for cell in found.harmlessness if cell.size and not cell.model_type]
     counts = {(cell.model_type, cell.size): cell.n_attempts for cell in found.harmlessness}
@@ -152,7 +152,7 @@ def _tags(found: AttemptAnalysis) -> Section:
 
 
 def _reviewers(found: AttemptAnalysis) -> Section:
-    lead = "What others see, beside each other and beside the red-teamer. Nobody told them what harmful means."
+    lead = "What others see, beside each other and beside the red-teamer."
     name, title = "reviewers", "Reviewers and red-teamers"
     if found.reviewed is None:
         return Section(name, title, lead, (), (NO_REVIEWS,))

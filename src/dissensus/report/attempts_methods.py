@@ -72,10 +72,10 @@ METHODS: Final = (
         "The map",
         r"\left( 1 + \ln f_{iw} \right) \left( 1 + \ln \frac{1 + N}{1 + N_w} \right)",
         "Each attempt is the words w of its description and of what the human says, f times each, in N_w of N "
-        "attempts; fifty singular vectors of these, each attempt scaled to length 1; regions by k-means; drawn in the "
-        "plane in which attempts vary most.",
+        "attempts; fifty singular vectors of these, each attempt scaled to length 1; regions by k-means; middles of "
+        "regions as far apart as a plane allows, each region in the plane in which it varies most.",
         "Deerwester et al. (1990), Indexing by Latent Semantic Analysis; Halko, Martinsson and Tropp (2011), Finding "
-        "Structure with Randomness",
+        "Structure with Randomness; de Leeuw (1977), Applications of Convex Analysis to Multidimensional Scaling",
         ("map",),
     ),
 )

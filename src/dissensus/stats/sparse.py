@@ -98,15 +98,3 @@ def scaled(points: FloatArray) -> FloatArray:
     """Return rows scaled to length 1; those of length 0 stay."""
     length = np.linalg.norm(points, axis=1, keepdims=True)
     return np.asarray(points / np.where(length > SHORTEST, length, 1.0))
-
-
-def flattened(points: FloatArray) -> tuple[FloatArray, float]:
-    """Return points in the plane in which they vary most, and how much of their variance it shows."""
-    centred = points - points.mean(axis=0)
-    turned, singular, right = np.linalg.svd(centred, full_matrices=False)
-    plane = turned[:, :2] * singular[:2]
-    signs = np.take_along_axis(right[:2], np.abs(right[:2]).argmax(axis=1)[:, None], axis=1)[:, 0]
-    every = float((singular**2).sum())
-    flat = np.zeros((len(points), 2))
-    flat[:, : plane.shape[1]] = plane * np.where(signs < 0, -1.0, 1.0)
-    return flat, float((singular[:2] ** 2).sum() / every) if every else 0.0

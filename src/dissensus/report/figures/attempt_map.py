@@ -46,14 +46,14 @@ def attempt_map(found: AttemptMap, *, seed: int = 0) -> Figure:
     some = len(shown) < len(found.places)
     return Figure(
         name="map",
-        title="A map of attempts",
+        title="Attempts by their words",
         reading=_reading(found),
         table=points,
         draw=lambda width: _draw(found, points.to_dicts(), width),
         notes=(
-            "Attempts that use like words lie near each other; a number stands in the middle of its region. The axes "
-            f"have no meaning of their own, and show {percent(found.shown)} of what tells attempts apart, so that "
-            "regions may lie upon each other.",
+            "Attempts in one region use like words; its number stands in its middle. Regions whose words are like each "
+            f"other's lie nearer, but no plane shows that in full: distances are missed by {percent(found.stress)} of "
+            "their length. Each region is seen from where it varies most; the axes mean nothing.",
             *([f"Drawn are {len(shown):,} of {len(found.places):,} attempts, by chance."] if some else []),
             f"{counted(found.n_terms, 'word')} used by two red-teamers or more."
             + (f" {counted(found.n_without, 'attempt')} without any are left out." if found.n_without else ""),
@@ -99,13 +99,14 @@ def _draw(found: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> Sp
 
 
 def _scale(found: AttemptMap, axis: int) -> alt.Scale:
-    low, high = float(found.points[:, axis].min()), float(found.points[:, axis].max())
+    places = np.concatenate([found.points[:, axis], found.middles[:, axis]])
+    low, high = float(places.min()), float(places.max())
     return alt.Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
 
 
 def _middle(found: AttemptMap) -> Any:
     def of(region: Any) -> dict[str, Any]:
-        x, y = np.median(found.points[found.region == region.number], axis=0).tolist()
+        x, y = found.middles[region.number - 1].tolist()
         return {"x": x, "y": y, "text": str(region.number)}
 
     return of

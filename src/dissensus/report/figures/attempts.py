@@ -121,7 +121,7 @@ def tags(found: AttemptAnalysis) -> Figure:
     )
     return Figure(
         name="tags",
-        title="What attempts are about",
+        title="Tags",
         reading=(
             f"{printable(first.tag)} is most frequent, {as_percent(first.share)} of {found.n_tagged:,} reviewed "
             f"attempts{hardest}."

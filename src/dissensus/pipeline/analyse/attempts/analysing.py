@@ -73,6 +73,8 @@ def analyse_attempts(
         raise InvalidInput("There is no attempt, so there is nothing to analyse. Give one or more.")
     check_whole("success_from", success_from, 1, MOST_RATING)
     check_whole("bootstrap", bootstrap, 0)
+    if bootstrap == 1:
+        raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
     check_whole("seed", seed)
     check_level(level)
     columns = columns_of(attempts, success_from)

@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
+from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.attempts.columns import Columns
 from dissensus.pipeline.analyse.attempts.result import QUANTILES, Cell, Level, Relation, Tag
 from dissensus.schema.attempt import MOST_RATING
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, rank_correlation
 from dissensus.stats.counts import FloatArray
+
+MOST_CELLS: Final = 2_000
+"""Models by type and size that can be compared."""
+
+MOST_TAGS: Final = 200
+"""The most frequent tags are told of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +42,11 @@ def cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quant
 
 
 def _cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quantiles: bool) -> Iterator[Cell]:
+    if len(columns.types) * len(columns.sizes) > MOST_CELLS:
+        raise InvalidInput(
+            f"{len(columns.types):,} model types by {len(columns.sizes):,} sizes are more than {MOST_CELLS:,} models "
+            "to compare. Give like models one model_type and one num_params."
+        )
     both = [(kind, size) for kind in columns.types for size in columns.sizes]
     ways: list[tuple[Codes, list[tuple[str | None, str | None]]]] = [
         (np.zeros(len(columns), np.intp), [(None, None)]),
@@ -66,13 +79,13 @@ def relation(columns: Columns, values: FloatArray, resampling: Resampling) -> Re
 
 
 def tags(columns: Columns, resampling: Resampling) -> tuple[Tag, ...]:
-    """Return every tag, the most frequent first."""
+    """Return the tags, the most frequent first."""
     reviewed = np.array([given is not None for given in columns.tags])
     having: dict[str, list[int]] = {}
     for place, given in enumerate(columns.tags):
         for tag in dict.fromkeys(given or ()):
             having.setdefault(tag, []).append(place)
-    order = sorted(having, key=lambda tag: (-len(having[tag]), tag))
+    order = sorted(having, key=lambda tag: (-len(having[tag]), tag))[:MOST_TAGS]
     return tuple(_tag(tag, having[tag], reviewed, columns, resampling) for tag in order)
 
 

@@ -12,8 +12,9 @@ from dissensus.schema.attempt import SUCCESS, Attempt
 from dissensus.schema.numbers import check_whole
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, drawn_clusters
 from dissensus.stats.counts import FloatArray
+from dissensus.stats.layout import laid_out
 from dissensus.stats.regions import k_means
-from dissensus.stats.sparse import SparseRows, flattened, scaled, truncated_svd
+from dissensus.stats.sparse import SparseRows, scaled, truncated_svd
 from dissensus.text.terms import Terms, weighed_terms
 from dissensus.text.transcripts import parse_hh
 
@@ -71,8 +72,10 @@ class AttemptMap:
         1, 0, or NaN where there is no rating.
     regions
         The largest first.
-    shown
-        Share of the variance of the features that the two dimensions show.
+    middles
+        Where the middle of each region lies, shape (K, 2).
+    stress
+        By how much of their length distances between the middles are missed in the plane, from 0.
     n_terms, n_without
         Words that were used, and attempts without any.
     """
@@ -82,7 +85,8 @@ class AttemptMap:
     region: Codes
     succeeded: FloatArray
     regions: tuple[Region, ...]
-    shown: float
+    middles: FloatArray
+    stress: float
     n_terms: int
     n_without: int
 
@@ -99,7 +103,8 @@ def attempt_map(
     """Lay out attempts by the words of the red-teamer: the description and what the human says.
 
     TF-IDF of words, truncated singular value decomposition, rows scaled to length 1 (latent semantic analysis,
-    Deerwester et al. 1990); regions by k-means there; the plane is that in which these rows vary most.
+    Deerwester et al. 1990); regions by k-means there. In the plane the middles of regions are as far apart as a plane
+    allows, and each region is seen from where it varies most.
 
     Parameters
     ----------
@@ -140,8 +145,8 @@ def attempt_map(
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     rows = SparseRows(terms.values, terms.columns, terms.ends, len(terms.names))
     points = scaled(truncated_svd(rows, FEATURES, rng)[0][kept])
-    flat, shown = flattened(points)
     found = k_means(points, max(1, min(regions, len(kept) // PER_REGION)), rng)
+    flat, middles, stress = laid_out(points, found.of, found.centers, rng)
     members = columns.red_teamer[kept]
     draws = drawn_clusters(columns.n_red_teamers, bootstrap, seed)
     n_regions = len(found.centers)
@@ -163,7 +168,8 @@ def attempt_map(
             )
             for number in range(n_regions)
         ),
-        shown=shown,
+        middles=middles,
+        stress=stress,
         n_terms=len(terms.names),
         n_without=len(attempts) - len(kept),
     )

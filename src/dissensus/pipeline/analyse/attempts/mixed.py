@@ -9,6 +9,7 @@ import numpy as np
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import Columns
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
+from dissensus.stats.clustered import LEAST
 from dissensus.stats.counts import FloatArray
 from dissensus.stats.random_intercept import RandomIntercept, random_intercept
 
@@ -49,6 +50,8 @@ def mixed_model(outcome: str, values: FloatArray, columns: Columns, *, level: fl
     design = dict(_independent(dict(_design(columns, known)), left_out))
     n_dropped = len(columns) - int(known.sum())
     try:
+        if (n := len(np.unique(columns.red_teamer[known]))) < LEAST:
+            raise UndefinedEstimate(f"{n} red-teamers are too few to tell what lies between them; {LEAST} are needed.")
         if len(design) > MOST_TERMS:
             raise UndefinedEstimate(f"{len(design)} terms of types and sizes are more than {MOST_TERMS}.")
         fitted = random_intercept(np.column_stack([*design.values()]), values[known], columns.red_teamer[known])
