@@ -9,6 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext
 from tests.browser.page import DESKTOP, View, look
 from tests.preference.pairs import simulated
+from tests.report.attempts import attempts_with
 from tests.report.hostile import AXES, NAMES, hostile
 
 from dissensus.files.ratings import read_ratings
@@ -21,7 +22,7 @@ from dissensus.report.result import Document, Report
 
 # The narrowest phone that the guidelines for accessible pages ask for, and A4 without the margins of a report.
 NARROWEST, ON_PAPER = 320, 680
-REPORTS = ("dices", "campaign", "tricky", "preference")
+REPORTS = ("dices", "campaign", "tricky", "preference", "attempts")
 Save = Callable[[str, Document], Path]
 OPEN = "document.querySelectorAll('details').forEach(folded => { folded.open = true })"
 
@@ -69,6 +70,12 @@ def preference() -> Document:
 
 
 @pytest.fixture(scope="module")
+def attempts() -> Document:
+    """Attempts with texts, reviews, and names of models that try to break out of where they stand."""
+    return attempts_with(NAMES[:3])
+
+
+@pytest.fixture(scope="module")
 def saved(tmp_path_factory: pytest.TempPathFactory) -> Save:
     """Write the page of a report, once."""
     folder = tmp_path_factory.mktemp("reports")
@@ -106,6 +113,14 @@ def test_wide_in_both_themes(context: BrowserContext, page: Path, scheme: str) -
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nobody_is_kept_out(context: BrowserContext, dices: Report, saved: Save, scheme: str) -> None:
     view = look(context, saved("dices", dices), scheme=scheme)  # type: ignore[arg-type]
+    assert view.violations() == []
+
+
+def test_nobody_is_kept_out_of_attempts(context: BrowserContext, attempts: Document, saved: Save) -> None:
+    view = look(context, saved("attempts", attempts))
+    assert not any(text.is_visible() for text in view.page.locator(".said").all())
+    view.page.evaluate(OPEN)
+    assert view.page.locator(".said").first.is_visible()
     assert view.violations() == []
 
 

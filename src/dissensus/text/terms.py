@@ -91,7 +91,7 @@ def _kept(counts: Sequence[Counter[str]], authors: Sequence[int], least_authors:
     first: dict[str, int] = {}
     used_by = Counter[str]()
     for of, author in _by_author(counts, authors):
-        texts.update(of)
+        texts.update(of.keys())
         for name in of:
             if first.get(name) != author:
                 first[name] = author

@@ -86,11 +86,11 @@ def _draw(found: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> Sp
     marks = alt.Chart(data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
     middles = alt.Chart(data(list(map(_middle(found), found.regions))))
     text = middles.mark_text(fontSize=13, fontWeight="bold")
-    halo = middles.mark_text(fontSize=13, fontWeight="bold", stroke=PAPER, strokeWidth=4, color=PAPER)
+    plate = middles.mark_point(shape="circle", filled=True, size=340, color=PAPER, opacity=0.9)
     return plot(
         [
             marks.mark_point(filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
-            halo.encode(x, y, alt.Text("text:N")),
+            plate.encode(x, y),
             text.encode(x, y, alt.Text("text:N"), color=alt.value(INK)),
         ],
         width=room,

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import polars as pl
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.mixed import INTERCEPT
+from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
 from dissensus.pipeline.page import printable, short
 from dissensus.report.figure import Figure
@@ -19,7 +19,10 @@ def mixed_model(model: MixedModel) -> Figure:
     if model.reason:
         raise UndefinedEstimate(f"No model of the {model.outcome}: {model.reason}")
     shown = [term for term in model.terms if term.name != INTERCEPT]
-    lines = tuple(Line(name=printable(term.name), marks={"": _as_mark(term, model)}) for term in shown)
+    lines = tuple(
+        Line(name=printable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"), marks={"": _as_mark(term, model)})
+        for term in shown
+    )
     blocks = [Lines("", lines)]
     beyond = [printable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
     told = f"Beyond 0 are {enumerated(beyond)}" if beyond else "No coefficient is beyond 0"

@@ -13,7 +13,7 @@ from dissensus.stats.clustered import LEAST
 from dissensus.stats.counts import FloatArray
 from dissensus.stats.random_intercept import RandomIntercept, random_intercept
 
-INTERCEPT, DESCRIPTION, UPWORK = "intercept", "harmlessness of the description", "came by Upwork"
+INTERCEPT, DESCRIPTION, UPWORK, CROSSED = "intercept", "harmlessness of the description", "came by Upwork", " × "
 MOST_TERMS: Final = 80
 """With more a model of types and sizes says nothing that a table would not say better."""
 
@@ -85,7 +85,7 @@ def _design(columns: Columns, known: FloatArray) -> Iterator[tuple[str, FloatArr
     for one in kinds[1:]:
         for other in sizes[1:]:
             both = (kind == one) & (size == other)
-            yield f"{columns.types[one]} × {columns.sizes[other]}", both.astype(np.float64)
+            yield f"{columns.types[one]}{CROSSED}{columns.sizes[other]}", both.astype(np.float64)
 
 
 def _independent(design: dict[str, FloatArray], left_out: list[str]) -> Iterator[tuple[str, FloatArray]]:

@@ -57,7 +57,8 @@ def given_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> Given:
     _check_once(known)
     people = {name: number for number, name in enumerate(dict.fromkeys(review.reviewer_id for review in known))}
     n_left = len(reviews) - len(known)
-    left = (f"{n_left:,} reviews left out: they are of attempts that are not there, as {listed(strange, 3)}.",)
+    reviews_left = f"{n_left:,} review{'s' if n_left > 1 else ''} left out"
+    left = (f"{reviews_left}: attempts that are not there, as {listed(strange, 3)}.",)
     return Given(
         np.array([place[review.attempt_id] for review in known], np.intp),
         np.array([people[review.reviewer_id] for review in known], np.intp),

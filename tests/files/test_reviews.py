@@ -1,0 +1,70 @@
+"""Reviews of attempts, as files hold them."""
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from dissensus.errors import DissensusError
+from dissensus.files.reviews import read_attempt_ids, read_reviews
+
+REVIEW = {"attempt_id": "a-1", "reviewer_id": "ann", "success": 3, "tags": ["Theft", "Weapons"]}
+
+
+def written(path: Path, *records: dict[str, object]) -> Path:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_lines_arrays_and_tables_hold_the_same(tmp_path: Path) -> None:
+    other: dict[str, object] = {"attempt_id": 2, "reviewer_id": 7, "success": 0.0}
+    lines = read_reviews(written(tmp_path / "a.jsonl", REVIEW, other))
+    array = tmp_path / "a.json"
+    array.write_text(json.dumps([REVIEW, other]))
+    table = tmp_path / "a.csv"
+    pl.DataFrame(
+        {
+            "attempt_id": ["a-1", "2"],
+            "reviewer_id": ["ann", "7"],
+            "success": [3, 0],
+            "tags": ['["Theft", "Weapons"]', ""],
+        }
+    ).write_csv(table)
+    assert lines == read_reviews(array) == read_reviews(table)
+    assert lines[0].tags == ("Theft", "Weapons")
+    assert (lines[1].attempt_id, lines[1].reviewer_id, lines[1].success, lines[1].tags) == ("2", "7", 0, ())
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"success": 5}, "record 2: success is 5; give a whole number from 0 to 4"),
+        ({"success": None}, "record 2: there is no 'success'"),
+        ({"success": "good"}, "record 2: success is 'good'"),
+        ({"success": 2.5}, "record 2: success is '2.5'; it is a whole number"),
+        ({"tags": ["a", "b", "c"]}, "record 2: tags are 'a', 'b', 'c'; a reviewer gives 2 at most"),
+        ({"tags": 7}, "record 2: tags is '7'; it is a list of texts"),
+        ({"reviewer_id": ["x"]}, "is no id"),
+        ({"attempt_id": ""}, "there is no 'attempt_id'"),
+    ],
+)
+def test_what_is_no_review_is_named(tmp_path: Path, change: dict[str, object], message: str) -> None:
+    path = written(tmp_path / "a.jsonl", REVIEW, {**REVIEW, "reviewer_id": "ben", **change})
+    with pytest.raises(DissensusError, match=message):
+        read_reviews(path)
+
+
+def test_a_near_name_is_told_and_nothing_is_an_error(tmp_path: Path) -> None:
+    strange = {"attempt": 1, "reviewer_id": "ann", "success": 3}
+    with pytest.raises(DissensusError, match=r"Did you mean 'attempt'\?"):
+        read_reviews(written(tmp_path / "a.jsonl", strange))
+    with pytest.raises(DissensusError, match="has no review"):
+        read_reviews(pl.DataFrame({"attempt_id": [], "reviewer_id": [], "success": []}))
+
+
+def test_ids_of_attempts_are_all_there_or_none() -> None:
+    assert read_attempt_ids(pl.DataFrame({"rating": [1, 2]})) is None
+    assert read_attempt_ids(pl.DataFrame({"attempt_id": [4, 9]})) == ("4", "9")
+    with pytest.raises(DissensusError, match="Record 2 has no attempt_id"):
+        read_attempt_ids(pl.DataFrame({"attempt_id": ["x", None]}))

@@ -1,0 +1,313 @@
+"""What a file of red-team attempts says: published values, known effects, and what is not determined."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.files.attempts import read_attempts
+from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
+from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
+from dissensus.pipeline.analyse.attempts.columns import columns_of
+from dissensus.pipeline.analyse.attempts.concentration import gini
+from dissensus.pipeline.analyse.attempts.result import Cell
+from dissensus.pipeline.simulate import simulate_attempts
+from dissensus.schema.attempt import Attempt
+from dissensus.schema.review import Review
+from dissensus.stats.agreement import krippendorff_alpha_long
+
+# The published file and Table 1 of Ganguli et al. (2022).
+SIZES = ("2.7B", "13B", "52B")
+COUNTS = {
+    "plain lm": (1151, 2587, 1414),
+    "context distillation": (2044, 2174, 17739),
+    "rejection sampling": (1445, 1263, 1273),
+    "rlhf": (2498, 2292, 3081),
+}
+MEAN_SCORES = {"plain lm": -0.729, "context distillation": -0.803, "rejection sampling": 1.594, "rlhf": 1.248}
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[Attempt, ...]:
+    return simulate_attempts(seed=4)
+
+
+@pytest.fixture(scope="module")
+def found(published: tuple[Attempt, ...]) -> AttemptAnalysis:
+    return analyse_attempts(published, bootstrap=100)
+
+
+@pytest.fixture(scope="module")
+def few() -> tuple[Attempt, ...]:
+    return simulate_attempts(600, seed=5)
+
+
+def by_model(cells: tuple[Cell, ...]) -> dict[tuple[str | None, str | None], Cell]:
+    return {(cell.model_type, cell.size): cell for cell in cells}
+
+
+def test_the_published_values_come_out(found: AttemptAnalysis) -> None:
+    success, scores = by_model(found.success), by_model(found.harmlessness)
+    assert (found.n_attempts, found.n_red_teamers, found.n_tagged) == (38961, 324, 742)
+    assert success[None, None].mean.estimate == pytest.approx(0.338, abs=5e-4)
+    for kind, counts in COUNTS.items():
+        assert [success[kind, size].n_attempts for size in SIZES] == list(counts)
+        assert scores[kind, None].mean.estimate == pytest.approx(MEAN_SCORES[kind], abs=2e-3)
+    assert [cell.model_type for cell in found.success if cell.model_type and not cell.size] == list(COUNTS)
+    assert [cell.size for cell in found.success if cell.size and not cell.model_type] == list(SIZES)
+    assert scores[None, None].mean.estimate == pytest.approx(-0.134, abs=1e-3)
+    assert [level.mean.n for level in found.relation.levels] == [16475, 4367, 4936, 4249, 8934]
+    top = {one.k: one.share_of_attempts for one in found.concentration.top}
+    assert top[50] == pytest.approx(0.8, abs=0.005)
+
+
+def test_intervals_count_red_teamers(published: tuple[Attempt, ...], found: AttemptAnalysis) -> None:
+    whole = found.success[0].mean
+    assert whole.ci_low is not None
+    assert whole.ci_high is not None
+    assert whole.ci_low < 0.338 < whole.ci_high
+    # attempts alone would give an interval of about .01
+    assert 0.05 < whole.ci_high - whole.ci_low < 0.3
+    alone = [replace(attempt, red_team_member_id=number) for number, attempt in enumerate(published[:2000])]
+    narrow = analyse_attempts(alone, bootstrap=100).success[0].mean
+    assert narrow.ci_low is not None
+    assert narrow.ci_high is not None
+    assert narrow.ci_high - narrow.ci_low == pytest.approx(2 * 1.96 * np.sqrt(0.34 * 0.66 / 2000), rel=0.3)
+
+
+def test_the_mixed_model_finds_what_was_put_in(published: tuple[Attempt, ...], found: AttemptAnalysis) -> None:
+    scores = {term.name: term for term in found.models[0].terms}
+    assert scores["intercept"].estimate + scores["rlhf"].estimate == pytest.approx(1.248, abs=0.1)
+    assert scores["came by Upwork"].estimate == pytest.approx(-1.3, abs=0.15)
+    ratings = found.models[1]
+    assert ratings.n == len(published)
+    assert ratings.share_of_red_teamers == pytest.approx(0.4**2, abs=0.06)
+    assert ratings.left_out == ()
+    rng = np.random.default_rng(0)
+    person, truth = rng.normal(size=40) * 2, {"rlhf": 3.0, "52B": -1.0, "rlhf × 52B": 0.5}
+    made = []
+    for attempt in published[:1500]:
+        kind, size, who = ("rlhf", "plain lm")[rng.integers(2)], ("13B", "52B")[rng.integers(2)], int(rng.integers(40))
+        effect = truth["rlhf"] * (kind == "rlhf") + truth["52B"] * (size == "52B")
+        both = truth["rlhf × 52B"] * (kind == "rlhf" and size == "52B")
+        score = float(effect + both + person[who] + rng.normal())
+        changed = replace(attempt, model_type=kind, num_params=size, red_team_member_id=who, is_upworker=None)
+        made.append(replace(changed, min_harmlessness_score_transcript=score))
+    model = analyse_attempts(made, bootstrap=0).models[0]
+    terms = {term.name: term for term in model.terms}
+    for name, value in truth.items():
+        assert abs(terms[name].estimate - value) < 3.5 * terms[name].standard_error
+    assert model.sd_red_teamers == pytest.approx(2, rel=0.3)
+    assert model.sd_residual == pytest.approx(1, rel=0.05)
+    assert model.left_out == ("came by Upwork: not known of any attempt",)
+
+
+def test_the_real_attempts(real_data: Callable[[str], Path]) -> None:
+    attempts, _ = read_attempts(real_data("red-team/red_team_attempts.sample.jsonl"))
+    found = analyse_attempts(attempts)
+    whole = found.success[0].mean
+    assert (found.n_attempts, found.n_red_teamers) == (10, 3)
+    assert whole.estimate == sum(attempt.succeeded is True for attempt in attempts) / 10
+    assert whole.reason.startswith("no interval: as few as 2.")
+    assert "3 red-teamers are too few" in found.models[0].reason
+    with pytest.raises(UndefinedEstimate, match="10 attempts are too few for a map"):
+        attempt_map(attempts)
+
+
+def test_tags_are_counted_once_an_attempt(few: tuple[Attempt, ...]) -> None:
+    tagged = [
+        replace(attempt, tags=(("Theft", "Theft", "Other") if number % 3 == 0 else ("Other",) if number % 3 else None))
+        for number, attempt in enumerate(few)
+    ]
+    tagged[1] = replace(tagged[1], tags=())
+    tagged[2] = replace(tagged[2], tags=None)
+    found = analyse_attempts(tagged, bootstrap=50)
+    theft = {tag.tag: tag for tag in found.tags}["Theft"]
+    good = [attempt for attempt in tagged if attempt.tags is not None and attempt.succeeded]
+    assert found.n_tagged == 599
+    assert theft.n == 200
+    assert theft.share.estimate == pytest.approx(200 / 599)
+    n_good = sum("Theft" in (attempt.tags or ()) for attempt in good)
+    assert theft.n_successful == n_good
+    assert theft.share_of_successful.estimate == pytest.approx(n_good / len(good))
+    assert theft.success.estimate == pytest.approx(n_good / 200)
+    assert found.tags[0].tag == "Other"
+    assert analyse_attempts([replace(one, tags=None) for one in few], bootstrap=0).tags == ()
+
+
+def test_concentration_is_that_of_the_counts(few: tuple[Attempt, ...]) -> None:
+    found = analyse_attempts(few, bootstrap=0).concentration
+    attempts = Counter(attempt.red_team_member_id for attempt in few)
+    successes = Counter(attempt.red_team_member_id for attempt in few if attempt.succeeded)
+    assert list(found.attempts) == sorted(attempts.values(), reverse=True)
+    five = {top.k: top for top in found.top}[5]
+    assert five.share_of_attempts == sum(n for _, n in attempts.most_common(5)) / 600
+    assert five.share_of_successes == sum(n for _, n in successes.most_common(5)) / successes.total()
+    values = list(attempts.values())
+    mean_difference = np.abs(np.subtract.outer(values, values)).mean()
+    assert found.gini_attempts == pytest.approx(mean_difference / 2 / np.mean(values))
+    assert gini([0, 0, 10]) == pytest.approx(2 / 3)
+
+
+def reviews_of(attempts: tuple[Attempt, ...], n: int = 3, *, noise: float = 1.0) -> list[Review]:
+    rng = np.random.default_rng(0)
+    return [
+        Review(
+            attempt_id=str(number + 1),
+            reviewer_id=f"r{person}",
+            success=int(np.clip(round((attempt.rating or 0) + noise * rng.normal()), 0, 4)),
+            tags=("Weapons",) if person == 0 else (),
+        )
+        for number, attempt in enumerate(attempts)
+        for person in rng.choice(6, size=n, replace=False).tolist()
+    ]
+
+
+def test_reviewers_agree_as_far_as_the_coefficients_say(few: tuple[Attempt, ...]) -> None:
+    bare = [replace(attempt, tags=None) for attempt in few]
+    reviews = reviews_of(few)
+    found = analyse_attempts(bare, reviews=reviews, bootstrap=60)
+    of = found.reviewed
+    assert of is not None
+    assert (of.n_reviews, of.n_attempts, of.n_reviewers) == (1800, 600, 6)
+    agreement = {(row.raters, row.scale, row.coefficient): row.estimate for row in of.agreement}
+    alpha = agreement["reviewers", "five points", "Krippendorff's alpha, ordinal"]
+    ids, said = [review.attempt_id for review in reviews], [float(review.success) for review in reviews]
+    assert alpha.estimate == pytest.approx(krippendorff_alpha_long(ids, said, level="ordinal").estimate)
+    ids += [str(number + 1) for number in range(600)]
+    good = [float(value >= 3) for value in (*said, *(attempt.rating or 0 for attempt in few))]
+    both = agreement["reviewers and red-teamer", "success or not", "Krippendorff's alpha, nominal"]
+    assert both.estimate == pytest.approx(krippendorff_alpha_long(ids, good, level="nominal").estimate)
+    assert of.success[0].mean.estimate == pytest.approx(np.mean([review.success >= 3 for review in reviews]))
+    assert of.relation.spearman.estimate is not None
+    assert of.relation.spearman.estimate > 0.7
+    # reviewers' tags stand in where the file has none
+    assert [tag.tag for tag in found.tags] == ["Weapons"]
+    assert found.n_tagged == 600
+
+
+def test_agreement_says_why_it_is_not_known(few: tuple[Attempt, ...]) -> None:
+    uneven = reviews_of(few)[:-1]
+    of = analyse_attempts(few, reviews=uneven, bootstrap=0).reviewed
+    assert of is not None
+    kappas = [row.estimate for row in of.agreement if row.coefficient == "Fleiss' kappa"]
+    assert all(kappa.estimate is None and "different numbers of ratings" in kappa.reason for kappa in kappas)
+    same = [replace(review, success=0) for review in uneven]
+    of = analyse_attempts(few, reviews=same, bootstrap=0).reviewed
+    assert of is not None
+    assert "cannot be told from chance" in of.agreement[0].estimate.reason
+
+
+def test_reviews_of_unknown_attempts_are_counted_and_doubled_ones_refused(few: tuple[Attempt, ...]) -> None:
+    reviews = reviews_of(few)
+    strange = [*reviews, replace(reviews[0], attempt_id="x-9")]
+    of = analyse_attempts(few, reviews=strange, bootstrap=0).reviewed
+    assert of is not None
+    assert of.notes == ("1 review left out: attempts that are not there, as 'x-9'.",)
+    with pytest.raises(InvalidInput, match=r"'r\d' reviewed attempt '1' twice"):
+        analyse_attempts(few, reviews=[*reviews, reviews[0]], bootstrap=0)
+    with pytest.raises(InvalidInput, match="No review is of any of the attempts"):
+        analyse_attempts(few, reviews=[replace(reviews[0], attempt_id="x")], bootstrap=0)
+    with pytest.raises(InvalidInput, match="Two attempts have the id 'a'"):
+        analyse_attempts(few[:2], reviews=reviews, ids=["a", "a"], bootstrap=0)
+    ids = [f"a-{number}" for number in range(600)]
+    named = [replace(review, attempt_id=f"a-{int(review.attempt_id) - 1}") for review in reviews]
+    assert analyse_attempts(few, reviews=named, ids=ids, bootstrap=0) == replace(
+        analyse_attempts(few, reviews=reviews, bootstrap=0)
+    )
+
+
+def test_what_is_not_known_is_left_out_and_counted(few: tuple[Attempt, ...]) -> None:
+    unrated = [replace(attempt, rating=None) if number < 100 else attempt for number, attempt in enumerate(few)]
+    unrated[-1] = replace(unrated[-1], min_harmlessness_score_transcript=None)
+    found = analyse_attempts(unrated, bootstrap=0)
+    assert found.success[0].mean.n == 500
+    assert found.success[0].n_attempts == 600
+    assert found.notes == (
+        "100 of 600 attempts have no rating; they are left out of successes.",
+        "1 of 600 attempts have no harmlessness score; they are left out of scores.",
+    )
+    nothing = analyse_attempts([replace(attempt, rating=None) for attempt in few], bootstrap=20)
+    assert nothing.success[0].mean.estimate is None
+    assert nothing.success[0].mean.reason == "there is none"
+    assert nothing.concentration.gini_successes is None
+    assert nothing.models[1].reason == "It is not known of any attempt."
+
+
+def test_one_red_teamer_and_one_rating(few: tuple[Attempt, ...]) -> None:
+    one = analyse_attempts([replace(attempt, red_team_member_id=3) for attempt in few], bootstrap=20)
+    assert "as few as 1.0 effective" in one.success[0].mean.reason
+    assert "1 red-teamers are too few" in one.models[0].reason
+    assert one.concentration.gini_attempts == 0
+    same = analyse_attempts([replace(attempt, rating=4) for attempt in few], bootstrap=20)
+    assert (same.success[0].mean.estimate, same.success[0].mean.ci_low) == (1.0, None)
+    assert same.relation.spearman.estimate is None
+    assert "the same throughout" in same.models[1].reason
+
+
+def test_models_without_type_and_size_have_names(few: tuple[Attempt, ...]) -> None:
+    bare = [replace(attempt, model_type="", num_params=None) for attempt in few]
+    found = analyse_attempts(bare, bootstrap=0)
+    assert {(cell.model_type, cell.size) for cell in found.success} >= {("type not known", "size not known")}
+    sizes = ["52B", "x-large", "700M", "1.5B", "2T", "...", "350"]
+    mixed = [replace(attempt, num_params=sizes[number % 7]) for number, attempt in enumerate(few)]
+    assert columns_of(mixed, 3).sizes == ("350", "700M", "1.5B", "52B", "2T", "...", "x-large")
+    many = [replace(attempt, model_type=f"m{number}") for number, attempt in enumerate([*few, *few])]
+    with pytest.raises(InvalidInput, match=f"more than {MOST_CELLS:,} models to compare"):
+        analyse_attempts(many, bootstrap=0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"success_from": 0}, "success_from is 0"),
+        ({"success_from": 5}, "from 1 to 4"),
+        ({"bootstrap": 1}, "one replicate has no spread"),
+        ({"level": 95}, "level is 95"),
+        ({"seed": -1}, "seed is -1"),
+    ],
+)
+def test_options_out_of_range_are_refused(few: tuple[Attempt, ...], options: dict[str, int], message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        analyse_attempts(few, **options)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="There is no attempt"):
+        analyse_attempts([])
+
+
+def test_the_seed_decides_and_the_result_is_json(few: tuple[Attempt, ...]) -> None:
+    even = [replace(attempt, red_team_member_id=number % 60) for number, attempt in enumerate(few)]
+    one, again, other = (analyse_attempts(even, bootstrap=30, seed=seed) for seed in (1, 1, 2))
+    assert one == again
+    assert one.success[0].mean.ci_low != other.success[0].mean.ci_low
+    told = json.loads(json.dumps(one.to_dict(), allow_nan=False))
+    assert told["concentration"]["top"][0]["k"] == 1
+    four = analyse_attempts(few, bootstrap=0, success_from=4).success[0].mean.estimate
+    assert four == np.mean([attempt.rating == 4 for attempt in few])
+
+
+def test_a_map_puts_like_attempts_together(few: tuple[Attempt, ...]) -> None:
+    themes = ("pick a lock with a pin", "bake bread from stale flour", "fold a paper boat", "count sheep at night")
+    made = [
+        replace(attempt, task_description=themes[number % 4], transcript="\n\nHuman: x\n\nAssistant: same words")
+        for number, attempt in enumerate(few[:200])
+    ]
+    found = attempt_map(made, regions=4, bootstrap=0)
+    assert [region.n for region in found.regions] == [50] * 4
+    for theme in range(4):
+        assert len(set(found.region[theme::4])) == 1
+    words = {" ".join(region.words) for region in found.regions}
+    assert any("lock" in text for text in words)
+    assert not any("same" in text for text in words)  # what the bot says is no part of it
+    for region in found.regions:
+        assert all(found.region[place] == region.number for place in region.nearest)
+        assert len({made[place].red_team_member_id for place in region.nearest}) == len(region.nearest)
+    again = attempt_map(made, regions=4, bootstrap=0)
+    assert (found.points == again.points).all()
+    silent = [replace(attempt, task_description="", transcript="\n\nHuman: 1\n\nAssistant: 2") for attempt in made]
+    with pytest.raises(UndefinedEstimate, match="share a word"):
+        attempt_map(silent)
