@@ -31,6 +31,7 @@ _HOMES = {
     "files.pair_release": ("write_pairs",),
     "files.pairs": ("read_pairs",),
     "files.ratings": ("read_ratings", "validate"),
+    "files.reviews": ("read_reviews",),
     "files.writing": ("write_frame",),
     "pipeline.aggregate": (
         "GoldAgainstCrowd",
@@ -45,6 +46,7 @@ _HOMES = {
         "worst_answer",
     ),
     "pipeline.analyse": ("Analysis", "GroupDivergence", "PairDivergence", "Row", "analyse", "group_divergence"),
+    "pipeline.analyse.attempts": ("AttemptAnalysis", "AttemptMap", "analyse_attempts", "attempt_map"),
     "pipeline.curate": ("SamplePlan", "Selection", "curate"),
     "pipeline.release": ("PairPolicy", "ReleasedPair", "ReleasedPairs", "released_pairs"),
     "pipeline.simulate": (
@@ -64,6 +66,7 @@ _HOMES = {
     "schema.questionnaire": ("Questionnaire", "load_questionnaire", "questionnaires"),
     "schema.questionnaire_parsing": ("parse_questionnaire",),
     "schema.ratings": ("Ratings",),
+    "schema.review": ("Review",),
     "schema.validation": ("Validation",),
     "stats.agreement": ("fleiss_kappa", "gwet_ac1", "krippendorff_alpha", "krippendorff_alpha_long"),
     "stats.association": ("dsi", "gai"),

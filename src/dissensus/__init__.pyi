@@ -24,6 +24,7 @@ from dissensus.files.pair_release import write_pairs as write_pairs
 from dissensus.files.pairs import read_pairs as read_pairs
 from dissensus.files.ratings import read_ratings as read_ratings
 from dissensus.files.ratings import validate as validate
+from dissensus.files.reviews import read_reviews as read_reviews
 from dissensus.files.writing import write_frame as write_frame
 from dissensus.pipeline.aggregate import GoldAgainstCrowd as GoldAgainstCrowd
 from dissensus.pipeline.aggregate import LabelModel as LabelModel
@@ -41,6 +42,10 @@ from dissensus.pipeline.analyse import PairDivergence as PairDivergence
 from dissensus.pipeline.analyse import Row as Row
 from dissensus.pipeline.analyse import analyse as analyse
 from dissensus.pipeline.analyse import group_divergence as group_divergence
+from dissensus.pipeline.analyse.attempts import AttemptAnalysis as AttemptAnalysis
+from dissensus.pipeline.analyse.attempts import AttemptMap as AttemptMap
+from dissensus.pipeline.analyse.attempts import analyse_attempts as analyse_attempts
+from dissensus.pipeline.analyse.attempts import attempt_map as attempt_map
 from dissensus.pipeline.curate import SamplePlan as SamplePlan
 from dissensus.pipeline.curate import Selection as Selection
 from dissensus.pipeline.curate import curate as curate
@@ -72,6 +77,7 @@ from dissensus.schema.questionnaire import load_questionnaire as load_questionna
 from dissensus.schema.questionnaire import questionnaires as questionnaires
 from dissensus.schema.questionnaire_parsing import parse_questionnaire as parse_questionnaire
 from dissensus.schema.ratings import Ratings as Ratings
+from dissensus.schema.review import Review as Review
 from dissensus.schema.validation import Validation as Validation
 from dissensus.stats.agreement import fleiss_kappa as fleiss_kappa
 from dissensus.stats.agreement import gwet_ac1 as gwet_ac1

@@ -1,4 +1,4 @@
-"""How raters are asked how they feel, and what their contact sees: sound in both schemes, on a phone and by keyboard."""
+"""How raters are asked how they feel, and what their contact sees: sound in both schemes, and on a phone."""
 
 from typing import Literal
 

@@ -182,11 +182,10 @@ def _why_not(n: float, effective: float, defined: FloatArray, *, same: bool) -> 
 
 def _spearman(x: Codes, y: Codes, weight: FloatArray) -> float:
     """Return the correlation of the mid-ranks that cases have if each is there as often as its weight says."""
-    ranks = [_centred_ranks(values, weight) for values in (x, y)]
-    spread = [float(weight @ rank**2) for rank in ranks]
-    if min(spread) <= 0:
-        return float("nan")
-    return float((weight * ranks[0]) @ ranks[1] / np.sqrt(spread[0] * spread[1]))
+    # sums rather than products of vectors: threads of these wait for each other on a busy machine
+    one, other = (_centred_ranks(values, weight) for values in (x, y))
+    spread = float((weight * one * one).sum()) * float((weight * other * other).sum())
+    return float((weight * one * other).sum() / np.sqrt(spread)) if spread > 0 else float("nan")
 
 
 def _centred_ranks(values: Codes, weight: FloatArray) -> FloatArray:

@@ -1,0 +1,160 @@
+"""Measure how long a report of as many attempts as were published takes, and write docs/generated/attempts.md.
+
+Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each step is a process of its own, so that
+its memory is its own too.
+"""
+
+import os
+import platform
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from files import words
+
+if TYPE_CHECKING:
+    from dissensus.schema.attempt import Attempt
+    from dissensus.schema.review import Review
+
+PAGE = Path(__file__).parent.parent / "docs" / "generated" / "attempts.md"
+REVIEWED, REVIEWERS = 1_000, 8
+
+Work = Callable[[], int]
+
+
+def attempts() -> "list[Attempt]":
+    """Return attempts with the published marginals, and texts of many words."""
+    from dissensus.pipeline.simulate import simulate_attempts
+
+    said = words()
+    return [
+        replace(one, task_description=next(said), transcript=f"\n\nHuman: {next(said)}\n\nAssistant: {next(said)}")
+        for one in simulate_attempts()
+    ]
+
+
+def reviews(of: "list[Attempt]") -> "list[Review]":
+    from dissensus.schema.review import Review
+
+    rng = np.random.default_rng(0)
+    return [
+        Review(
+            attempt_id=str(number + 1),
+            reviewer_id=str(person),
+            success=int(np.clip((attempt.rating or 0) + rng.integers(-2, 3), 0, 4)),
+        )
+        for number, attempt in enumerate(of[:REVIEWED])
+        for person in rng.choice(REVIEWERS, size=3, replace=False).tolist()
+    ]
+
+
+def read(folder: Path) -> Work:
+    from dissensus.files.attempts import read_attempts, write_attempts
+
+    write_attempts(attempts(), folder / "attempts.jsonl")
+    return lambda: len(read_attempts(folder / "attempts.jsonl").attempts)
+
+
+def analyse(_: Path) -> Work:
+    from dissensus.pipeline.analyse.attempts import analyse_attempts
+
+    given = attempts()
+    return lambda: analyse_attempts(given).n_attempts
+
+
+def compare(_: Path) -> Work:
+    from dissensus.pipeline.analyse.attempts import analyse_attempts
+
+    given = attempts()
+    said = reviews(given)
+    return lambda: analyse_attempts(given, reviews=said).n_attempts
+
+
+def lay_out(_: Path) -> Work:
+    from dissensus.pipeline.analyse.attempts import attempt_map
+
+    given = attempts()
+    return lambda: len(attempt_map(given).places)
+
+
+def page(folder: Path) -> Work:
+    from dissensus.cli import main
+    from dissensus.files.attempts import write_attempts
+
+    path = folder / "page.jsonl"
+    given = attempts()
+    write_attempts(given, path)
+
+    def work() -> int:
+        sys.argv = ["dissensus", "report", str(path), "-o", str(folder / "page.html")]
+        try:
+            main()
+        except SystemExit as end:
+            if end.code:
+                raise
+        return len(given)
+
+    return work
+
+
+STEPS: dict[str, tuple[str, Callable[[Path], Work]]] = {
+    "read": ("attempts read", read),
+    "analyse": ("analysis, 1,000 draws of red-teamers", analyse),
+    "compare": ("the same with 3,000 reviews of 1,000 of them", compare),
+    "map": ("map", lay_out),
+    "page": ("`dissensus report`, all of it but the reviews", page),
+}
+
+
+def step(name: str, folder: Path) -> None:
+    """Run one step, and print what it took, without the time for what it works on."""
+    work = STEPS[name][1](folder)
+    start = time.perf_counter()
+    number = work()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{number} {time.perf_counter() - start:.2f} {peak:.3f}")
+
+
+def rows(folder: Path) -> Iterator[str]:
+    """Yield the rows of the table."""
+    for name, (what, _) in STEPS.items():
+        command = [sys.executable, __file__, name, str(folder)]
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
+        number, seconds, peak = done.stdout.split()
+        print(name, number, seconds, peak, flush=True)
+        yield f"| {what} | {int(number):,} | {float(seconds):.1f} | {float(peak):.2f} |"
+
+
+def main() -> None:
+    """Run everything and write the page."""
+    if len(sys.argv) > 1:
+        step(sys.argv[1], Path(sys.argv[2]))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        table = list(rows(Path(folder)))
+    machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
+    lines = [
+        "% Made by `benchmarks/attempts.py`; do not edit.",
+        "",
+        f"One core, {machine}. Each step is a process; its memory counts what it works on.",
+        "",
+        "| Step | Attempts | Seconds | GiB at most |",
+        "|---|--:|--:|--:|",
+        *table,
+        "",
+    ]
+    PAGE.write_text("\n".join(lines), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
