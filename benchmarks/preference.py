@@ -13,8 +13,9 @@ from pathlib import Path
 from dissensus.files.pairs import read_pairs
 from dissensus.preference.evaluation import Evaluation, evaluate
 from dissensus.preference.features import Kind
+from dissensus.preference.fitting import FEATURES
 from dissensus.preference.pairs import Pair
-from dissensus.preference.training import FEATURES, cross_validate, train
+from dissensus.preference.training import Plan, cross_validate, train
 from dissensus.stats.proportion import Share
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "preference.md"
@@ -37,7 +38,7 @@ def models(pairs: tuple[Pair, ...]) -> Iterator[tuple[int, str, Evaluation, floa
     for seed in SEEDS:
         for name, features in MODELS:
             start = time.process_time()
-            tested = cross_validate(pairs, n_folds=FOLDS, features=features, seed=seed)
+            tested = cross_validate(pairs, n_folds=FOLDS, plan=Plan(features=features), seed=seed)
             seconds = time.process_time() - start
             found = evaluate(pairs, tested.margins, tested.length)
             print(seed, name, found.accuracy, f"{found.log_loss:.4f} {found.ece:.4f} {seconds:.1f} s", flush=True)

@@ -25,6 +25,8 @@ from dissensus.files.pairs import read_pairs as read_pairs
 from dissensus.files.ratings import read_ratings as read_ratings
 from dissensus.files.ratings import validate as validate
 from dissensus.files.reviews import read_reviews as read_reviews
+from dissensus.files.votes import read_people as read_people
+from dissensus.files.votes import read_preferences as read_preferences
 from dissensus.files.writing import write_frame as write_frame
 from dissensus.pipeline.aggregate import GoldAgainstCrowd as GoldAgainstCrowd
 from dissensus.pipeline.aggregate import LabelModel as LabelModel
@@ -59,6 +61,7 @@ from dissensus.pipeline.simulate import preset as preset
 from dissensus.pipeline.simulate import presets as presets
 from dissensus.pipeline.simulate import simulate as simulate
 from dissensus.pipeline.simulate import simulate_attempts as simulate_attempts
+from dissensus.pipeline.simulate import simulate_preferences as simulate_preferences
 from dissensus.pipeline.simulate import simulate_ratings as simulate_ratings
 from dissensus.pipeline.vet import Criteria as Criteria
 from dissensus.pipeline.vet import FilterAudit as FilterAudit

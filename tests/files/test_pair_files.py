@@ -197,7 +197,7 @@ def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path:
     assert margins == [pytest.approx(5 / 3)] * 60
     for suffix in (".jsonl.gz", ".parquet"):
         pairs = read_pairs(folder / f"{purpose}-base" / f"train{suffix}").pairs
-        model = train(pairs, purpose=purpose)  # type: ignore[arg-type]
+        model = train(pairs, purpose=purpose)  # type: ignore[call-overload]
         (good,), (bad,) = model.score([better, worse])
         assert good > bad
         held_out = read_pairs(folder / f"{purpose}-base" / f"test{suffix}").pairs

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.preference.logistic import fit, probability
+from dissensus.preference.logistic import Choices, fit, probability
 from dissensus.preference.sparse import Rows
 
 
@@ -24,17 +24,17 @@ def test_it_finds_what_scipy_finds(penalty: float) -> None:
         return float(weight @ np.logaddexp(0, -matrix @ beta) + penalty / 2 * beta @ beta)
 
     expected = minimize(loss, np.zeros(6), tol=1e-10).x
-    assert np.allclose(fit(rows_of(matrix), weight, penalty), expected, atol=2e-3)
+    assert np.allclose(fit(rows_of(matrix), Choices.of_first(weight), penalty), expected, atol=2e-3)
 
 
 def test_a_pair_twice_is_a_pair_of_weight_two() -> None:
     matrix = np.random.default_rng(4).normal(size=(50, 4)) + 0.2
-    twice = fit(rows_of(np.vstack([matrix, matrix])), np.ones(100), 1.0)
-    assert np.allclose(twice, fit(rows_of(matrix), np.full(50, 2.0), 1.0), atol=1e-3)
+    twice = fit(rows_of(np.vstack([matrix, matrix])), Choices.of_first(np.ones(100)), 1.0)
+    assert np.allclose(twice, fit(rows_of(matrix), Choices.of_first(np.full(50, 2.0)), 1.0), atol=1e-3)
 
 
 def test_what_separates_all_pairs_stays_finite() -> None:
-    beta = fit(rows_of(np.ones((30, 1))), np.ones(30), 0.01)
+    beta = fit(rows_of(np.ones((30, 1))), Choices.of_first(np.ones(30)), 0.01)
     assert np.isfinite(beta).all()
     assert probability(beta).item() > 0.99
 

@@ -15,6 +15,7 @@ from dissensus.cli.preference_reading import (
     ModelOption,
     PairsArgument,
     PurposeOption,
+    RatersOption,
     SeedOption,
     read,
     told,
@@ -26,6 +27,7 @@ from dissensus.errors import InvalidInput
 if TYPE_CHECKING:
     from dissensus.files.pairs import ReadPairs
     from dissensus.preference.evaluation import Evaluation
+    from dissensus.preference.findings import Findings
     from dissensus.preference.model import Model
     from dissensus.preference.paired import Rival
     from dissensus.preference.pairs import Purpose
@@ -40,6 +42,7 @@ class _Tested(NamedTuple):
     model: dict[str, Any]
     margins: "Floats"
     found: "Evaluation"
+    findings: "Findings | None" = None
 
 
 def evaluate(
@@ -52,10 +55,8 @@ def evaluate(
     against: Annotated[
         str | None, typer.Option(metavar="DIR", help="Another model, likewise, compared on the same pairs.")
     ] = None,
+    raters: RatersOption = None,
     purpose: PurposeOption = None,
-    by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Groups of raters to tell apart. Default: group.")
-    ] = None,
     force: ForceOption = False,
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
     seed: SeedOption = 0,
@@ -77,7 +78,7 @@ def evaluate(
     kind = Format.TABLE if paged else writing.chosen(format, output)
     writing.check(output)
     asked = purpose or told(pairs)
-    found = read(pairs, by)
+    found = read(pairs, asked, raters)
     if model is not None:
         tested = _of_model(found, model, asked, force=force, level=level)
     else:
@@ -87,7 +88,7 @@ def evaluate(
     if paged:
         writing.write(_report(found, tested, difference, seed=seed), output)
     elif kind is Format.TABLE:
-        writing.write_pages([page(tested.found, tested.model["name"], difference)], output)
+        writing.write_pages([page(tested.found, tested.model["name"], difference, tested.findings)], output)
     elif kind is Format.CSV:
         writing.write(slices_csv(tested.found), output)
     else:
@@ -106,6 +107,8 @@ def _report(read: "ReadPairs", tested: _Tested, rival: "Rival | None", *, seed: 
 
 def _values(tested: _Tested, other: _Tested | None, rival: "Rival | None") -> dict[str, Any]:
     values = {"schema_version": 1, "model": tested.model, **tested.found.to_dict()}
+    if tested.findings is not None:
+        values |= tested.findings.to_dict()
     if other is not None and rival is not None:
         values["against"] = {"model": other.model, **other.found.to_dict()}
         values["difference"] = rival.difference.to_dict()
@@ -129,20 +132,22 @@ def _of_model(read: "ReadPairs", place: str, purpose: "Purpose | None", *, force
 
     with opened_model(place, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
-        margins, length = _margins(model, read)
+        margins, length, findings = _margins(model, read, level)
         about = {**identity._asdict(), "purpose": model.purpose}
-    return _Tested(about, margins, evaluate(read.pairs, margins, length, level=level))
+    return _Tested(about, margins, evaluate(read.pairs, margins, length, level=level), findings)
 
 
-def _margins(model: "Model", read: "ReadPairs") -> "tuple[Floats, Floats]":
-    """Return what a model and what length alone says of each pair."""
-    from dissensus.preference.linear import Linear, length_margins
+def _margins(model: "Model", read: "ReadPairs", level: float) -> "tuple[Floats, Floats, Findings | None]":
+    """Return what a model and what length alone says of each pair, and what else the model finds."""
+    from dissensus.preference.findings import findings_of
+    from dissensus.preference.fitting import length_fitted
+    from dissensus.preference.kinds import AnyModel
+    from dissensus.preference.linear import length_margins
     from dissensus.preference.model import margins_of
-    from dissensus.preference.training import length_fitted
 
-    if isinstance(model, Linear):
-        return model.margins(read.pairs), length_margins(model, read.pairs)
-    return margins_of(model, read.pairs), length_fitted(read.pairs)
+    if isinstance(model, AnyModel):
+        return model.margins(read.pairs), length_margins(model, read.pairs), findings_of(model, read.pairs, level=level)
+    return margins_of(model, read.pairs), length_fitted(read.pairs), None
 
 
 def _of_folds(read: "ReadPairs", folds: int, *, level: float, seed: int) -> _Tested:

@@ -2,17 +2,21 @@
 
 import csv
 import io
+from collections.abc import Iterator
 from itertools import groupby
 
-from dissensus.pipeline.page import Grid, Page, printable, short
+from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
 from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.findings import Findings
+from dissensus.preference.group_gains import Gain
 from dissensus.preference.paired import Rival, verdict
 from dissensus.stats.proportion import Share
 
 
-def page(found: Evaluation, model: str = "model", rival: Rival | None = None) -> Page:
+def page(found: Evaluation, model: str = "model", rival: Rival | None = None, findings: Findings | None = None) -> Page:
     """Return the evaluation as a page."""
     beside = [] if rival is None else [_difference(model, rival)]
+    beside += [] if findings is None else list(_findings(findings))
     return Page(
         f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
         (_whole(found, rival), *beside, _reliability(found), *_slices(found)),
@@ -49,6 +53,27 @@ def _difference(model: str, rival: Rival) -> Grid:
     first, second = printable(model), printable(rival.name)
     caption = verdict(first, second, rival.difference)
     return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
+
+
+def _findings(findings: Findings) -> Iterator[Grid]:
+    if findings.r_squared is not None:
+        share = short(findings.r_squared, 3)
+        yield Grid(
+            ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
+        )
+    if findings.by_group:
+        head = ("by group", "pairs", "as their group", "as all", "difference", "interval")
+        yield Grid(head, tuple(map(_gain, findings.by_group)), "Accuracy with the effects of groups, and without.")
+
+
+def _gain(one: Gain) -> tuple[str, ...]:
+    name = f"{printable(one.axis)}: {printable(one.group)}" if one.axis else "all pairs"
+    shares = short(one.as_group.estimate, 3), short(one.as_all.estimate, 3)
+    if one.difference is None:
+        return (name, f"{one.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
+    apart = one.difference
+    interval = f"{short(apart.ci_low, 3)} to {short(apart.ci_high, 3)}"
+    return (name, f"{one.as_group.n:,}", *shares, short(apart.estimate, 3), interval)
 
 
 def _reliability(found: Evaluation) -> Grid:

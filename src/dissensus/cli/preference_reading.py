@@ -12,7 +12,14 @@ if TYPE_CHECKING:
     from dissensus.preference.pairs import Purpose
 
 PairsArgument = Annotated[
-    list[Path], typer.Argument(metavar="PAIRS…", help="Pairs: chosen and rejected, as hh-rlhf has them.")
+    list[Path],
+    typer.Argument(
+        metavar="PAIRS…", help="Pairs, chosen and rejected, as hh-rlhf has them; or preferences.jsonl of an export."
+    ),
+]
+RatersOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Groups of raters: rater_id, and columns such as rater_gender."),
 ]
 PurposeOption = Annotated[
     Literal["helpful", "harmless"] | None,
@@ -25,21 +32,21 @@ ModelOption = Annotated[
 ]
 
 
-def read(paths: list[Path], by: str | None = None) -> "ReadPairs":
+def read(paths: list[Path], purpose: "Purpose | None" = None, raters: Path | None = None) -> "ReadPairs":
     """Read pairs, and say how many were left out."""
-    from dissensus.files.pairs import GROUP, read_all
+    from dissensus.files.votes import read_all, read_people
 
-    found = read_all(paths, by=by or GROUP)
+    found = read_all(paths, purpose=purpose, people=None if raters is None else read_people(raters))
     for note in found.notes:
         typer.echo(f"Note: {note}", err=True)
     return found
 
 
 def told(paths: list[Path]) -> "Purpose | None":
-    """Return what the names of all files say; None where they say nothing, or one says otherwise than another."""
-    from dissensus.files.pairs import purpose_of
+    """Return what all files say people chose by; None where they say nothing, or one says otherwise than another."""
+    from dissensus.files.votes import purpose_in
 
-    told = {purpose_of(path) for path in paths}
+    told = {purpose_in(path) for path in paths}
     if len(told - {None}) > 1:
         raise InvalidInput("Some files are of what is helpful and some of what is harmless. Take one kind at a time.")
     return told.pop() if len(told) == 1 else None

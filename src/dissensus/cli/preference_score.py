@@ -37,6 +37,16 @@ def score(
     ],
     purpose: PurposeOption = None,
     force: ForceOption = False,
+    as_group: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS=GROUP", help="As this group sees it, by a model of groups: rater_gender=Woman."),
+    ] = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="What this share of people thinks it is worth at most, by a mean-variance model."
+        ),
+    ] = None,
     output: OutputOption = None,
     anew: Annotated[
         bool, typer.Option("--replace", help="Score attempts that have scores too.", rich_help_panel=ATTEMPTS)
@@ -57,6 +67,7 @@ def score(
     """
     from dissensus.files.attempts import holds_attempts
     from dissensus.preference.model import check_purpose
+    from dissensus.preference.seen import Seen
     from dissensus.workflows.scorers import opened_model
     from dissensus.workflows.scoring import Asked
 
@@ -68,11 +79,13 @@ def score(
     writing.check(output)
     with opened_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
+        seen = Seen(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
             options = {"anew": anew, "resume": resume, "overwrite": overwrite}
-            _attempts(Asked(source=conversations, target=output, model=trained, identity=identity, **options))
+            known = seen.named(identity)
+            _attempts(Asked(source=conversations, target=output, model=seen, identity=known, **options))
         else:
-            writing.write(_rows(conversations, trained), output)
+            writing.write(_rows(conversations, seen), output)
 
 
 def _attempts(asked: "Asked") -> None:

@@ -5,17 +5,16 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any, Final, NoReturn, get_args
+from typing import Any, Final, NoReturn
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.model_parts import put_together, taken_apart
 from dissensus.files.whole import write_whole
-from dissensus.preference.features import BITS, Kind, Vocabulary
-from dissensus.preference.linear import Linear
+from dissensus.preference.kinds import AnyModel
 from dissensus.preference.model import Identity
-from dissensus.preference.pairs import PURPOSES
 from dissensus.schema.hints import listed, shown
 
 MODEL: Final = "model.json"
@@ -27,11 +26,8 @@ NAMES: Final = (MODEL, CARD, WEIGHTS)
 LARGEST: Final = 2**27
 """Bytes of one file of a folder, and of all arrays together."""
 
-_NUMBERS = ("length_weight", "length_alone", "temperature")
-_KINDS: tuple[Kind, ...] = get_args(Kind)
 
-
-def save_model(model: Linear, folder: Path) -> None:
+def save_model(model: AnyModel, folder: Path) -> None:
     """Write a model as a folder; the same model gives the same bytes.
 
     Raises
@@ -42,9 +38,8 @@ def save_model(model: Linear, folder: Path) -> None:
         It cannot be written.
     """
     make_folder(folder)
-    head = {"schema_version": 1, "kind": "linear", "purpose": model.purpose, "features": list(model.vocabularies)}
-    numbers = {name: getattr(model, name) for name in _NUMBERS}
-    contents = {MODEL: _json(head | numbers), CARD: _json(model.card), WEIGHTS: _arrays(model)}
+    head, arrays = taken_apart(model)
+    contents = {MODEL: _json(head), CARD: _json(model.card), WEIGHTS: _packed(arrays)}
     for name, data in contents.items():
         write_whole(data, folder / name)
     sums = "".join(f"{hashlib.sha256(data).hexdigest()}  {name}\n" for name, data in contents.items())
@@ -81,7 +76,7 @@ def identity(folder: Path) -> Identity:
     return Identity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
-def load_model(folder: Path) -> Linear:
+def load_model(folder: Path) -> AnyModel:
     """Read a model.
 
     Raises
@@ -100,7 +95,7 @@ def load_model(folder: Path) -> Linear:
     _check_sums(folder, contents)
     try:
         return _model(json.loads(contents[MODEL]), json.loads(contents[CARD]), contents[WEIGHTS])
-    except (ValueError, KeyError, TypeError, OSError, RecursionError, zipfile.BadZipFile) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
         _refuse(folder, shown(error))
 
 
@@ -126,48 +121,15 @@ def _json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False) + "\n").encode()
 
 
-def _arrays(model: Linear) -> bytes:
+def _packed(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
     out = io.BytesIO()
-    arrays: dict[str, npt.NDArray[Any]] = {}
-    for kind, known in model.vocabularies.items():
-        arrays |= {f"{kind}_hashes": known.hashes, f"{kind}_idf": known.idf, f"{kind}_weights": model.weights[kind]}
     np.savez(out, allow_pickle=False, **arrays)
     return out.getvalue()
 
 
-def _model(head: dict[str, Any], card: dict[str, Any], weights: bytes) -> Linear:
-    if (head["schema_version"], head["kind"]) != (1, "linear"):
-        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
-    if head["purpose"] not in PURPOSES or not isinstance(card, dict):
-        raise ValueError(f"its purpose is {head['purpose']}")
-    kinds = [kind for kind in _KINDS if kind in head["features"]]
-    if not kinds or kinds != head["features"]:
-        raise ValueError(f"its features are {head['features']}")
-    numbers = {name: float(head[name]) for name in _NUMBERS}
-    if not np.isfinite(list(numbers.values())).all() or numbers["temperature"] <= 0:
-        raise ValueError(f"its numbers are {numbers}")
-    vocabularies: dict[Kind, Vocabulary] = {}
-    found: dict[Kind, npt.NDArray[np.float32]] = {}
-    for kind, (hashes, idf, weight) in _unpacked(weights, kinds).items():
-        _check_arrays(hashes, idf, weight)
-        vocabularies[kind], found[kind] = Vocabulary(hashes, idf), weight
-    return Linear(purpose=head["purpose"], vocabularies=vocabularies, weights=found, card=card, **numbers)
-
-
-def _unpacked(weights: bytes, kinds: list[Kind]) -> dict[Kind, tuple[Any, Any, Any]]:
+def _model(head: dict[str, Any], card: dict[str, Any], weights: bytes) -> AnyModel:
     with zipfile.ZipFile(io.BytesIO(weights)) as packed:
         if sum(part.file_size for part in packed.infolist()) > LARGEST:
             raise ValueError("its arrays are too large")
     with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-        return {kind: (arrays[f"{kind}_hashes"], arrays[f"{kind}_idf"], arrays[f"{kind}_weights"]) for kind in kinds}
-
-
-def _check_arrays(hashes: Any, idf: Any, weight: Any) -> None:
-    if hashes.dtype != np.int32 or idf.dtype != np.float32 or weight.dtype != np.float32:
-        raise ValueError("its arrays have other types of numbers")
-    if hashes.ndim != 1 or not hashes.shape == idf.shape == weight.shape:
-        raise ValueError("its arrays do not fit together")
-    if len(hashes) and (hashes[0] < 0 or hashes[-1] >= 1 << BITS or (np.diff(hashes) <= 0).any()):
-        raise ValueError("its features are out of order")
-    if not (np.isfinite(idf).all() and np.isfinite(weight).all()):
-        raise ValueError("its weights are not all numbers")
+        return put_together(head, card, arrays)

@@ -15,30 +15,35 @@ from dissensus.files.conversations import PAIR
 from dissensus.files.tables import frame_of, is_path, named
 from dissensus.preference.pairs import Pair, Purpose
 from dissensus.schema.conversation import Conversation
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import listed, shown
 
 CONTEXTS: Final = "the contexts of the two differ"
 EMPTY: Final = "an answer is empty"
 SAME: Final = "both answers are the same"
 
 STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
+RATERS: Final = "rater_"
+"""What the names of columns with groups of raters begin with."""
+
 TRANCHE, AGREEMENT, STRENGTHS = "tranche", "agreement", "strengths"
 _TRANCHE: Final = re.compile(r"(helpful|harmless)-(base|rejection-sampled|online)(?![a-z])")
 
 
 class ReadPairs(NamedTuple):
-    """Pairs in the order of their files, and how many were left out, by reason."""
+    """Pairs in the order of their files, how many were left out, by reason, and what else the reader should know."""
 
     pairs: tuple[Pair, ...]
     excluded: Mapping[str, int]
+    remarks: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Say how many were left out, and why."""
-        return tuple(f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
+        left = (f"{count:,} pair{'s' * (count > 1)} left out: {why}." for why, count in self.excluded.items())
+        return (*left, *self.remarks)
 
 
-def read_pairs(source: Any, *, by: str = GROUP) -> ReadPairs:
+def read_pairs(source: Any) -> ReadPairs:
     r"""Read preference pairs.
 
     Parameters
@@ -46,11 +51,10 @@ def read_pairs(source: Any, *, by: str = GROUP) -> ReadPairs:
     source
         Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, as in
         hh-rlhf, lists of chat messages, or with a ``prompt`` what comes after it, as TRL writes them. Columns
-        ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and ``agreement`` are read where there are any;
-        others are not looked at. Without ``agreement`` it is counted from ``strengths``, and a tranche that no column
-        has is taken from the name of the file or of its folder.
-    by
-        Column whose values are the groups of raters.
+        ``strength``, ``weight``, ``rater_id``, ``group``, ``tranche`` and ``agreement`` are read where there are any,
+        and those that begin with ``rater_`` as groups of the rater; others are not looked at. Without ``agreement`` it
+        is counted from ``strengths``, and a tranche that no column has is taken from the name of the file or of its
+        folder.
 
     Returns
     -------
@@ -77,14 +81,11 @@ def read_pairs(source: Any, *, by: str = GROUP) -> ReadPairs:
     """
     frame = frame_of(source)
     with named(source):
-        if by != GROUP and by not in frame.columns:
-            raise NotFound(f"There is no column {shown(by)}.{did_you_mean(by, frame.columns)} {_have(frame)}")
-        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None, by)
+        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None)
 
 
-def read_all(paths: Sequence[Path], *, by: str = GROUP) -> ReadPairs:
-    """Read the pairs of several files, one after the other; see `read_pairs`."""
-    found = [read_pairs(path, by=by) for path in paths]
+def joined(found: Sequence[ReadPairs]) -> ReadPairs:
+    """Return the pairs of several files, one after the other."""
     excluded = sum((Counter(one.excluded) for one in found), Counter[str]())
     return ReadPairs(tuple(pair for one in found for pair in one.pairs), dict(excluded))
 
@@ -116,7 +117,7 @@ def tranche_of(path: Path) -> str | None:
     return next((one[0] for one in found if one), None)
 
 
-def _from_table(frame: pl.DataFrame, tranche: str | None, by: str) -> ReadPairs:
+def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     missing = [name for name in PAIR if name not in frame.columns]
     if missing:
         raise NotFound(
@@ -126,8 +127,9 @@ def _from_table(frame: pl.DataFrame, tranche: str | None, by: str) -> ReadPairs:
     before = conversations.before(frame.columns)
     sides = [conversations.read(frame.select(*before, side)) for side in PAIR]
     talks = [[side.held[place].conversation for place in side.which] for side in sides]
-    texts = [_texts(frame, name) for name in (RATER, by, TRANCHE)]
-    others = zip(*(_numbers(frame, name) for name in (STRENGTH, WEIGHT)), _agreements(frame), *texts, strict=True)
+    texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
+    numbers = [_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
+    others = zip(*numbers, _agreements(frame), *texts, _groups(frame), strict=True)
     excluded: Counter[str] = Counter()
     pairs = []
     for row, (chosen, rejected, told) in enumerate(zip(*talks, others, strict=True), start=1):
@@ -152,7 +154,7 @@ def _have(frame: pl.DataFrame) -> str:
 
 
 def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], tranche: str | None) -> Pair:
-    strength, weight, agreement, rater, group, of_row = told
+    strength, weight, agreement, rater, group, of_row, groups = told
     return Pair(
         chosen.context,
         chosen.rated.text,
@@ -163,6 +165,7 @@ def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], t
         group=group,
         tranche=tranche if of_row is None else of_row,
         agreement=agreement,
+        groups=groups,
     )
 
 
@@ -209,3 +212,14 @@ def _agreement(row: int, text: str) -> float | None:
 
 def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
     return conversations.as_text(frame[name]).to_list() if name in frame.columns else [None] * frame.height
+
+
+def _groups(frame: pl.DataFrame) -> list[tuple[tuple[str, str], ...]]:
+    """Return the groups of the rater of each row, by axis."""
+    axes = sorted(name for name in frame.columns if name.startswith(RATERS) and name != RATER)
+    columns = [_texts(frame, axis) for axis in axes]
+    if not columns:
+        return [()] * frame.height
+    return [
+        tuple((axis, name) for axis, name in zip(axes, row, strict=True) if name) for row in zip(*columns, strict=True)
+    ]

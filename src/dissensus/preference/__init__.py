@@ -18,13 +18,17 @@ from dissensus.lazily import resolver
 
 _HOMES = {
     "attempts": ("Scores", "scored", "scores_of"),
+    "counting": ("Counting",),
     "evaluation": ("Evaluation", "evaluate"),
+    "groups": ("Groups", "Spread"),
     "linear": ("Linear",),
+    "mean_variance": ("MeanVariance", "Opinion"),
     "model": ("Model", "check_purpose"),
     "paired": ("Comparison", "compare"),
     "pairs": ("Pair",),
     "ranking": ("Comparisons", "Ranking", "rank"),
-    "training": ("cross_validate", "train"),
+    "training": ("Plan", "cross_validate", "train"),
+    "votes": ("Votes", "votes_of"),
 }
 __all__, __getattr__ = resolver(__name__, _HOMES)
 

@@ -1,9 +1,14 @@
 from dissensus.preference.attempts import Scores as Scores
 from dissensus.preference.attempts import scored as scored
 from dissensus.preference.attempts import scores_of as scores_of
+from dissensus.preference.counting import Counting as Counting
 from dissensus.preference.evaluation import Evaluation as Evaluation
 from dissensus.preference.evaluation import evaluate as evaluate
+from dissensus.preference.groups import Groups as Groups
+from dissensus.preference.groups import Spread as Spread
 from dissensus.preference.linear import Linear as Linear
+from dissensus.preference.mean_variance import MeanVariance as MeanVariance
+from dissensus.preference.mean_variance import Opinion as Opinion
 from dissensus.preference.model import Model as Model
 from dissensus.preference.model import check_purpose as check_purpose
 from dissensus.preference.paired import Comparison as Comparison
@@ -12,5 +17,8 @@ from dissensus.preference.pairs import Pair as Pair
 from dissensus.preference.ranking import Comparisons as Comparisons
 from dissensus.preference.ranking import Ranking as Ranking
 from dissensus.preference.ranking import rank as rank
+from dissensus.preference.training import Plan as Plan
 from dissensus.preference.training import cross_validate as cross_validate
 from dissensus.preference.training import train as train
+from dissensus.preference.votes import Votes as Votes
+from dissensus.preference.votes import votes_of as votes_of

@@ -66,8 +66,8 @@ class Evaluation:
     bins
         The reliability diagram.
     slices
-        By number of human turns, quartile of confidence, length, strength, tranche, group, and whether all raters of a
-        pair chose the same answer, where these are known.
+        By number of human turns, quartile of confidence, length, strength, tranche, groups of the rater, and whether
+        all raters of a pair chose the same answer, where these are known.
     """
 
     accuracy: Share
@@ -203,7 +203,9 @@ def _labels(pairs: Sequence[Pair], confidence: Floats) -> Iterator[tuple[str, La
     yield "chosen is", _objects([_compared(ratio) for ratio in lengths[0::2] - lengths[1::2]])
     yield "strength", _objects([None if pair.strength is None else f"{pair.strength:g}" for pair in pairs])
     yield "tranche", _objects([pair.tranche for pair in pairs])
-    yield "group", _objects([pair.group for pair in pairs])
+    cells = [pair.cells for pair in pairs]
+    for axis in sorted({axis for one in cells for axis in one}):
+        yield axis, _objects([one.get(axis) for one in cells])
     same = {True: "unanimous", False: "split", None: None}
     yield "raters were", _objects([same[unanimous] for unanimous in unanimity(pairs)])
 

@@ -89,6 +89,22 @@ def times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
 
 
 @compiled()
+def times_all(values, columns, ends, matrix, out):  # type: ignore[no-untyped-def]
+    """Multiply a sparse matrix by a dense one, and add it to what is there."""
+    for row in range(len(ends) - 1):
+        for place in range(ends[row], ends[row + 1]):
+            out[row] += values[place] * matrix[columns[place]]
+
+
+@compiled()
+def transposed_times_all(values, columns, ends, matrix, out):  # type: ignore[no-untyped-def]
+    """Multiply the transpose of a sparse matrix by a dense one, and add it to what is there."""
+    for row in range(len(ends) - 1):
+        for place in range(ends[row], ends[row + 1]):
+            out[columns[place]] += values[place] * matrix[row]
+
+
+@compiled()
 def transposed_times(values, columns, ends, vector, out):  # type: ignore[no-untyped-def]
     """Multiply the transpose of a sparse matrix by a vector, and add it to what is there."""
     for row in range(len(ends) - 1):

@@ -1,9 +1,9 @@
 """The default preference model: a Bradley–Terry model that is linear in runs of characters and words, and in length."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,15 @@ from dissensus.schema.conversation import Conversation
 
 LENGTH_SCALE: Final = 0.3
 """By how much log length is scaled: less than 1, so that length pays more for its weight than words do."""
+
+
+class HasLength(Protocol):
+    """A model that knows what the length of answers alone says."""
+
+    @property
+    def length_alone(self) -> float:
+        """Weight of log length in a model that knows nothing else."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,19 +90,20 @@ class Linear:
     def score_answers(self, texts: Sequence[str]) -> Floats:
         """Return the score of each answer, a log odds of being chosen over an answer whose score is 0."""
         total = LENGTH_SCALE * self.length_weight * log_length(texts)
-        for kind, vocabulary in self.vocabularies.items():
-            total += vocabulary.weigh(counted(texts, kind)) @ self.weights[kind].astype(np.float64)
+        for kind, rows in self.features_of(texts).items():
+            total += rows @ self.weights[kind].astype(np.float64)
         return total / self.temperature
+
+    def features_of(self, texts: Sequence[str]) -> dict[Kind, Rows]:
+        """Return the features of each kind of each answer."""
+        return {kind: known.weigh(counted(texts, kind)) for kind, known in self.vocabularies.items()}
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot, given all before it.
 
         This model looks at the answer alone, since what came before did not help (see the documentation).
         """
-        said = [[turn.text for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
-        scores = self.score_answers([text for texts in said for text in texts]).tolist()
-        ends = np.cumsum([0, *map(len, said)]).tolist()
-        return [scores[begin:end] for begin, end in pairwise(ends)]
+        return turn_by_turn(transcripts, self.score_answers)
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
         """Return the score of the chosen less that of the rejected answer of each pair."""
@@ -111,7 +121,17 @@ class Linear:
         check_purpose(self, purpose, force=force)
 
 
-def length_margins(model: Linear, pairs: Sequence[Pair]) -> Floats:
+def turn_by_turn(
+    transcripts: Iterable[Conversation], score_answers: Callable[[Sequence[str]], Floats]
+) -> list[list[float]]:
+    """Return for each conversation the score of each turn of the bot, by what scores answers alone."""
+    said = [[turn.text for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
+    scores = score_answers([text for texts in said for text in texts]).tolist()
+    ends = np.cumsum([0, *map(len, said)]).tolist()
+    return [scores[begin:end] for begin, end in pairwise(ends)]
+
+
+def length_margins(model: HasLength, pairs: Sequence[Pair]) -> Floats:
     """Return what the length of the answers alone says of each pair."""
     lengths = log_length(answers(pairs))
     return model.length_alone * (lengths[0::2] - lengths[1::2])

@@ -1,14 +1,11 @@
 r"""Bradley–Terry models of pairs by logistic regression, with a penalty on the squares of the weights."""
 
-from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.preference.sparse import Floats, Rows
-
-GRADIENT = 1e-4
-MOST_STEPS = 50
-MOST_INNER = 100
+from dissensus.preference.newton import GRADIENT, Curvature, dot, length, minimised
+from dissensus.preference.sparse import Floats, Integers, Rows
 
 
 def probability(margin: Floats) -> Floats:
@@ -22,73 +19,75 @@ def probability(margin: Floats) -> Floats:
     return np.asarray(np.exp(-np.logaddexp(0, -margin)))
 
 
-def fit(pairs: Rows, weight: Floats, penalty: float, *, start: Floats | None = None) -> Floats:
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Choices:
+    """What was chosen of each pair.
+
+    Parameters
+    ----------
+    weight
+        As how many each pair counts.
+    share
+        Share of those asked who chose the first answer.
+    margin
+        By how much log odds at least its score is to be the higher one.
+    """
+
+    weight: Floats
+    share: Floats
+    margin: Floats
+
+    @classmethod
+    def of_first(cls, weight: Floats) -> "Choices":
+        """Return choices of the first answer of each pair, by everybody."""
+        return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
+
+    @property
+    def plain(self) -> "Choices":
+        """The same without margins."""
+        return Choices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
+
+    def take(self, some: Integers) -> "Choices":
+        """Return those of some pairs."""
+        return Choices(weight=self.weight[some], share=self.share[some], margin=self.margin[some])
+
+    def loss(self, odds: Floats) -> Floats:
+        """Return the weighted cross-entropy of each pair, from the log odds of its first answer."""
+        return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
+
+
+def fit(pairs: Rows, choices: Choices, penalty: float, *, start: Floats | None = None) -> Floats:
     r"""Return the weights of features that make what was chosen most likely.
 
-    .. math:: \min_\beta \sum_p w_p \ln\bigl(1 + e^{-\beta \cdot x_p}\bigr) + \frac{\lambda}{2} \lVert\beta\rVert^2
+    .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
+              + \frac{\lambda}{2} \lVert\beta\rVert^2, \qquad P_p = \frac{1}{1 + e^{m_p - \beta \cdot x_p}}
 
     By Newton's method, whose steps come from conjugate gradients, with backtracking.
     """
-    beta = np.zeros(pairs.width) if start is None else start.copy()
-    enough = GRADIENT * _length(pairs.transposed_times(weight / 2))  # of what it is where all weights are 0
-    loss, margin = _loss(pairs, weight, penalty, beta)
-    for _ in range(MOST_STEPS):
-        p = probability(margin)
-        gradient = penalty * beta - pairs.transposed_times(weight * (1 - p))
-        if _length(gradient) <= enough:
-            break
-        step = _solved(_curvature(pairs, weight * p * (1 - p), penalty), -gradient)
-        beta, loss, margin = _along(pairs, weight, penalty, (beta, loss), (step, _dot(gradient, step)))
-    return beta
+    # of what it is where all weights are 0
+    enough = GRADIENT * length(pairs.transposed_times(choices.weight / 2))
+    return minimised(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, enough)
 
 
-def _dot(one: Floats, other: Floats) -> float:
-    # einsum stays in this thread; BLAS would wake several, which wait for each other longer than they add
-    return float(np.einsum("i,i", one, other))
+@dataclass(frozen=True, slots=True, eq=False)
+class _Regression:
+    """The loss of `fit`."""
 
+    pairs: Rows
+    choices: Choices
+    penalty: float
 
-def _length(vector: Floats) -> float:
-    return float(np.sqrt(_dot(vector, vector)))
+    def loss(self, at: Floats) -> tuple[float, Floats]:
+        """Return the loss, and the log odds of each pair."""
+        odds = self.pairs @ at - self.choices.margin
+        return float(np.sum(self.choices.loss(odds))) + self.penalty / 2 * dot(at, at), odds
 
-
-def _curvature(pairs: Rows, weight: Floats, penalty: float) -> Callable[[Floats], Floats]:
-    return lambda vector: penalty * vector + pairs.transposed_times(weight * (pairs @ vector))
-
-
-def _loss(pairs: Rows, weight: Floats, penalty: float, beta: Floats) -> tuple[float, Floats]:
-    margin = pairs @ beta
-    return _dot(weight, np.logaddexp(0, -margin)) + penalty / 2 * _dot(beta, beta), margin
-
-
-def _along(
-    pairs: Rows, weight: Floats, penalty: float, at: tuple[Floats, float], step: tuple[Floats, float]
-) -> tuple[Floats, float, Floats]:
-    """Go along a step as far as the loss falls enough (Armijo's rule)."""
-    (beta, before), (direction, slope) = at, step
-    share = 1.0
-    while True:
-        new = beta + share * direction
-        loss, margin = _loss(pairs, weight, penalty, new)
-        if loss <= before + 1e-4 * share * slope or share < 1e-6:
-            return new, loss, margin
-        share /= 2
-
-
-def _solved(times: Callable[[Floats], Floats], target: Floats) -> Floats:
-    """Solve a positive definite system by conjugate gradients, to a tenth of the target's length."""
-    found, rest = np.zeros_like(target), target.copy()
-    towards, square = rest.copy(), _dot(rest, rest)
-    enough = 0.01 * square
-    for _ in range(MOST_INNER):
-        if square <= enough:
-            break
-        image = times(towards)
-        share = square / _dot(towards, image)
-        image *= share
-        rest -= image
-        np.multiply(towards, share, out=image)
-        found += image
-        before, square = square, _dot(rest, rest)
-        towards *= square / before
-        towards += rest
-    return found
+    def slope(self, at: Floats, known: Floats) -> tuple[Floats, Curvature]:
+        """Return the gradient and the curvature."""
+        p, weight = probability(known), self.choices.weight
+        gradient = self.penalty * at - self.pairs.transposed_times(weight * (self.choices.share - p))
+        spread = weight * p * (1 - p)
+        return (
+            gradient,
+            lambda vector: self.penalty * vector + self.pairs.transposed_times(spread * (self.pairs @ vector)),
+        )

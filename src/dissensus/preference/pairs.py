@@ -29,12 +29,14 @@ class Pair:
     chosen, rejected
         The answers: two that differ, neither without a word.
     strength
-        How much better the chosen one was, on the scale of the campaign; None where nobody said. Evaluation shows it,
-        training does not use it, as in the HH paper.
+        How much better the chosen one was, on the scale of the campaign; None where nobody said. Evaluation shows it;
+        training uses it where it is told to.
     weight
         As how many pairs this one counts, more than 0.
     rater, group
         Who chose, and to which group they belong; None where it is not known.
+    groups
+        Their groups by axis, such as ``(("rater_gender", "Woman"),)``.
     tranche
         What it was collected with, such as ``helpful-online``; None where it is not known.
     agreement
@@ -55,6 +57,7 @@ class Pair:
     group: str | None = None
     tranche: str | None = None
     agreement: float | None = None
+    groups: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.chosen.strip() or not self.rejected.strip():
@@ -78,6 +81,16 @@ class Pair:
         """Human turns before the answers."""
         return sum(turn.speaker == "human" for turn in self.context)
 
+    @property
+    def comparison(self) -> tuple[tuple[Turn, ...], frozenset[str]]:
+        """What was compared, whichever was chosen."""
+        return self.context, frozenset((self.chosen, self.rejected))
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The group of the rater on each axis where it is known."""
+        return dict(self.groups) | ({} if self.group is None else {"group": self.group})
+
     def swapped(self) -> "Pair":
         """Return the pair as if the other answer had been chosen."""
         others = None if self.agreement is None else 1 - self.agreement
@@ -95,7 +108,7 @@ def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
     >>> unanimity([pair, replace(pair, rater="bob").swapped(), Pair((), "a", "b"), Pair((), "a", "c", agreement=1.0)])
     [False, False, None, True]
     """
-    keys = [(pair.context, frozenset((pair.chosen, pair.rejected))) for pair in pairs]
+    keys = [pair.comparison for pair in pairs]
     raters: defaultdict[Any, set[str]] = defaultdict(set)
     chosen: defaultdict[Any, set[str]] = defaultdict(set)
     for key, pair in zip(keys, pairs, strict=True):
@@ -146,9 +159,14 @@ def digest(pairs: Sequence[Pair]) -> str:
     """Return the SHA-256 of pairs in hexadecimal, whatever their order."""
     written = sorted(
         json.dumps(
-            [[turn.text for turn in pair.context], pair.chosen, pair.rejected, pair.strength, pair.weight],
+            [[turn.text for turn in pair.context], pair.chosen, pair.rejected, pair.strength, pair.weight, *_who(pair)],
             ensure_ascii=False,
         )
         for pair in pairs
     )
     return hashlib.sha256("\n".join(written).encode()).hexdigest()
+
+
+def _who(pair: Pair) -> list[object]:
+    """Return who chose; nothing where that is not known, so that plain pairs have one digest for ever."""
+    return [pair.rater, sorted(pair.cells.items())] if pair.rater is not None or pair.cells else []

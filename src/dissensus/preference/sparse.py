@@ -38,6 +38,13 @@ class Rows:
         return cls(column.astype(np.float32), np.zeros(len(column), np.int32), places, 1)
 
     @classmethod
+    def dense(cls, matrix: Floats) -> "Rows":
+        """Return a matrix whose entries are all there."""
+        n, width = matrix.shape
+        columns = np.tile(np.arange(width, dtype=np.int32), n)
+        return cls(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
+
+    @classmethod
     def one_after_the_other(cls, parts: Sequence["Rows"], width: int) -> "Rows":
         """Return the rows of all parts."""
         values = np.concatenate([np.empty(0, np.float32), *(part.values for part in parts)])
@@ -59,6 +66,18 @@ class Rows:
         kernels.transposed_times(self.values, self.columns, self.ends, vector, out)
         return out
 
+    def times_all(self, matrix: Floats) -> Floats:
+        """Return the product with a dense matrix."""
+        out = np.zeros((len(self), matrix.shape[1]))
+        kernels.times_all(self.values, self.columns, self.ends, matrix, out)
+        return out
+
+    def transposed_times_all(self, matrix: Floats) -> Floats:
+        """Return the product of the transpose and a dense matrix."""
+        out = np.zeros((self.width, matrix.shape[1]))
+        kernels.transposed_times_all(self.values, self.columns, self.ends, matrix, out)
+        return out
+
     def take(self, rows: Integers) -> "Rows":
         """Return some rows, in the order given."""
         sizes = np.diff(self.ends)[rows]
@@ -78,6 +97,14 @@ class Rows:
             places = np.arange(rows.ends[-1]) + np.repeat(begin - rows.ends[:-1], size)
             values[places], columns[places] = rows.values, rows.columns + shift
         return Rows(values, columns, ends, self.width + other.width)
+
+    def moved(self, places: Integers, count: int, scale: float) -> "Rows":
+        """Return each row, scaled, in the block of columns that has its place among so many; empty where that is -1."""
+        sizes = np.where(places >= 0, np.diff(self.ends), 0)
+        kept = np.repeat(places, np.diff(self.ends))
+        columns = (self.columns + kept.astype(np.int32) * np.int32(self.width))[kept >= 0]
+        values = (self.values * np.float32(scale))[kept >= 0]
+        return Rows(values, columns, np.concatenate([[0], np.cumsum(sizes)]), self.width * count)
 
     def differences(self) -> "Rows":
         """Return each even row less the odd one after it."""

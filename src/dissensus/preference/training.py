@@ -1,39 +1,26 @@
-"""Training of the linear model: settings chosen, scores calibrated and accuracy measured on dialogues held out."""
+"""Training: settings chosen, scores calibrated and accuracy measured on dialogues held out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, overload
 
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.preference import logistic
-from dissensus.preference.evaluation import Evaluation, evaluate
-from dissensus.preference.features import Kind, Vocabulary, counted, log_length
-from dissensus.preference.linear import LENGTH_SCALE, Linear, Settings, length_margins, stacked
-from dissensus.preference.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
-from dissensus.preference.sparse import Floats, Integers, Rows
-from dissensus.schema.hints import shown
-
-FEATURES: Final[tuple[tuple[Kind, ...], ...]] = (("characters",), ("words",), ("characters", "words"))
-PENALTIES: Final = (4.0, 2.0, 1.0, 0.5)
-INNER: Final = 3
-"""Folds in which settings are chosen."""
+from dissensus.preference.counting import Counting
+from dissensus.preference.evaluation import evaluate
+from dissensus.preference.examples import Examples
+from dissensus.preference.features import Kind
+from dissensus.preference.findings import findings_of
+from dissensus.preference.fitting import FEATURES, Progress
+from dissensus.preference.kinds import KINDS, RECIPES, AnyModel, KindOfModel, Recipe
+from dissensus.preference.linear import Linear, length_margins
+from dissensus.preference.pairs import PURPOSES, Pair, Purpose, digest, folds
+from dissensus.preference.sparse import Floats
+from dissensus.schema.hints import did_you_mean, listed, shown
 
 HELD_OUT: Final = 5
 """One of so many folds of dialogues is held out to measure a model that is saved."""
-
-HOTTEST: Final = 20.0
-"""Temperature of scores that say nothing."""
-
-Progress = Callable[[float], None]
-
-
-class Chosen(NamedTuple):
-    """Settings with the least log-loss on training dialogues held out, and the temperature that fits these."""
-
-    settings: Settings
-    temperature: float
 
 
 class Tested(NamedTuple):
@@ -41,47 +28,49 @@ class Tested(NamedTuple):
 
     margins: Floats
     length: Floats
-    settings: tuple[Settings, ...]
+    settings: tuple[dict[str, Any], ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Examples:
-    """Pairs as numbers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What is trained, and on what.
 
     Parameters
     ----------
-    counts
-        Runs of each kind, two rows a pair: chosen, rejected.
-    lengths
-        Log length of the chosen less that of the rejected answer.
-    weight
-        Of each pair.
-    dialogue
-        Of each pair.
+    kind
+        ``linear``: one score for all. ``mean-variance``: how far people differ beside it. ``groups``: how groups and
+        raters depart from all.
+    counting
+        How what each person said counts.
+    features
+        Kinds of runs that may be chosen.
+
+    Raises
+    ------
+    InvalidInput
+        There is no such kind.
     """
 
-    counts: dict[Kind, Rows]
-    lengths: Floats
-    weight: Floats
-    dialogue: Integers
+    kind: KindOfModel = "linear"
+    counting: Counting = Counting()  # noqa: RUF009 - it is frozen
+    features: tuple[tuple[Kind, ...], ...] = FEATURES
 
-    @classmethod
-    def of(cls, pairs: Sequence[Pair]) -> Self:
-        """Return pairs as numbers."""
-        texts = answers(pairs)
-        lengths = log_length(texts)
-        kinds: tuple[Kind, ...] = ("characters", "words")
-        counts = {kind: counted(texts, kind) for kind in kinds}
-        weight = np.array([pair.weight for pair in pairs])
-        return cls(counts, lengths[0::2] - lengths[1::2], weight, dialogues(pairs))
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            near = did_you_mean(str(self.kind), KINDS)
+            raise InvalidInput(f"kind is {shown(self.kind)}; it is one of {listed(KINDS)}.{near}")
 
-    def take(self, pairs: Integers) -> "Examples":
-        """Return some of them."""
-        both = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
-        counts = {kind: rows.take(both) for kind, rows in self.counts.items()}
-        return Examples(counts, self.lengths[pairs], self.weight[pairs], self.dialogue[pairs])
+    @property
+    def recipe(self) -> Recipe:
+        """How it is made."""
+        return RECIPES[self.kind]
+
+    def choose(self, examples: Examples, *, seed: int, progress: Progress | None = None) -> Any:
+        """Choose settings."""
+        return self.recipe.choose(examples, features=self.features, seed=seed, progress=progress)
 
 
+@overload
 def train(
     pairs: Sequence[Pair],
     *,
@@ -89,7 +78,30 @@ def train(
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Linear:
+) -> Linear: ...
+
+
+@overload
+def train(
+    pairs: Sequence[Pair],
+    *,
+    purpose: Purpose,
+    plan: Plan,
+    excluded: Mapping[str, int] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> AnyModel: ...
+
+
+def train(
+    pairs: Sequence[Pair],
+    *,
+    purpose: Purpose,
+    plan: Plan | None = None,
+    excluded: Mapping[str, int] | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> AnyModel:
     """Train a model on pairs.
 
     A fifth of the dialogues is held out. Settings and temperature are chosen on the others by cross-validation, with
@@ -102,6 +114,8 @@ def train(
         Of at least `HELD_OUT` dialogues.
     purpose
         What people chose by.
+    plan
+        What is trained; by default a linear model, of pairs that count as they are.
     excluded
         How many pairs were left out before, by reason, for the card.
     seed
@@ -111,33 +125,40 @@ def train(
 
     Returns
     -------
-    Linear
-        The model, with its card.
+    Linear, MeanVariance or Groups
+        The model that was planned, with its card.
 
     Raises
     ------
     InvalidInput
-        There are fewer dialogues, or no such purpose.
+        There are fewer dialogues, or no such purpose; or the plan asks for what pairs do not tell.
     """
     if purpose not in PURPOSES:
         raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
-    pairs = sorted(pairs, key=lambda pair: (pair.dialogue, pair.chosen, pair.rejected, pair.weight))
-    examples = Examples.of(pairs)
+    plan = plan or Plan()
+    pairs = sorted(pairs, key=_order)
+    examples = Examples.of(pairs, plan.counting)
     fold = folds(examples.dialogue, HELD_OUT, seed=seed)
     known, unknown = np.flatnonzero(fold), np.flatnonzero(fold == 0)
-    chosen = choose(examples.take(known), seed=seed, progress=progress)
+    chosen = plan.choose(examples.take(known), seed=seed, progress=progress)
     apart = [pairs[place] for place in unknown.tolist()]
-    first = fitted(examples.take(known), chosen, purpose)
+    first = plan.recipe.fitted(examples.take(known), chosen, purpose)
     found = evaluate(apart, first.margins(apart), length_margins(first, apart))
-    card = _card(pairs, purpose, chosen, found) | {"excluded": dict(excluded or {}), "seed": seed}
-    return fitted(examples, chosen, purpose, card=card)
+    held = found.to_dict() | findings_of(first, apart).to_dict()
+    card = _card(pairs, purpose, plan, chosen.told(), held) | {"excluded": dict(excluded or {}), "seed": seed}
+    return plan.recipe.fitted(examples, chosen, purpose, card=card)
+
+
+def _order(pair: Pair) -> tuple[object, ...]:
+    who = (pair.rater or "", sorted(pair.cells.items()), pair.strength or 0.0, pair.agreement or 0.0)
+    return (pair.dialogue, pair.chosen, pair.rejected, pair.weight, *who)
 
 
 def cross_validate(
     pairs: Sequence[Pair],
     *,
     n_folds: int = 5,
-    features: Sequence[tuple[Kind, ...]] = FEATURES,
+    plan: Plan | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Tested:
@@ -151,8 +172,8 @@ def cross_validate(
         Of at least so many dialogues as there are folds.
     n_folds
         Into which dialogues are dealt.
-    features
-        What may be chosen.
+    plan
+        What is trained; by default as `train`.
     seed
         Of the folds.
     progress
@@ -168,103 +189,39 @@ def cross_validate(
     InvalidInput
         There are fewer dialogues than folds.
     """
-    examples = Examples.of(pairs)
+    plan = plan or Plan()
+    examples = Examples.of(pairs, plan.counting)
     fold = folds(examples.dialogue, n_folds, seed=seed)
     margins, length, used = np.empty(len(pairs)), np.empty(len(pairs)), []
     for number in range(n_folds):
         others, here = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
-        chosen = choose(others, features=features, seed=seed)
-        model, apart = fitted(others, chosen, "harmless"), [pairs[place] for place in here.tolist()]
+        chosen = plan.choose(others, seed=seed)
+        model, apart = plan.recipe.fitted(others, chosen, "harmless"), [pairs[place] for place in here.tolist()]
         margins[here], length[here] = model.margins(apart), length_margins(model, apart)
-        used.append(chosen.settings)
+        used.append(chosen.told())
         if progress is not None:
             progress((number + 1) / n_folds)
     return Tested(margins, length, tuple(used))
 
 
-def choose(
-    examples: Examples,
-    *,
-    features: Sequence[tuple[Kind, ...]] = FEATURES,
-    seed: int = 0,
-    progress: Progress | None = None,
-) -> Chosen:
-    """Choose settings and temperature by cross-validation."""
-    fold = folds(examples.dialogue, INNER, seed=seed + 1)
-    margins = {(kinds, penalty): np.empty(len(fold)) for kinds in features for penalty in PENALTIES}
-    for number in range(INNER):
-        others, here = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
-        vocabularies = {kind: Vocabulary.learn(others.counts[kind]) for kind in others.counts}
-        known, unknown = (_differences(some, vocabularies) for some in (others, examples.take(here)))
-        for step, kinds in enumerate(features):
-            rows = stacked([known[kind] for kind in kinds], others.lengths)
-            apart = stacked([unknown[kind] for kind in kinds], examples.lengths[here])
-            beta = np.zeros(rows.width)
-            for penalty in PENALTIES:
-                beta = logistic.fit(rows, others.weight, penalty, start=beta)
-                margins[kinds, penalty][here] = apart @ beta
-            if progress is not None:
-                progress((number * len(features) + step + 1) / (INNER * len(features)))
-    heat = {key: _temperature(found, examples.weight) for key, found in margins.items()}
-    loss = {key: examples.weight @ np.logaddexp(0, -found / heat[key]) for key, found in margins.items()}
-    kinds, penalty = min(loss, key=lambda key: float(loss[key]))
-    return Chosen(Settings(features=kinds, penalty=penalty), heat[kinds, penalty])
-
-
-def fitted(examples: Examples, chosen: Chosen, purpose: Purpose, *, card: dict[str, Any] | None = None) -> Linear:
-    """Return the model that all examples give with these settings."""
-    kinds = chosen.settings.features
-    vocabularies = {kind: Vocabulary.learn(examples.counts[kind]) for kind in kinds}
-    parts = _differences(examples, vocabularies)
-    beta = logistic.fit(
-        stacked([parts[kind] for kind in kinds], examples.lengths), examples.weight, chosen.settings.penalty
-    )
-    ends = np.cumsum([0, *(len(vocabularies[kind]) for kind in kinds)])
-    weights = {kind: beta[ends[k] : ends[k + 1]].astype(np.float32) for k, kind in enumerate(kinds)}
-    return Linear(
-        purpose=purpose,
-        vocabularies=vocabularies,
-        weights=weights,
-        length_weight=float(beta[-1]),
-        length_alone=_slope(examples.lengths, examples.weight),
-        temperature=chosen.temperature,
-        card=card or {},
-    )
-
-
-def length_fitted(pairs: Sequence[Pair]) -> Floats:
-    """Return what the length of answers says of pairs, with its one weight fitted to these pairs themselves."""
-    lengths = log_length(answers(pairs))
-    column = lengths[0::2] - lengths[1::2]
-    return column * _slope(column, np.array([pair.weight for pair in pairs]))
-
-
-def _differences(examples: Examples, vocabularies: dict[Kind, Vocabulary]) -> dict[Kind, Rows]:
-    return {kind: known.weigh(examples.counts[kind]).differences() for kind, known in vocabularies.items()}
-
-
-def _slope(column: Floats, weight: Floats) -> float:
-    """Return the weight of a single feature; the little penalty keeps it finite where all pairs agree."""
-    return float(logistic.fit(Rows.one_column(column), weight, 0.01)[0])
-
-
-def _temperature(margins: Floats, weight: Floats) -> float:
-    return 1 / max(_slope(margins, weight), 1 / HOTTEST)
-
-
-def _card(pairs: Sequence[Pair], purpose: Purpose, chosen: Chosen, found: Evaluation) -> dict[str, Any]:
+def _card(
+    pairs: Sequence[Pair], purpose: Purpose, plan: Plan, settings: dict[str, Any], found: dict[str, Any]
+) -> dict[str, Any]:
     return {
         "purpose": purpose,
-        "model": "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
+        "model": plan.recipe.about,
         "data_sha256": digest(pairs),
         "n_pairs": len(pairs),
         "n_dialogues": len({pair.dialogue for pair in pairs}),
-        "settings": asdict(chosen.settings) | {"length_scale": LENGTH_SCALE, "temperature": chosen.temperature},
-        "held_out": found.to_dict(),
+        "n_raters": len({pair.rater for pair in pairs} - {None}) or None,
+        "counting": asdict(plan.counting),
+        "settings": settings,
+        "held_out": found,
         "limits": [
             f"Scores mean what people found more {purpose} in these pairs, and nothing else.",
             "The model looks at the words of the answer alone, so the same answer has one score after any question.",
             "Held-out figures are of dialogues of the same source; on others expect less.",
             "It is no filter: what scores high may still do harm.",
+            *plan.recipe.limits,
         ],
     }

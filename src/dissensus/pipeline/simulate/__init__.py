@@ -8,6 +8,7 @@ from dissensus.pipeline.simulate.effects import Effects, GroupEffects
 from dissensus.pipeline.simulate.items import Items, Topic
 from dissensus.pipeline.simulate.latent import CUTS, SCALE, draw_answers
 from dissensus.pipeline.simulate.pool import Cell, Detail, Pool, crossed
+from dissensus.pipeline.simulate.preferences import SimulatedPreferences, simulate_preferences
 from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.shipped import preset, presets
 from dissensus.pipeline.simulate.simulation import Simulation, simulate
@@ -26,6 +27,7 @@ __all__ = [
     "Items",
     "Pool",
     "Questions",
+    "SimulatedPreferences",
     "Simulation",
     "Times",
     "Topic",
@@ -36,5 +38,6 @@ __all__ = [
     "presets",
     "simulate",
     "simulate_attempts",
+    "simulate_preferences",
     "simulate_ratings",
 ]
