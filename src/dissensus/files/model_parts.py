@@ -102,7 +102,7 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
         along = arrays[DIRECTIONS] if axis == RATER else None
         wide = width
         if along is not None:
-            wide = along.shape[1]
+            wide = along.shape[-1]
             _check_weights(along, (width, wide))
         values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), wide))
         effects[axis] = Effects(axes[axis], values, along)

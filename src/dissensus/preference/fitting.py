@@ -64,9 +64,11 @@ def choose(
     return Chosen(Settings(features=kinds, penalty=penalty), heat[kinds, penalty])
 
 
-def inner(examples: Examples, seed: int) -> Iterator[tuple[Examples, Examples, Integers]]:
-    """Yield for each of `INNER` folds of dialogues all others, those of the fold, and the places of these."""
-    fold = folds(examples.dialogue, INNER, seed=seed + 1)
+def inner(
+    examples: Examples, seed: int, *, units: Integers | None = None
+) -> Iterator[tuple[Examples, Examples, Integers]]:
+    """Yield for each of `INNER` folds of dialogues, or other units, all others, the fold, and the places of this."""
+    fold = folds(examples.dialogue if units is None else units, INNER, seed=seed + 1)
     for number in range(INNER):
         here = np.flatnonzero(fold == number)
         yield examples.take(np.flatnonzero(fold != number)), examples.take(here), here

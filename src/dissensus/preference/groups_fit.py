@@ -1,7 +1,7 @@
 """Fitting of what all choose, and of how groups and raters depart from it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from dissensus.preference.directions import directions
 from dissensus.preference.effects import Effects, places_of
 from dissensus.preference.examples import RATER, Examples, Labels
 from dissensus.preference.features import Kind, Vocabulary
-from dissensus.preference.fitting import FEATURES, Chosen, Progress, choose, inner, linear_of, temperature_of
+from dissensus.preference.fitting import FEATURES, INNER, Chosen, Progress, choose, inner, linear_of, temperature_of
 from dissensus.preference.groups import Groups
 from dissensus.preference.pairs import Purpose
 from dissensus.preference.sparse import Floats, Integers, Rows
@@ -46,10 +46,10 @@ class Featured(NamedTuple):
     directions: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary]) -> "Featured":
-        """Return pairs with their features."""
+    def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool) -> "Featured":
+        """Return pairs with their features, and directions if there may be effects of raters."""
         rows = examples.differences(vocabularies)
-        found = directions(rows) if RATER in examples.who else np.empty((rows.width, 0), np.float32)
+        found = directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
         return cls(examples, rows, found)
 
 
@@ -76,8 +76,9 @@ def choose_groups(
 ) -> ChosenGroups:
     """Choose settings by cross-validation, and on which axes there are effects.
 
-    One axis after the other, raters last: it has effects if with them people are foretold better than without on
-    dialogues held out, by more than dialogues differ.
+    One axis after the other, raters last: it has effects if with them choices are foretold better than without. Those
+    of groups must foretell raters held out, by more than raters differ; those of raters dialogues held out, by more
+    than dialogues differ. Where fewer than `INNER` raters are known, groups cannot be told from them and have none.
 
     Raises
     ------
@@ -90,22 +91,66 @@ def choose_groups(
             "columns, or preferences with --raters FILE."
         )
     population = choose(examples, features=features, seed=seed, progress=progress)
-    folds = list(_folds(examples, population, seed))
+    penalties: dict[str, float] = {}
+    for units, axes in _searches(examples):
+        folds = _folds(examples, population, seed, units, of_raters=RATER in axes)
+        search = _Search(examples, population, units, list(folds))
+        for axis in axes:
+            penalties = search.tried(axis, penalties)
+    # what is foretold last is of dialogues, as what is measured
+    odds = search.foretold(penalties)
+    return ChosenGroups(population, penalties, temperature_of(odds, examples.choices))
 
-    def foretold(penalties: Mapping[str, float]) -> Floats:
-        odds = np.empty(len(examples.dialogue))
-        for known, (unknown, rows), here in folds:
-            odds[here] = fit_groups(known, population.settings.penalty, penalties).odds(unknown, rows)
+
+def _searches(examples: Examples) -> Iterator[tuple[Integers, list[str]]]:
+    """Yield units that are held out, and the axes that are looked at by foretelling them."""
+    axes = [axis for axis, labels in examples.who.items() if len(_names(labels)) > 1]
+    groups = [axis for axis in axes if axis != RATER]
+    raters = _raters(examples)
+    if raters is None:
+        yield examples.dialogue, groups
+        return
+    if len(np.unique(raters)) >= INNER:
+        yield raters, groups
+    yield examples.dialogue, [axis for axis in axes if axis == RATER]
+
+
+def _raters(examples: Examples) -> Integers | None:
+    """Return a number for the rater of each pair, each who is not known being another one; None if nobody is."""
+    if RATER not in examples.who:
+        return None
+    places = places_of(_names(examples.who[RATER]), examples.who[RATER])
+    return np.where(places >= 0, places, len(places) + np.arange(len(places)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Search:
+    """Units held out, and what models of all others foretell of them."""
+
+    examples: Examples
+    population: Chosen
+    units: Integers
+    folds: list[tuple[Featured, tuple[Examples, Rows], Integers]]
+
+    def foretold(self, penalties: Mapping[str, float]) -> Floats:
+        """Return the log odds of each pair by a model that does not know its unit."""
+        odds = np.empty(len(self.units))
+        for known, (unknown, rows), here in self.folds:
+            odds[here] = fit_groups(known, self.population.settings.penalty, penalties).odds(unknown, rows)
         return odds
 
-    penalties: dict[str, float] = {}
-    best = foretold({})
-    for axis in (axis for axis, labels in examples.who.items() if len(_names(labels)) > 1):
-        tried = {one: foretold({**penalties, axis: one}) for one in DEPARTURES}
-        penalty = min(DEPARTURES, key=lambda one: float(_loss(examples, tried[one]).sum()))
-        if _better(examples, tried[penalty], best):
-            penalties[axis], best = penalty, tried[penalty]
-    return ChosenGroups(population, penalties, temperature_of(best, examples.choices))
+    def tried(self, axis: str, penalties: dict[str, float]) -> dict[str, float]:
+        """Return penalties with that of an axis if its effects are of use; otherwise without."""
+        before = self._loss(penalties)
+        after = {one: self._loss({**penalties, axis: one}) for one in DEPARTURES}
+        least = min(DEPARTURES, key=lambda one: float(after[one].sum()))
+        gain = paired_difference(after[least], before, self.units, level=LEVEL)
+        return {**penalties, axis: least} if gain.ci_high < 0 else penalties
+
+    def _loss(self, penalties: Mapping[str, float]) -> Floats:
+        """Return what each pair costs, after the temperature that fits all."""
+        odds, choices = self.foretold(penalties), self.examples.choices
+        return choices.plain.loss(odds / temperature_of(odds, choices))
 
 
 def fitted_groups(
@@ -113,7 +158,7 @@ def fitted_groups(
 ) -> Groups:
     """Return the model that all examples give with these settings."""
     vocabularies = examples.known(chosen.population.settings.features)
-    pairs = Featured.of(examples, vocabularies)
+    pairs = Featured.of(examples, vocabularies, of_raters=RATER in chosen.penalties)
     found = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
     return Groups(
         population=linear_of(
@@ -138,7 +183,7 @@ def fit_groups(pairs: Featured, penalty: float, penalties: Mapping[str, float]) 
     known = {
         axis: Effects(_names(labels), np.empty((0, 0), np.float32), pairs.directions if axis == RATER else None)
         for axis, labels in pairs.examples.who.items()
-        if axis in penalties
+        if axis in penalties and _names(labels)
     }
     design, ends = pairs.rows, []
     for axis, effects in known.items():
@@ -172,18 +217,8 @@ def _columns(effects: Effects, pairs: Featured, axis: str, scale: float) -> Rows
 
 
 def _folds(
-    examples: Examples, population: Chosen, seed: int
+    examples: Examples, population: Chosen, seed: int, units: Integers, *, of_raters: bool
 ) -> Iterator[tuple[Featured, tuple[Examples, Rows], Integers]]:
-    for some, other, here in inner(examples, seed):
+    for some, other, here in inner(examples, seed, units=units):
         vocabularies = some.known(population.settings.features)
-        yield Featured.of(some, vocabularies), (other, other.differences(vocabularies)), here
-
-
-def _loss(examples: Examples, odds: Floats) -> Floats:
-    """Return what log odds cost on each pair, after the temperature that fits them."""
-    return examples.choices.plain.loss(odds / temperature_of(odds, examples.choices))
-
-
-def _better(examples: Examples, one: Floats, other: Floats) -> bool:
-    gain = paired_difference(_loss(examples, one), _loss(examples, other), examples.dialogue, level=LEVEL)
-    return gain.ci_high < 0
+        yield Featured.of(some, vocabularies, of_raters=of_raters), (other, other.differences(vocabularies)), here

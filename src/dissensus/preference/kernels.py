@@ -93,7 +93,8 @@ def times_all(values, columns, ends, matrix, out):  # type: ignore[no-untyped-de
     """Multiply a sparse matrix by a dense one, and add it to what is there."""
     for row in range(len(ends) - 1):
         for place in range(ends[row], ends[row + 1]):
-            out[row] += values[place] * matrix[columns[place]]
+            for k in range(matrix.shape[1]):
+                out[row, k] += values[place] * matrix[columns[place], k]
 
 
 @compiled()
@@ -101,7 +102,8 @@ def transposed_times_all(values, columns, ends, matrix, out):  # type: ignore[no
     """Multiply the transpose of a sparse matrix by a dense one, and add it to what is there."""
     for row in range(len(ends) - 1):
         for place in range(ends[row], ends[row + 1]):
-            out[columns[place]] += values[place] * matrix[row]
+            for k in range(matrix.shape[1]):
+                out[columns[place], k] += values[place] * matrix[row, k]
 
 
 @compiled()

@@ -1,0 +1,110 @@
+"""`dissensus preference` with models that know of disagreement, from what each person said."""
+
+import csv
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.cli.within import Done
+
+from dissensus.pipeline.simulate import simulate_preferences
+from dissensus.text.transcripts import write_hh
+
+
+@pytest.fixture
+def preferences(tmp_path: Path) -> Path:
+    """Preferences of people of whom women and men like different words, and their groups beside."""
+    drawn = simulate_preferences(n_comparisons=150, group_sd=2.0, rater_sd=0.0, seed=5)
+    path = tmp_path / "preferences.jsonl"
+    path.write_text("".join(f"{json.dumps(asdict(one))}\n" for one in drawn.preferences))
+    drawn.raters.write_csv(tmp_path / "raters.csv")
+    return path
+
+
+def trained(run: Run, preferences: Path, *words: str) -> Done:
+    done = run("preference", "train", preferences, "--raters", "raters.csv", "-o", "model", *words)
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def scored(run: Run, tmp_path: Path, *words: str) -> list[float]:
+    talk = write_hh([("human", "Hi"), ("bot", "Let us speak of tea."), ("human", "So?"), ("bot", "Of maps, then.")])
+    (tmp_path / "talks.jsonl").write_text(json.dumps({"transcript": talk}))
+    done = run("preference", "score", "talks.jsonl", "--model", "model", *words)
+    assert done.returncode == 0, done.stderr
+    return [float(row["score"]) for row in csv.DictReader(done.stdout.splitlines())]
+
+
+def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> None:
+    assert "Differences were found on: rater_gender." in trained(run, preferences, "--kind", "groups").stdout
+    model = ("preference", "evaluate", preferences, "--model", "model", "--raters", "raters.csv")
+    found = json.loads(run(*model, "--format", "json").stdout)
+    rows = {(one["axis"], one["group"]): one for one in found["by_group"]}
+    assert next(iter(rows)) == ("", "")
+    assert set(rows) >= {("rater_gender", "Woman"), ("rater_gender", "Man"), ("rater_age", "50+")}
+    every = rows["", ""]
+    gap = every["as_group"]["estimate"] - every["as_all"]["estimate"]
+    assert every["difference"]["estimate"] == pytest.approx(gap)
+    assert every["difference"]["ci_low"] > 0
+    assert {one["by"] for one in found["slices"]} >= {"rater_gender", "rater_age", "raters were", "strength"}
+    table = run(*model).stdout
+    assert "as their group" in table
+    assert "rater_gender: Woman" in table
+    women, men, every_one = (
+        scored(run, tmp_path, *words)
+        for words in (("--as-group", "rater_gender=Woman"), ("--as-group", "rater_gender=Man"), ())
+    )
+    assert women != men
+    assert all(min(pair) <= mean <= max(pair) for *pair, mean in zip(women, men, every_one, strict=True))
+
+
+def test_a_spread_is_told(run: Run, preferences: Path, tmp_path: Path) -> None:
+    done = trained(run, preferences, "--kind", "mean-variance", "--strength", "weight", "--soft-labels")
+    assert "lies between answers (r²)" in done.stdout
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert card["counting"] == {"strength": "weight", "soft": True}
+    assert card["model"].startswith("mean-variance: ")
+    found = run("preference", "evaluate", preferences, "--model", "model", "--format", "json")
+    assert 0 < json.loads(found.stdout)["r_squared"] < 1
+    assert "r²" in run("preference", "evaluate", preferences, "--model", "model").stdout
+    careful, mean = scored(run, tmp_path, "--quantile", "0.05"), scored(run, tmp_path)
+    assert all(low < middle for low, middle in zip(careful, mean, strict=True))
+
+
+def test_by_default_it_is_linear_and_learns_from_picks(run: Run, preferences: Path, tmp_path: Path) -> None:
+    done = run("preference", "train", preferences, "-o", "model")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("Trained on 600 pairs of 150 dialogues.")
+    card = json.loads((tmp_path / "model" / "card.json").read_text())
+    assert (card["purpose"], card["n_raters"]) == ("helpful", 40)
+
+
+def test_errors(run: Run, preferences: Path, tmp_path: Path) -> None:
+    trained(run, preferences, "--kind", "groups")
+    assert run("preference", "train", preferences, "-o", "linear").returncode == 0
+    (tmp_path / "talk.jsonl").write_text(json.dumps({"transcript": write_hh([("human", "Hi"), ("bot", "Tea.")])}))
+    (tmp_path / "plain.csv").write_text(
+        "chosen,rejected\n"
+        + "".join(f'"\n\nHuman: {n}\n\nAssistant: yes","\n\nHuman: {n}\n\nAssistant: no"\n' for n in range(9))
+    )
+    score = ("score", "talk.jsonl", "--model")
+    for words, says in (
+        ((*score, "model", "--as-group", "rater_gender=Women"), "Did you mean 'Woman'"),
+        ((*score, "model", "--as-group", "rater_sex=Woman"), "no axis 'rater_sex'"),
+        ((*score, "model", "--quantile", "0.1"), "Train one with --kind mean-variance"),
+        ((*score, "linear", "--as-group", "rater_gender=Woman"), "Train one with --kind groups"),
+        (("train", preferences, "--purpose", "harmless", "-o", "other"), "No pick says which answer is more harmless"),
+        (("train", "plain.csv", "--purpose", "helpful", "--kind", "groups", "-o", "other"), "Nothing is known of who"),
+        (("train", "plain.csv", "--purpose", "helpful", "--strength", "weight", "-o", "o"), "No pair has a strength"),
+        (
+            ("train", preferences, "--strength", "margin", "--soft-labels", "-o", "other"),
+            "Use strength as weight, or leave soft labels out",
+        ),
+        (("train", preferences, "--raters", "plain.csv", "-o", "other"), "There is no column rater_id"),
+    ):
+        done = run("preference", *words)
+        assert (done.returncode, done.stdout) == (1, ""), words
+        assert says in done.stderr
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,118 @@
+"""Models that know of disagreement on disk: as they were, and refused where they are not."""
+
+import hashlib
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.preference.people import people
+
+from dissensus.errors import InvalidInput
+from dissensus.files.model_folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.preference.examples import RATER
+from dissensus.preference.groups import Groups
+from dissensus.preference.kinds import AnyModel, KindOfModel
+from dissensus.preference.pairs import Pair
+from dissensus.preference.training import Plan, train
+
+KINDS: tuple[KindOfModel, ...] = ("mean-variance", "groups")
+
+
+@pytest.fixture(scope="module")
+def votes() -> tuple[Pair, ...]:
+    return people(1.5, seed=3, known=120, rater_sd=1.5).votes
+
+
+@pytest.fixture(scope="module")
+def models(votes: tuple[Pair, ...]) -> dict[KindOfModel, AnyModel]:
+    return {kind: train(votes, purpose="helpful", plan=Plan(kind=kind)) for kind in KINDS}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_written_is_read_byte_for_byte(
+    models: dict[KindOfModel, AnyModel], votes: tuple[Pair, ...], tmp_path: Path, kind: KindOfModel
+) -> None:
+    save_model(models[kind], tmp_path / "one")
+    read = load_model(tmp_path / "one")
+    save_model(read, tmp_path / "other")
+    for name in (*NAMES, SUMS):
+        assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
+    assert read.margins(votes).tolist() == models[kind].margins(votes).tolist()
+    assert read.card["model"].startswith(f"{kind}: ")
+
+
+def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyModel]) -> None:
+    model = models["groups"]
+    assert isinstance(model, Groups)
+    assert set(model.effects) == {"rater_gender", RATER}
+
+
+def head(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        values = json.loads(data)
+        change(values)
+        return json.dumps(values).encode()
+
+    return changed
+
+
+def arrays(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        known = dict(np.load(io.BytesIO(data), allow_pickle=False))
+        out = io.BytesIO()
+        np.savez(out, allow_pickle=False, **{name: changes.get(name, np.asarray)(known[name]) for name in known})
+        return out.getvalue()
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "change", "says"),
+    [
+        ("groups", MODEL, head(lambda held: held.update(kind="group")), "kind group is not known"),
+        ("groups", MODEL, head(lambda held: held.update(axes=[])), "is no model that can be trusted"),
+        ("groups", MODEL, head(lambda held: held.pop("axes")), "'axes'"),
+        ("groups", MODEL, head(lambda held: held.update(effects=["rater_shoes"])), "its groups are out of order"),
+        ("groups", MODEL, head(lambda held: held["axes"]["rater_gender"].reverse()), "its groups are out of order"),
+        ("groups", MODEL, head(lambda held: held["axes"]["rater_gender"].append("x")), "do not fit together"),
+        ("groups", WEIGHTS, arrays(effects_0=lambda held: held[:, :-1]), "do not fit together"),
+        ("groups", WEIGHTS, arrays(effects_0=lambda held: held * np.float32(np.nan)), "not all numbers"),
+        ("groups", WEIGHTS, arrays(directions=lambda held: held.astype(np.float64)), "other types of numbers"),
+        ("groups", WEIGHTS, arrays(directions=lambda held: held[0]), "is no model that can be trusted"),
+        ("mean-variance", MODEL, head(lambda held: held.update(typical_length=float("inf"))), "its numbers are"),
+        ("mean-variance", MODEL, head(lambda held: held.update(kind="groups")), "'axes'"),
+        ("mean-variance", WEIGHTS, arrays(characters_spread=lambda held: held[1:]), "do not fit together"),
+    ],
+)
+def test_sums_that_fit_do_not_make_a_model(
+    models: dict[KindOfModel, AnyModel],
+    tmp_path: Path,
+    kind: KindOfModel,
+    name: str,
+    change: Callable[[bytes], bytes],
+    says: str,
+) -> None:
+    save_model(models[kind], tmp_path / "model")
+    path = tmp_path / "model" / name
+    path.write_bytes(change(path.read_bytes()))
+    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in NAMES]
+    (tmp_path / "model" / SUMS).write_text("\n".join(sums))
+    with pytest.raises(InvalidInput, match="is no model that can be trusted") as refused:
+        load_model(tmp_path / "model")
+    assert says in str(refused.value)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_file_that_was_cut_is_refused(
+    models: dict[KindOfModel, AnyModel], tmp_path: Path, kind: KindOfModel, name: str
+) -> None:
+    save_model(models[kind], tmp_path / "model")
+    path = tmp_path / "model" / name
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(InvalidInput, match="so it was cut or changed"):
+        load_model(tmp_path / "model")

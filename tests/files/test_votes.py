@@ -1,0 +1,145 @@
+"""What each person said, read from the files of an export."""
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from dissensus.errors import DissensusError, InvalidInput, NotFound
+from dissensus.files.pairs import read_pairs
+from dissensus.files.votes import holds_preferences, purpose_in, read_all, read_people, read_preferences
+from dissensus.pipeline.simulate import simulate_preferences
+from dissensus.preference.votes import votes_of
+from dissensus.schema.conversation import Turn
+from dissensus.schema.preference import Edit, Pick, Preference, Side
+
+PREFERENCE = Preference(
+    preference_id="p-1",
+    conversation_id="c-1",
+    context=(Turn("human", "Be rude."),),
+    a="No, thank you.",
+    b="Go away.",
+    asked="more harmful",
+    picks=(Pick("ann", "b", 3), Pick("bo", "a", 1), Pick("cy", None, 0)),
+    phase="online",
+)
+HELPFUL = replace(
+    PREFERENCE, preference_id="p-2", asked="more helpful", phase=None, edits=(Edit("ann", "b", "Please go away."),)
+)
+
+
+def written(path: Path, *records: dict[str, Any] | Preference) -> Path:
+    rows = [asdict(one) if isinstance(one, Preference) else one for one in records]
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), "utf-8")
+    return path
+
+
+def test_preferences_come_back_as_they_were(tmp_path: Path) -> None:
+    path = written(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
+    assert list(read_preferences(path)) == [PREFERENCE, HELPFUL]
+    assert holds_preferences(path)
+
+
+def test_each_pick_is_a_pair_with_the_better_answer_chosen(tmp_path: Path) -> None:
+    path = written(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
+    people = {"ann": {"rater_age": "old", "rater_gender": "Woman"}, "bo": {}}
+    found = read_all([path], purpose="harmless", people=people)
+    told = [(pair.chosen, pair.strength, pair.rater, pair.cells, pair.tranche) for pair in found.pairs]
+    assert told == [
+        ("No, thank you.", 3.0, "ann", {"rater_age": "old", "rater_gender": "Woman"}, "harmless-online"),
+        ("Go away.", 1.0, "bo", {}, "harmless-online"),
+    ]
+    assert found.notes == (
+        "1 pair left out: a rater found neither answer better.",
+        "3 pairs left out: people were asked for something else.",
+    )
+
+
+def test_a_and_b_are_names_alone(tmp_path: Path) -> None:
+    """Both answers swapped, with the side of each pick, are the same pairs."""
+    drawn = simulate_preferences(n_comparisons=20, seed=3).preferences
+    other: dict[Side | None, Side | None] = {"a": "b", "b": "a", None: None}
+    turned = [
+        replace(one, a=one.b, b=one.a, picks=tuple(replace(pick, side=other[pick.side]) for pick in one.picks))
+        for one in drawn
+    ]
+    assert votes_of(turned, purpose="helpful") == votes_of(drawn, purpose="helpful")
+
+
+def test_what_people_chose_by_is_what_they_were_asked(tmp_path: Path) -> None:
+    both = written(tmp_path / "helpful.jsonl", PREFERENCE, HELPFUL)
+    assert purpose_in(both) is None
+    assert purpose_in(written(tmp_path / "one.jsonl", PREFERENCE)) == "harmless"
+    with pytest.raises(InvalidInput, match="Say --purpose helpful or --purpose harmless"):
+        read_all([both])
+
+
+def test_groups_of_plain_pairs(tmp_path: Path) -> None:
+    question = "\n\nHuman: Well?\n\nAssistant: "
+    table = {"chosen": [f"{question}yes"], "rejected": [f"{question}no"], "rater_id": ["ann"], "rater_age": ["old"]}
+    (pair,) = read_pairs(pl.DataFrame(table)).pairs
+    assert (pair.rater, pair.groups) == ("ann", (("rater_age", "old"),))
+    path = tmp_path / "pairs.parquet"
+    pl.DataFrame(table).write_parquet(path)
+    (pair,) = read_all([path], people={"ann": {"rater_gender": "Woman"}}).pairs
+    assert pair.cells == {"rater_age": "old", "rater_gender": "Woman"}
+
+
+def test_raters_who_are_in_no_table_are_told(tmp_path: Path) -> None:
+    path = written(tmp_path / "preferences.jsonl", PREFERENCE)
+    found = read_all([path], purpose="harmless", people={"ann": {"rater_age": "old"}})
+    assert found.notes[-1] == "1 of 2 raters are not in the table of raters, so their groups are not known."
+    with pytest.raises(InvalidInput, match=r"None of 2 raters .* is 'zoe'\. Every export has other ids"):
+        read_all([path], purpose="harmless", people={"zoe": {"rater_age": "old"}})
+
+
+def test_the_table_of_raters_of_an_export(tmp_path: Path) -> None:
+    path = tmp_path / "red-teamers.jsonl"
+    path.write_text(
+        '{"rater_id":"r1","red_team_member_id":0}\n{"rater_id":"r2","rater_age":"old","rater_race":["x"]}\n'
+    )
+    assert read_people(path) == {"r1": {}, "r2": {"rater_age": "old", "rater_race": '["x"]'}}
+
+
+@pytest.mark.parametrize(
+    ("table", "says"),
+    [
+        ({"rater_id": ["ann"], "age": ["old"]}, "There is no column rater_…, such as rater_gender"),
+        ({"rater": ["ann"], "rater_age": ["old"]}, "There is no column rater_id"),
+        ({"rater_id": ["ann", "ann"], "rater_age": ["old", "young"]}, "Row 2: rater_id: 'ann' is there twice"),
+        ({"rater_id": ["ann", None], "rater_age": ["old", "young"]}, "Row 2: rater_id: it is empty"),
+    ],
+)
+def test_what_is_no_table_of_raters(table: dict[str, list[str | None]], says: str) -> None:
+    with pytest.raises((InvalidInput, NotFound), match=says):
+        read_people(pl.DataFrame(table))
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"picks": None}, "picks is missing"),
+        ({"preference_id": None, "prefrence_id": "p-1"}, "preference_id is missing. Did you mean 'prefrence_id'"),
+        ({"picks": [{"rater": "ann", "side": "a"}]}, "a pick rater_id, side, strength"),
+        ({"picks": ["a"]}, "a pick rater_id, side, strength"),
+        ({"context": 3}, "a turn has speaker and text"),
+        ({"picks": [{"rater_id": "ann", "side": "c", "strength": 1}]}, "A pick is 'c'"),
+        ({"picks": [{"rater_id": "ann", "side": "a", "strength": 9}]}, "A pick has strength 9, and there are 4"),
+        ({"picks": [{"rater_id": "ann", "side": "a", "strength": float("nan")}]}, "NaN is no JSON"),
+        ({"asked": "most harmful"}, "asked is 'most harmful'"),
+    ],
+)
+def test_a_record_that_is_no_preference(tmp_path: Path, change: dict[str, object], says: str) -> None:
+    path = written(tmp_path / "preferences.jsonl", PREFERENCE, {**asdict(PREFERENCE), **change})
+    with pytest.raises(DissensusError, match=r"preferences\.jsonl, record 2: ") as refused:
+        list(read_preferences(path))
+    assert says in str(refused.value)
+
+
+def test_nobody_picked_anything(tmp_path: Path) -> None:
+    path = written(tmp_path / "p.jsonl", replace(PREFERENCE, picks=(Pick("cy", None, 0),)))
+    with pytest.raises(InvalidInput, match=r"No pick says .* a rater found neither answer better \(1\)"):
+        read_all([path], purpose="harmless")
