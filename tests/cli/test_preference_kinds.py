@@ -52,6 +52,10 @@ def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> N
     table = run(*model).stdout
     assert "as their group" in table
     assert "rater_gender: Woman" in table
+    assert run(*model, "-o", "report.html").returncode == 0
+    page = (tmp_path / "report.html").read_text()
+    assert "Who knows the group of a rater is right more often." in page
+    assert "rater_gender: Woman" in page
     women, men, every_one = (
         scored(run, tmp_path, *words)
         for words in (("--as-group", "rater_gender=Woman"), ("--as-group", "rater_gender=Man"), ())

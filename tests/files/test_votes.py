@@ -80,6 +80,7 @@ def test_what_people_chose_by_is_what_they_were_asked(tmp_path: Path) -> None:
 def test_groups_of_plain_pairs(tmp_path: Path) -> None:
     question = "\n\nHuman: Well?\n\nAssistant: "
     table = {"chosen": [f"{question}yes"], "rejected": [f"{question}no"], "rater_id": ["ann"], "rater_age": ["old"]}
+    table["rater_flagged"] = ["true"]  # says how careful somebody was, not who
     (pair,) = read_pairs(pl.DataFrame(table)).pairs
     assert (pair.rater, pair.groups) == ("ann", (("rater_age", "old"),))
     path = tmp_path / "pairs.parquet"

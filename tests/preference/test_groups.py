@@ -188,6 +188,12 @@ def test_nothing_is_known_of_who_chose(split: People) -> None:
         trained(plain)
 
 
+def test_ages_in_years_are_no_groups(split: People) -> None:
+    votes = tuple(replace(pair, groups=(("rater_born", f"{place}"),)) for place, pair in enumerate(split.votes))
+    with pytest.raises(InvalidInput, match=r"rater_born has \d+ groups; there are at most 100"):
+        trained(votes)
+
+
 def test_who_is_in_no_group_is_one_of_all(split: People, model: Groups) -> None:
     nobody = [replace(pair, rater=None, groups=()) for pair in split.votes[:20]]
     assert model.margins(nobody).tolist() == pytest.approx(model.population.margins(nobody).tolist())

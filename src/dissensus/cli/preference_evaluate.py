@@ -101,7 +101,13 @@ def _report(read: "ReadPairs", tested: _Tested, rival: "Rival | None", *, seed: 
 
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return evaluation_report(
-        tested.found, model=tested.model["name"], rival=rival, excluded=read.excluded, command=command, seed=seed
+        tested.found,
+        model=tested.model["name"],
+        rival=rival,
+        findings=tested.findings,
+        excluded=read.excluded,
+        command=command,
+        seed=seed,
     ).to_html()
 
 

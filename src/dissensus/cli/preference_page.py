@@ -5,10 +5,9 @@ import io
 from collections.abc import Iterator
 from itertools import groupby
 
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.page import Grid, Page, printable, short
 from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.findings import Findings
-from dissensus.preference.group_gains import Gain
 from dissensus.preference.paired import Rival, verdict
 from dissensus.stats.proportion import Share
 
@@ -62,18 +61,9 @@ def _findings(findings: Findings) -> Iterator[Grid]:
             ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
         )
     if findings.by_group:
-        head = ("by group", "pairs", "as their group", "as all", "difference", "interval")
-        yield Grid(head, tuple(map(_gain, findings.by_group)), "Accuracy with the effects of groups, and without.")
+        from dissensus.report.by_group import gains_grid
 
-
-def _gain(one: Gain) -> tuple[str, ...]:
-    name = f"{printable(one.axis)}: {printable(one.group)}" if one.axis else "all pairs"
-    shares = short(one.as_group.estimate, 3), short(one.as_all.estimate, 3)
-    if one.difference is None:
-        return (name, f"{one.as_group.n:,}", *shares, UNKNOWN, UNKNOWN)
-    apart = one.difference
-    interval = f"{short(apart.ci_low, 3)} to {short(apart.ci_high, 3)}"
-    return (name, f"{one.as_group.n:,}", *shares, short(apart.estimate, 3), interval)
+        yield gains_grid(findings)
 
 
 def _reliability(found: Evaluation) -> Grid:

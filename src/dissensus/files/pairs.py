@@ -14,6 +14,7 @@ from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
 from dissensus.files.tables import frame_of, is_path, named
 from dissensus.preference.pairs import Pair, Purpose
+from dissensus.schema.columns import FLAG, RATER_PREFIX
 from dissensus.schema.conversation import Conversation
 from dissensus.schema.hints import listed, shown
 
@@ -22,9 +23,6 @@ EMPTY: Final = "an answer is empty"
 SAME: Final = "both answers are the same"
 
 STRENGTH, WEIGHT, RATER, GROUP = "strength", "weight", "rater_id", "group"
-RATERS: Final = "rater_"
-"""What the names of columns with groups of raters begin with."""
-
 TRANCHE, AGREEMENT, STRENGTHS = "tranche", "agreement", "strengths"
 _TRANCHE: Final = re.compile(r"(helpful|harmless)-(base|rejection-sampled|online)(?![a-z])")
 
@@ -214,9 +212,14 @@ def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
     return conversations.as_text(frame[name]).to_list() if name in frame.columns else [None] * frame.height
 
 
+def axes_of(frame: pl.DataFrame) -> list[str]:
+    """Return the columns that have groups of raters."""
+    return [name for name in frame.columns if name.startswith(RATER_PREFIX) and name not in (RATER, FLAG)]
+
+
 def _groups(frame: pl.DataFrame) -> list[tuple[tuple[str, str], ...]]:
     """Return the groups of the rater of each row, by axis."""
-    axes = sorted(name for name in frame.columns if name.startswith(RATERS) and name != RATER)
+    axes = sorted(axes_of(frame))
     columns = [_texts(frame, axis) for axis in axes]
     if not columns:
         return [()] * frame.height

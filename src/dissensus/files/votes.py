@@ -9,7 +9,7 @@ from typing import Any, Final
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import content
 from dissensus.files.conversations import as_text
-from dissensus.files.pairs import RATER, RATERS, ReadPairs, joined, purpose_of, read_pairs
+from dissensus.files.pairs import RATER, ReadPairs, axes_of, joined, purpose_of, read_pairs
 from dissensus.files.records import records
 from dissensus.files.tables import frame_of, named
 from dissensus.preference.pairs import Pair, Purpose
@@ -69,7 +69,7 @@ def read_people(source: Any) -> People:
     """
     frame = frame_of(source)
     with named(source):
-        axes = [name for name in frame.columns if name.startswith(RATERS) and name != RATER]
+        axes = axes_of(frame)
         if RATER not in frame.columns or not axes:
             missing = RATER if RATER not in frame.columns else "rater_…, such as rater_gender"
             raise NotFound(f"There is no column {missing}. The columns are {listed(frame.columns)}.")

@@ -22,6 +22,9 @@ from dissensus.stats.paired import paired_difference
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 """Penalties on the effects of groups or raters, as multiples of that on the weights of all."""
 
+MOST_GROUPS: Final = 100
+"""Groups of one axis."""
+
 LEVEL: Final = 0.90
 """Of the interval that has to lie on the side of an effect before there is one: 5 % beyond each end."""
 
@@ -83,8 +86,14 @@ def choose_groups(
     Raises
     ------
     InvalidInput
-        Nothing is known of who chose.
+        Nothing is known of who chose, or an axis has too many groups.
     """
+    for axis, labels in examples.who.items():
+        if axis != RATER and len(_names(labels)) > MOST_GROUPS:
+            raise InvalidInput(
+                f"{axis} has {len(_names(labels)):,} groups; there are at most {MOST_GROUPS}, each of several raters. "
+                "Put its values into fewer groups, or leave the column out."
+            )
     if not examples.who:
         raise InvalidInput(
             "Nothing is known of who chose, so groups cannot differ. Give pairs with rater_id, group or rater_… "

@@ -8,7 +8,9 @@ import polars as pl
 
 from dissensus.pipeline.page import Grid, printable, short
 from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.findings import Findings
 from dissensus.preference.paired import Rival, verdict
+from dissensus.report.by_group import gains_table
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
 from dissensus.report.groups import counted
@@ -54,7 +56,7 @@ METHODS: Final = (
         r"\Big/ \sum_p w_p",
         "On the same pairs, with d the difference on each of them: what both get right, or wrong, adds nothing.",
         "Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear Models",
-        ("difference",),
+        ("difference", "groups"),
     ),
 )
 
@@ -64,6 +66,7 @@ def evaluation_report(
     *,
     model: str,
     rival: Rival | None = None,
+    findings: Findings | None = None,
     excluded: Mapping[str, int] | None = None,
     title: str | None = None,
     command: str = "",
@@ -79,6 +82,8 @@ def evaluation_report(
         What the model is called.
     rival
         Another model on the same pairs.
+    findings
+        What the model finds that knows of disagreement.
     excluded
         How many pairs were left out, by reason.
     title
@@ -92,7 +97,8 @@ def evaluation_report(
     -------
     Document
     """
-    made = tuple(_sections(found, model, rival))
+    told = findings or Findings()
+    made = (*_sections(found, model, rival), *_by_group(told))
     names = {section.name for section in made}
     return Document(
         title=title or f"How well {printable(model)} knows what people choose",
@@ -103,6 +109,7 @@ def evaluation_report(
             Size("accuracy", short(found.accuracy.estimate, 3)),
             Size("log-loss", short(found.log_loss, 3)),
             Size("ECE", short(found.ece, 3)),
+            *(() if told.r_squared is None else (Size("r²", short(told.r_squared, 3)),)),
         ),
         sections=made,
         command=command or "dissensus.report.evaluation.evaluation_report(…)",
@@ -130,6 +137,12 @@ def _sections(found: Evaluation, model: str, rival: Rival | None) -> Iterator[Se
     if rival:
         lead = f"{printable(model)} and {printable(rival.name)} on the same pairs, so that hard ones are hard for both."
         yield Section("difference", "Beside the other model", lead, (_difference(model, rival),))
+
+
+def _by_group(findings: Findings) -> Iterator[Section]:
+    if findings.by_group:
+        lead = "Does it help to know to which groups those belong who chose?"
+        yield Section("groups", "Group by group", lead, (gains_table(findings),))
 
 
 def _whole(found: Evaluation, model: str, rival: Rival | None) -> Table:

@@ -103,7 +103,7 @@ def simulate_preferences(
     --------
     >>> drawn = simulate_preferences(n_comparisons=3, seed=1)
     >>> drawn.preferences[0].a
-    'Let us speak of moons, lighthouses and boats.'
+    'Let us speak of penguins, clocks and bicycles.'
     >>> len(drawn.preferences[0].picks), drawn.raters.height
     (4, 40)
     """
@@ -116,7 +116,7 @@ def simulate_preferences(
     raters, words = _raters(n_raters), _words(rng, group_sd)
     departing = np.stack([words[f"rater_gender={gender}"].to_numpy() for gender in raters["rater_gender"]])
     tastes = words["all"].to_numpy() + departing + rater_sd * rng.normal(size=(n_raters, len(WORDS)))
-    spoken = np.argsort(rng.random((n_comparisons, 2, len(WORDS))), axis=2)[:, :, :SPOKEN_OF]
+    spoken = _spoken(rng, n_comparisons)
     counts = np.zeros((n_comparisons, len(WORDS)))
     for side, sign in ((0, -1), (1, 1)):
         np.add.at(counts, (np.arange(n_comparisons)[:, None], spoken[:, side]), sign)
@@ -141,6 +141,15 @@ def _words(rng: np.random.Generator, group_sd: float) -> pl.DataFrame:
     departing = {"rater_gender=Man": -women, "rater_gender=Woman": women}
     departing |= {f"rater_age={age}": none for age in AXES["rater_age"]}
     return pl.DataFrame({"word": WORDS, "all": shuffled_scores(rng, len(WORDS)), **departing})
+
+
+def _spoken(rng: np.random.Generator, n: int) -> Codes:
+    """Draw the words of both answers of n comparisons, shape (n, 2, words): never the same ones."""
+    order = np.argsort(rng.random((n, 2, len(WORDS))), axis=2)
+    spoken = order[:, :, :SPOKEN_OF]
+    same = (np.sort(spoken[:, 0], axis=1) == np.sort(spoken[:, 1], axis=1)).all(axis=1)
+    spoken[same, 1] = order[same, 1, SPOKEN_OF : 2 * SPOKEN_OF]
+    return spoken
 
 
 def _preference(number: int, spoken: Codes, asked: Codes, felt: Floats, raters: list[str]) -> Preference:

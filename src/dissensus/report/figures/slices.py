@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.pipeline.page import printable, short
 from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation, Slice
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted
+from dissensus.report.groups import counted, spoken
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 from dissensus.stats.proportion import Share
@@ -78,7 +78,7 @@ def _blocks(found: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, 
     for by, some in groupby(found.slices, key=lambda one: one.by):
         # The quartiles of the two models are of different pairs.
         yield (
-            HEADINGS[by],
+            HEADINGS.get(by, f"Raters by {spoken(by)}"),
             [_line(one, None if by == "confidence" else others.get((by, one.value))) for one in some],
         )
 
@@ -113,7 +113,7 @@ def _reading(found: Evaluation) -> str:
     if not several:
         return f"{text}."
     worst = min(several, key=lambda one: one.accuracy.estimate)
-    where = WHERE[worst.by].format(printable(worst.value))
+    where = WHERE.get(worst.by, WHERE["group"]).format(printable(worst.value))
     return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
 
 
