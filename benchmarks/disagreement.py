@@ -193,8 +193,12 @@ def table(found: dict[float, Found], rows: dict[str, str]) -> Iterator[str]:
     yield f"| | {' | '.join(f'{sd:g}' for sd in found)} |"
     yield f"|---|{'--:|' * len(found)}"
     for name, told in rows.items():
-        cells = (over_seeds(one.values[name]) if name in one.values else "" for one in found.values())
+        cells = (_cell(name, one.values[name]) if name in one.values else "" for one in found.values())
         yield f"| {told} | {' | '.join(cells)} |"
+
+
+def _cell(name: str, values: list[float]) -> str:
+    return f"{sum(values):.0f} of {len(values)}" if name.startswith("effects") else over_seeds(values)
 
 
 def page() -> Iterator[str]:
@@ -225,9 +229,9 @@ def page() -> Iterator[str]:
             "gain": "groups: gain of accuracy by the groups of raters",
             "taste by linear": "linear: correlation with what all like",
             "taste by mean-variance": "mean-variance: the same",
-            "effects of rater_gender": "groups: share of seeds with effects of gender",
+            "effects of rater_gender": "groups: seeds in which effects of gender were found",
             "effects of rater_age": "groups: the same of age, which nobody differs by",
-            "effects of rater_id": "groups: the same of raters",
+            "effects of rater_id": "groups: the same of raters, who differ little",
         },
     )
     yield ""

@@ -46,6 +46,15 @@ def test_chatbots_are_ranked(run: Run, comparisons: Path) -> None:
     assert float(rows[0]["ci_low"]) < float(rows[0]["bradley_terry"]) < float(rows[0]["ci_high"])
 
 
+def test_a_report_is_one_page(run: Run, comparisons: Path, tmp_path: Path) -> None:
+    done = run("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "-o", "report.html")
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "report.html").read_text()
+    assert "Which chatbots people prefer" in page
+    assert "Raters by gender: Woman" in page
+    assert "best and good" in page
+
+
 def test_a_group_that_cannot_be_ranked_says_why(run: Run, tmp_path: Path) -> None:
     (tmp_path / "some.csv").write_text(
         "bot_a,bot_b,winner,rater_age\na,b,a,young\nb,a,a,young\nc,d,c,young\nd,c,d,young\nb,c,b,old\nc,b,c,old\n"

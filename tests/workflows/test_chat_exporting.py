@@ -14,6 +14,7 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.attempts import read_attempts
 from dissensus.files.items import read_items
 from dissensus.files.pairs import read_pairs
+from dissensus.files.votes import read_all, read_people
 from dissensus.pipeline.collect.chatting import Pick
 from dissensus.store.raters import Rater
 from dissensus.workflows import chatting, exporting, rating, withdrawing
@@ -79,6 +80,14 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
     people = {row["red_team_member_id"]: row for row in lines(folder / "red-teamers.jsonl")}
     (declared,) = [row for row in people.values() if "rater_age" in row]
     assert declared["rater_age"] == "old"
+    # What each person said is what a model learns from.
+    told = read_all(
+        [folder / "preferences.jsonl"], purpose="harmless", people=read_people(folder / "red-teamers.jsonl")
+    )
+    assert sorted((pair.chosen, pair.strength, pair.cells.get("rater_age")) for pair in told.pairs) == [
+        ("Response A", 2.0, "old"),
+        ("Response B", 2.0, None),
+    ]
     # The improved one is chosen over what it was.
     twins = [pl.read_parquet(path) for path in (folder / "pairs").rglob("*.parquet")]
     edited = pl.concat(twins).filter(pl.col("edited_by").is_not_null()).row(0, named=True)

@@ -21,7 +21,7 @@ from dissensus.cli.preference_reading import (
     told,
 )
 from dissensus.cli.preference_serve import SCORE_KEY
-from dissensus.cli.writing import Format, FormatOption
+from dissensus.cli.writing import PAGES, Format, FormatOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from dissensus.preference.paired import Rival
     from dissensus.preference.pairs import Purpose
     from dissensus.preference.sparse import Floats
-
-PAGES = (".html", ".htm")
 
 
 class _Tested(NamedTuple):

@@ -1,6 +1,8 @@
 """`dissensus preference rank`: which of several chatbots people prefer."""
 
 import json
+import shlex
+import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -8,12 +10,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dissensus.cli import writing
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli.writing import PAGES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from dissensus.files.comparisons import ReadComparisons
     from dissensus.pipeline.page import Grid
     from dissensus.preference.ranking import Comparisons, Rank, Ranking
 
@@ -33,7 +36,10 @@ def rank(
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the replicates.")] = 0,
     level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
     format: FormatOption = None,  # noqa: A002 - the option's name
-    output: OutputOption = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
+    ] = None,
 ) -> None:
     """Rank chatbots that people compared two at a time, by Bradley–Terry on the scale of Elo, and by Elo.
 
@@ -44,7 +50,8 @@ def rank(
     from dissensus.files.comparisons import read_comparisons
     from dissensus.preference.ranking import rank
 
-    kind = writing.chosen(format, output)
+    paged = format is None and output is not None and output.suffix.lower() in PAGES
+    kind = Format.TABLE if paged else writing.chosen(format, output)
     writing.check(output)
     found = read_comparisons(comparisons, by=by)
     ranked = partial(rank, bootstrap=bootstrap, seed=seed, level=level)
@@ -52,7 +59,9 @@ def rank(
     groups = {name: _or_why(ranked, some) for name, some in found.groups.items()}
     for note in (*found.notes, *every.notes):
         typer.echo(f"Note: {note}", err=True)
-    if kind is Format.JSON:
+    if paged:
+        writing.write(_report(every, found, by, groups, seed), output)
+    elif kind is Format.JSON:
         values = {name: one if isinstance(one, str) else one.to_dict() for name, one in groups.items()}
         told = {
             "schema_version": 1,
@@ -67,6 +76,17 @@ def rank(
         writing.write(writing.rows_as(kind, rows, COLUMNS, name="rows", none=""), output)
     else:
         _page(every, by, groups, output)
+
+
+def _report(
+    every: "Ranking", read: "ReadComparisons", by: str | None, groups: "dict[str, Ranking | str]", seed: int
+) -> str:
+    from dissensus.report.ranking import ranking_report
+
+    command = shlex.join(["dissensus", *sys.argv[1:]])
+    return ranking_report(
+        every, read.every, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
+    ).to_html()
 
 
 def _or_why(ranked: "Callable[[Comparisons], Ranking]", comparisons: "Comparisons") -> "Ranking | str":

@@ -36,6 +36,9 @@ class Format(StrEnum):
 FormatOption = Annotated[
     Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
 ]
+PAGES = (".html", ".htm")
+"""Ends of the names of files that are pages."""
+
 OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
 FiguresOption = Annotated[
     Path | None,

@@ -1,0 +1,137 @@
+"""How strong chatbots are, by all who compared them and by each group."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import altair as alt
+import polars as pl
+
+from dissensus.pipeline.page import printable
+from dissensus.preference.ranking import Rank, Ranking
+from dissensus.preference.strengths import MEAN
+from dissensus.report.figure import Figure
+from dissensus.report.groups import counted, spoken
+from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
+
+STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "foretold by scores"
+LOOKS: Final = {STRENGTH: (BLUE, "circle", 64), ELO: (ORANGE, "square", 40), SCORES: (VERMILION, "diamond", 64)}
+# Points on both sides of what is drawn, and the least that the axis spans.
+BEYOND, LEAST = 10.0, 100.0
+
+
+class _Point(NamedTuple):
+    value: float
+    low: float
+    high: float
+
+
+def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
+    """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group.
+
+    Parameters
+    ----------
+    every
+        The ranking by all.
+    by
+        The axis of the groups.
+    groups
+        The ranking by each group that has one.
+    """
+    blocks = [("" if not groups else "All raters", every)]
+    blocks += [(f"Raters by {spoken(by or 'group')}: {printable(name)}", one) for name, one in (groups or {}).items()]
+    return Figure(
+        name="standings",
+        title="Strength of chatbots",
+        reading=_reading(every),
+        table=pl.DataFrame(list(_rows(blocks)), infer_schema_length=None),
+        draw=lambda width: _draw(blocks, width),
+        notes=(
+            "Points of Elo; 400 points are odds of ten to one. Lines: intervals for other raters.",
+            f"Dashed: {MEAN:,.0f}, the mean of each ranking, so compare differences across groups and not ratings.",
+        ),
+    )
+
+
+def _reading(every: Ranking) -> str:
+    first, second = every.rows[:2]
+    shown = printable(first.bot)
+    if first.ci_low is None or second.ci_high is None:
+        return f"{shown} comes first of {counted(len(every.rows), 'chatbot')}; how surely is not known."
+    if first.ci_low > second.ci_high:
+        return f"{shown} is stronger than all others, beyond the intervals of both."
+    return f"{shown} comes first; its interval reaches that of {printable(second.bot)}, so another may be as strong."
+
+
+def _points(row: Rank) -> dict[str, _Point]:
+    found = {}
+    if row.bradley_terry is not None:
+        low, high = row.ci_low, row.ci_high
+        bounds = (row.bradley_terry, row.bradley_terry) if low is None or high is None else (low, high)
+        found[STRENGTH] = _Point(row.bradley_terry, *bounds)
+    found[ELO] = _Point(row.elo, row.elo, row.elo)
+    if row.by_scores is not None:
+        found[SCORES] = _Point(row.by_scores, row.by_scores, row.by_scores)
+    return found
+
+
+def _rows(blocks: Sequence[tuple[str, Ranking]]) -> Iterator[dict[str, Any]]:
+    for heading, ranking in blocks:
+        for row in ranking.rows:
+            yield {
+                "raters": heading or "All raters",
+                "bot": row.bot,
+                "n": row.n,
+                "bradley_terry": row.bradley_terry,
+                "ci_low": row.ci_low,
+                "ci_high": row.ci_high,
+                "elo": row.elo,
+                "by_scores": row.by_scores,
+            }
+
+
+def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
+    headed = [
+        Block(heading, tuple(f"{printable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
+        for heading, ranking in blocks
+    ]
+    rows = HeadedRows(headed, width, least=38)
+    known = [_points(row) for _, ranking in blocks for row in ranking.rows]
+    present = [who for who in LOOKS if any(who in points for points in known)]
+    marks = [
+        {"y": y + 9 * (present.index(who) - (len(present) - 1) / 2), "of": who, **point._asdict()}
+        for points, y in zip(known, rows.places, strict=True)
+        for who, point in points.items()
+    ]
+    scale = _scale(marks)
+    return layered([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.named()], rows)
+
+
+def _scale(marks: Sequence[dict[str, Any]]) -> alt.Scale:
+    low, high = min(one["low"] for one in marks), max(one["high"] for one in marks)
+    more = max(BEYOND, (LEAST - (high - low)) / 2)
+    return alt.Scale(domain=[low - more, high + more], nice=False, zero=False)
+
+
+def _x(field: str, scale: alt.Scale) -> alt.X:
+    return alt.X(f"{field}:Q", title=None, scale=scale, axis=alt.Axis(format=",.0f", tickCount=5, labelOverlap=True))
+
+
+def _mean(rows: HeadedRows, scale: alt.Scale) -> Iterator[alt.Chart]:
+    line = alt.Chart(data([{"x": MEAN, "y": 0, "end": rows.height}]))
+    rule = line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2, clip=True)
+    yield rule.encode(_x("x", scale), rows.y(), alt.Y2("end:Q"))
+
+
+def _marks(
+    marks: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows, scale: alt.Scale
+) -> Iterator[alt.Chart]:
+    colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
+    legend = alt.Legend(columns=legend_columns(present, rows.plot_width))
+    color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
+    shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
+    size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
+    base = alt.Chart(data(marks))
+    yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low", scale), alt.X2("high:Q"), color)
+    points = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    yield points.encode(rows.y(), _x("value", scale), color, shape, size)
