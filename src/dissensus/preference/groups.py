@@ -60,7 +60,7 @@ class Groups:
         By axis, such as ``rater_gender``; and by ``rater_id``, of which each rater is a group of their own. Axes on
         which no difference was found are not there.
     axes
-        All that were known in training, and their groups.
+        All that were known in training, and their groups; raters only where they have effects.
 
     Examples
     --------

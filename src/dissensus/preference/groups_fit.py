@@ -174,7 +174,8 @@ def fitted_groups(
             examples, found.weights, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card
         ),
         effects=found.effects,
-        axes={axis: _names(labels) for axis, labels in examples.who.items()},
+        # ids of raters are kept only where something is known of them
+        axes={axis: _names(labels) for axis, labels in examples.who.items() if axis != RATER or axis in found.effects},
     )
 
 

@@ -45,7 +45,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
         "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
         (
             "Effects of groups are averages: people of one group differ, and nobody is to be judged by theirs.",
-            "The folder holds what single raters like, by their ids: keep it as carefully as what they chose.",
+            "The folder may hold what single raters like, by their ids: keep it as carefully as what they chose.",
         ),
     ),
 }

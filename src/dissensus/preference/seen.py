@@ -41,7 +41,8 @@ class Seen:
             raise InvalidInput(
                 "The model knows no spread, so --quantile means nothing. Train one with --kind mean-variance."
             )
-        self.score([])  # so that an unknown group is told before the work begins
+        if self.as_group is not None or self.quantile is not None:
+            self.score([])  # so that an unknown group is told before the work begins
 
     @property
     def purpose(self) -> Purpose:
