@@ -11,7 +11,7 @@ COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
-    *(f"preference {word}" for word in ("train", "evaluate", "score", "rank", "serve")),
+    *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),
     *(
         f"staff {word}"
         for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke")

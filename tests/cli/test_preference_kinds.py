@@ -1,6 +1,7 @@
 """`dissensus preference` with models that know of disagreement, from what each person said."""
 
 import csv
+import hashlib
 import json
 from dataclasses import asdict
 from pathlib import Path
@@ -64,6 +65,35 @@ def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> N
     assert all(min(pair) <= mean <= max(pair) for *pair, mean in zip(women, men, every_one, strict=True))
 
 
+def test_a_model_is_shown(run: Run, preferences: Path) -> None:
+    trained(run, preferences, "--kind", "groups")
+    table = run("preference", "show", "model")
+    assert table.returncode == 0, table.stderr
+    words = " ".join(table.stdout.split())
+    assert "kind groups" in words
+    assert "rater_gender Man, Woman: they differ" in words
+    assert "rater_age 18-29, 30-49, 50+: no difference was found" in words
+    assert "It is no filter" in words
+    found = json.loads(run("preference", "show", "model", "--format", "json").stdout)
+    assert (found["kind"], found["purpose"], found["card"]["n_raters"]) == ("groups", "helpful", 40)
+    for where, form, says in (("nowhere", "table", "There is no folder"), ("model", "csv", "no table of rows")):
+        done = run("preference", "show", where, "--format", form)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert says in done.stderr
+
+
+def test_a_card_of_something_else_is_refused(run: Run, preferences: Path, tmp_path: Path) -> None:
+    trained(run, preferences)
+    for card in ({"held_out": {"accuracy": 3}}, {"counting": "odd"}, {"n_pairs": "many"}):
+        (tmp_path / "model" / "card.json").write_text(json.dumps(card))
+        names = ("model.json", "card.json", "weights.npz")
+        sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in names]
+        (tmp_path / "model" / "SHA256SUMS").write_text("\n".join(sums))
+        done = run("preference", "show", "model")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "card.json is no card" in done.stderr
+
+
 def test_a_spread_is_told(run: Run, preferences: Path, tmp_path: Path) -> None:
     done = trained(run, preferences, "--kind", "mean-variance", "--strength", "weight", "--soft-labels")
     assert "lies between answers (r²)" in done.stdout
@@ -75,6 +105,13 @@ def test_a_spread_is_told(run: Run, preferences: Path, tmp_path: Path) -> None:
     assert "r²" in run("preference", "evaluate", preferences, "--model", "model").stdout
     careful, mean = scored(run, tmp_path, "--quantile", "0.05"), scored(run, tmp_path)
     assert all(low < middle for low, middle in zip(careful, mean, strict=True))
+
+
+def test_kinds_are_trained_in_folds(run: Run, preferences: Path) -> None:
+    folds = ("preference", "evaluate", preferences, "--folds", "2", "--raters", "raters.csv", "--format", "json")
+    linear, groups = (json.loads(run(*folds, "--kind", kind).stdout) for kind in ("linear", "groups"))
+    assert groups["model"]["name"] == "the groups model in 2 folds"
+    assert groups["accuracy"]["ci_low"] > linear["accuracy"]["estimate"]
 
 
 def test_by_default_it_is_linear_and_learns_from_picks(run: Run, preferences: Path, tmp_path: Path) -> None:
@@ -107,6 +144,7 @@ def test_errors(run: Run, preferences: Path, tmp_path: Path) -> None:
             "Use strength as weight, or leave soft labels out",
         ),
         (("train", preferences, "--raters", "plain.csv", "-o", "other"), "There is no column rater_id"),
+        (("evaluate", preferences, "--model", "model", "--kind", "groups"), "--kind is what is trained in --folds"),
     ):
         done = run("preference", *words)
         assert (done.returncode, done.stdout) == (1, ""), words

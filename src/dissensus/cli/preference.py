@@ -5,14 +5,25 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from dissensus.cli import preference_evaluate, preference_rank, preference_score, preference_serve, writing
-from dissensus.cli.preference_reading import PairsArgument, PurposeOption, RatersOption, SeedOption, read, told
+from dissensus.cli import (
+    preference_evaluate,
+    preference_rank,
+    preference_score,
+    preference_serve,
+    preference_show,
+    writing,
+)
+from dissensus.cli.preference_reading import (
+    KindOption,
+    PairsArgument,
+    PurposeOption,
+    RatersOption,
+    SeedOption,
+    read,
+    told,
+)
 from dissensus.errors import InvalidInput
 
-KindOption = Annotated[
-    Literal["linear", "mean-variance", "groups"],
-    typer.Option(help="One score for all; how far people differ beside it; or how groups and raters depart from all."),
-]
 StrengthOption = Annotated[
     Literal["ignored", "weight", "margin"],
     typer.Option(help="What the strength of a choice does: nothing, count as weight, or ask for a margin."),
@@ -80,5 +91,6 @@ def _more(card: dict[str, Any]) -> str:
 
 app.command("evaluate")(preference_evaluate.evaluate)
 app.command("score")(preference_score.score)
+app.command("show")(preference_show.show)
 app.command("rank")(preference_rank.rank)
 app.command("serve")(preference_serve.serve)

@@ -12,6 +12,7 @@ import typer
 from dissensus.cli import writing
 from dissensus.cli.preference_reading import (
     ForceOption,
+    KindOption,
     ModelOption,
     PairsArgument,
     PurposeOption,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from dissensus.files.pairs import ReadPairs
     from dissensus.preference.evaluation import Evaluation
     from dissensus.preference.findings import Findings
+    from dissensus.preference.kinds import KindOfModel
     from dissensus.preference.model import Model
     from dissensus.preference.paired import Rival
     from dissensus.preference.pairs import Purpose
@@ -50,6 +52,7 @@ def evaluate(
         int | None,
         typer.Option(metavar="N", min=2, help="Instead of a model: train and test on N folds of dialogues."),
     ] = None,
+    kind: KindOption = "linear",
     against: Annotated[
         str | None, typer.Option(metavar="DIR", help="Another model, likewise, compared on the same pairs.")
     ] = None,
@@ -73,21 +76,23 @@ def evaluate(
     if (model is None) == (folds is None):
         raise InvalidInput("Give --model DIR to test a model, or --folds N to train and test one on the same pairs.")
     paged = format is None and output is not None and output.suffix.lower() in PAGES
-    kind = Format.TABLE if paged else writing.chosen(format, output)
+    if model is not None and kind != "linear":
+        raise InvalidInput("--kind is what is trained in --folds; the model of --model is of its own kind.")
+    form = Format.TABLE if paged else writing.chosen(format, output)
     writing.check(output)
     asked = purpose or told(pairs)
     found = read(pairs, asked, raters)
     if model is not None:
         tested = _of_model(found, model, asked, force=force, level=level)
     else:
-        tested = _of_folds(found, folds or 0, level=level, seed=seed)
+        tested = _of_folds(found, folds or 0, kind, level=level, seed=seed)
     rival = None if against is None else _of_model(found, against, asked, force=force, level=level)
     difference = None if rival is None else _rival(found, tested, rival, level=level)
     if paged:
         writing.write(_report(found, tested, difference, seed=seed), output)
-    elif kind is Format.TABLE:
+    elif form is Format.TABLE:
         writing.write_pages([page(tested.found, tested.model["name"], difference, tested.findings)], output)
-    elif kind is Format.CSV:
+    elif form is Format.CSV:
         writing.write(slices_csv(tested.found), output)
     else:
         values = _values(tested, rival, difference)
@@ -154,13 +159,13 @@ def _margins(model: "Model", read: "ReadPairs", level: float) -> "tuple[Floats, 
     return margins_of(model, read.pairs), length_fitted(read.pairs), None
 
 
-def _of_folds(read: "ReadPairs", folds: int, *, level: float, seed: int) -> _Tested:
+def _of_folds(read: "ReadPairs", folds: int, kind: "KindOfModel", *, level: float, seed: int) -> _Tested:
     from dissensus.preference.evaluation import evaluate
-    from dissensus.preference.training import cross_validate
+    from dissensus.preference.training import Plan, cross_validate
 
     with writing.progress("Training") as progress:
-        tested = cross_validate(read.pairs, n_folds=folds, seed=seed, progress=progress)
+        tested = cross_validate(read.pairs, n_folds=folds, plan=Plan(kind=kind), seed=seed, progress=progress)
     found = evaluate(read.pairs, tested.margins, tested.length, level=level)
     return _Tested(
-        {"name": f"the linear model in {folds} folds", "sha256": None, "purpose": None}, tested.margins, found
+        {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, tested.margins, found
     )

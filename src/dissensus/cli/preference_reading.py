@@ -25,6 +25,10 @@ PurposeOption = Annotated[
     Literal["helpful", "harmless"] | None,
     typer.Option(help="What people chose by. Default: what the names of file and folder say."),
 ]
+KindOption = Annotated[
+    Literal["linear", "mean-variance", "groups"],
+    typer.Option(help="One score for all; how far people differ beside it; or how groups and raters depart from all."),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Let a model of one purpose judge the other.")]
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds.")]
 ModelOption = Annotated[

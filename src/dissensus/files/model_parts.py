@@ -10,7 +10,7 @@ from dissensus.preference.effects import Effects
 from dissensus.preference.examples import RATER
 from dissensus.preference.features import BITS, Kind, Vocabulary
 from dissensus.preference.groups import Groups
-from dissensus.preference.kinds import AnyModel
+from dissensus.preference.kinds import AnyModel, KindOfModel
 from dissensus.preference.linear import Linear
 from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.pairs import PURPOSES
@@ -30,20 +30,28 @@ class Apart(NamedTuple):
     arrays: dict[str, npt.NDArray[Any]]
 
 
+def kind_of(model: AnyModel) -> KindOfModel:
+    """Return what kind of model it is."""
+    if isinstance(model, MeanVariance):
+        return "mean-variance"
+    return "groups" if isinstance(model, Groups) else "linear"
+
+
 def taken_apart(model: AnyModel) -> Apart:
     """Return what a model is made of, but for its card."""
+    kind = kind_of(model)
     if isinstance(model, MeanVariance):
-        head, arrays = _of_linear(model.mean, "mean-variance")
+        head, arrays = _of_linear(model.mean, kind)
         spreads = {f"{kind}_spread": weights for kind, weights in model.spread_weights.items()}
         return Apart(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
     if isinstance(model, Groups):
-        head, arrays = _of_linear(model.population, "groups")
+        head, arrays = _of_linear(model.population, kind)
         head |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
         for number, effects in enumerate(model.effects.values()):
             arrays[f"effects_{number}"] = effects.values
             arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
         return Apart(head, arrays)
-    return _of_linear(model, "linear")
+    return _of_linear(model, kind)
 
 
 def put_together(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> AnyModel:
