@@ -104,6 +104,8 @@ def test_ids_in_the_file_are_those_of_reviews(run: Run, tmp_path: Path) -> None:
     of = json.loads(done.stdout)["reviewed"]
     assert (of["n_reviews"], of["n_attempts"]) == (40, 20)
     assert of["notes"] == ["1 review left out: attempts that are not there, as '17'."]
+    assert "Left out" not in done.stderr
+    assert "'attempt_id'" in run("analyse", "named.jsonl").stderr
 
 
 @pytest.mark.parametrize(

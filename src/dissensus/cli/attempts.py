@@ -13,8 +13,8 @@ from dissensus.cli.writing import Format
 from dissensus.errors import InvalidInput, UndefinedEstimate
 
 if TYPE_CHECKING:
-    from dissensus.files.attempts import ReadAttempts
     from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap
+    from dissensus.schema.attempt import Attempt
     from dissensus.schema.review import Review
 
 PANEL = "Red-team attempts"
@@ -46,10 +46,11 @@ SuccessOption = Annotated[
 
 
 class Found(NamedTuple):
-    """Attempts that were read, and what was found in them."""
+    """Attempts that were read, what was found in them, and what the reader should know."""
 
-    read: "ReadAttempts"
+    attempts: "tuple[Attempt, ...]"
     analysis: "AttemptAnalysis"
+    notes: tuple[str, ...]
 
 
 def report(
@@ -78,19 +79,19 @@ def report(
         laid_out: AttemptMap | str
         try:
             laid_out = attempt_map(
-                found.read.attempts, success_from=found.analysis.success_from, bootstrap=bootstrap, seed=seed
+                found.attempts, success_from=found.analysis.success_from, bootstrap=bootstrap, seed=seed
             )
         except UndefinedEstimate as reason:
             laid_out = str(reason)
         told(0.8)
         made = attempts_report(
-            found.read.attempts,
+            found.attempts,
             found.analysis,
             laid_out,
             text=text is True,
             title=title,
             command=shlex.join(["dissensus", *sys.argv[1:]]),
-            notes=found.read.notes,
+            notes=found.notes,
         )
         page = made.to_html()
     writing.write(page, output)
@@ -113,7 +114,7 @@ def analyse(
     kind = writing.chosen(format, output)
     writing.check(output)
     found = _found(path, reviews, success_from, bootstrap=bootstrap, seed=seed, level=level)
-    for note in (*found.read.notes, *found.analysis.notes):
+    for note in (*found.notes, *found.analysis.notes):
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
         told = {"schema_version": 1, **found.analysis.to_dict()}
@@ -144,20 +145,24 @@ def _found(
     seed: int,
     level: float = 0.95,
 ) -> Found:
-    from dissensus.files.attempts import read_attempts
-    from dissensus.files.reviews import read_attempt_ids, read_reviews
+    from dissensus.files.attempts import left_out, stream_attempts
+    from dissensus.files.reviews import ID, read_attempt_ids, read_reviews
     from dissensus.pipeline.analyse.attempts import analyse_attempts
     from dissensus.schema.attempt import SUCCESS
 
     said: tuple[Review, ...] = () if reviews is None else read_reviews(reviews)
-    read = read_attempts(path)
+    ids = read_attempt_ids(path) if said else None
+    unknown: dict[str, None] = {}
+    attempts = tuple(stream_attempts(path, unknown))
+    if ids is not None:
+        unknown.pop(ID)
     analysis = analyse_attempts(
-        read.attempts,
+        attempts,
         reviews=said,
-        ids=read_attempt_ids(path) if said else None,
+        ids=ids,
         success_from=SUCCESS if success_from is None else success_from,
         bootstrap=bootstrap,
         seed=seed,
         level=level,
     )
-    return Found(read, analysis)
+    return Found(attempts, analysis, left_out(unknown))

@@ -37,6 +37,7 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
 
     Examples
     --------
+    >>> import polars as pl
     >>> table = pl.DataFrame({"attempt_id": [7, 7], "reviewer_id": ["ann", "ben"], "success": [4, 3]})
     >>> [(review.attempt_id, review.reviewer_id, review.success) for review in read_reviews(table)]
     [('7', 'ann', 4), ('7', 'ben', 3)]

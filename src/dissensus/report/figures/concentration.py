@@ -38,7 +38,7 @@ def concentration(found: Concentration) -> Figure:
     ...     attempts=(8, 1, 1), successes=(2, 1, 0), top=(Top(1, 0.8, 2 / 3),), gini_attempts=0.47, gini_successes=0.44
     ... )
     >>> concentration(few).reading
-    '1 of 3 red-teamers made 80 % of the attempts; the Gini coefficient is .47.'
+    '1 of 3 red-teamers made 80 % of the attempts; the Gini coefficient is .47, of successes .44.'
     """
     curves = {ATTEMPTS: found.attempts} | ({SUCCESSES: found.successes} if any(found.successes) else {})
     n, all_of = len(found.attempts), sum(found.attempts)
