@@ -195,5 +195,5 @@ def test_rows_without_an_interval_say_why(attempts: list[Attempt]) -> None:
     few = [replace(attempt, red_team_member_id=number % 5) for number, attempt in enumerate(attempts[:100])]
     report = attempts_report(few, analyse_attempts(few, bootstrap=20), "none")
     notes = " ".join(figure(report, "success").notes)
-    assert "all sizes: no interval: as few as 5.0 effective clusters, and 10 are needed." in notes
+    assert "all sizes: no interval: as few as 5.0 effective red-teamers, and 10 are needed." in notes
     assert "more rows have no interval" in notes

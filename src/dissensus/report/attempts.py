@@ -10,7 +10,7 @@ from dissensus.report.attempts_methods import METHODS, WORDS
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
-from dissensus.report.figures.means import as_number, as_percent
+from dissensus.report.figures.means import as_number, as_percent, why
 from dissensus.report.figures.mixed_model import mixed_model
 from dissensus.report.folded import Folded, Passage
 from dissensus.report.groups import counted, percent
@@ -18,6 +18,7 @@ from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Parts, Section
 from dissensus.report.tables import Table
 from dissensus.schema.attempt import Attempt
+from dissensus.stats.clustered import NOT_DRAWN
 
 NO_REVIEWS = "No reviews were given; --reviews FILE adds what others say of the attempts."
 NO_TEXTS = "Examples of the regions are not shown, since they may offend or disturb; --text adds them, folded."
@@ -182,7 +183,7 @@ def _agreement(found: AttemptAnalysis) -> Table:
         for row in of.agreement
     )
     reasons = dict.fromkeys(
-        f"{row.coefficient}, {row.raters}, {row.scale}: {row.estimate.reason}."
+        f"{row.coefficient}, {row.raters}, {row.scale}: {why(row.estimate)}."
         for row in of.agreement
         if row.estimate.reason and (row.estimate.estimate is None or found.bootstrap)
     )
@@ -218,7 +219,9 @@ def _regions(laid_out: AttemptMap) -> Table:
     lines = tuple(
         (f"region {of.number}", f"{of.n:,}", f"{of.n_red_teamers:,}", as_percent(of.success)) for of in laid_out.regions
     )
-    reasons = [f"Region {of.number}: {of.success.reason}." for of in laid_out.regions if of.success.reason]
+    reasons = [
+        f"Region {of.number}: {why(of.success)}." for of in laid_out.regions if of.success.reason not in ("", NOT_DRAWN)
+    ]
     first = laid_out.regions[0]
     return Table(
         name="regions",

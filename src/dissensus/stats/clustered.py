@@ -15,7 +15,7 @@ Codes = npt.NDArray[np.intp]
 LEAST: Final = 10
 """Fewer effective clusters than these give no interval: it would hold the truth far less often than it says."""
 
-NONE, SAME = "there is none", "all values are the same"
+NONE, SAME = "there is none", "no interval: all values are the same"
 NOT_DRAWN = "no interval was asked for"
 
 

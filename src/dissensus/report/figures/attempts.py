@@ -9,7 +9,7 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell, Relation, Tag
 from dissensus.pipeline.page import printable, short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.means import Line, Lines, Look, as_number, as_percent, draw_means, table_of
+from dissensus.report.figures.means import Line, Lines, Look, as_number, as_percent, draw_means, table_of, why
 from dissensus.report.groups import counted
 from dissensus.stats.clustered import Clustered
 
@@ -103,7 +103,7 @@ def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, wha
         ),
         table=table_of(blocks, "mean"),
         draw=lambda width: draw_means(blocks, width, Look()),
-        notes=(*_reason("correlation", rho), *_notes(found, blocks, ())),
+        notes=(*_reason(found, "Spearman's correlation", rho), *_notes(found, blocks, ())),
     )
 
 
@@ -157,14 +157,15 @@ def _known(cells: Sequence[Cell], what: str) -> Clustered:
 
 
 def _blocks(cells: Sequence[Cell], value: str) -> list[Lines]:
-    """Return a block of all types and one of each, with a row for all sizes and for each."""
+    """Return a block of all types and one of each, with a row for all sizes and for each; of one alone no other."""
     types = _most([cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES)
     sizes = _most([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
     found = {(cell.model_type, cell.size): cell for cell in cells}
-    single = len(sizes) < 2
+    kinds = [*([None] if len(types) > 1 else []), *types]
+    rows = [*([None] if len(sizes) > 1 else []), *sizes]
     blocks = []
-    for kind in (None, *types):
-        of = [found[kind, size] for size in ((None,) if single else (None, *sizes)) if (kind, size) in found]
+    for kind in kinds:
+        of = [found[kind, size] for size in rows if (kind, size) in found]
         lines = tuple(_line(cell, value) for cell in of if cell.mean.n)
         if lines:
             blocks.append(Lines(EVERY_TYPE if kind is None else kind, lines))
@@ -183,9 +184,18 @@ def _line(cell: Cell, value: str) -> Line:
     return Line(name=name, marks={value: cell.mean}, spans=spans)
 
 
+def _sizes_of(cells: Sequence[Cell]) -> tuple[int, int]:
+    """Return how many types and sizes there are."""
+    types, sizes = ({getattr(cell, name) for cell in cells} - {None} for name in ("model_type", "size"))
+    return len(types), len(sizes)
+
+
 def _undrawn(cells: Sequence[Cell], blocks: Sequence[Lines], value: str) -> list[Lines]:
     """Return rows that are left out of a figure for want of room."""
     drawn = {id(mark) for block in blocks for line in block.lines for mark in line.marks.values()}
+    n_types, n_sizes = _sizes_of(cells)
+    if n_types <= MOST_TYPES and n_sizes <= MOST_SIZES:
+        return []
     left = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
     return [
         Lines(cell.model_type or EVERY_TYPE, (Line(name=cell.size or EVERY_SIZE, marks={value: cell.mean}),))
@@ -210,25 +220,25 @@ def _from_to(cells: Sequence[Cell], *, percent: bool) -> str:
     return f"; by type from {least} to {most}"
 
 
-def _reason(what: str, mark: Clustered) -> tuple[str, ...]:
-    return (f"{what}: {mark.reason}.",) if mark.reason else ()
+def _reason(found: AttemptAnalysis, what: str, mark: Clustered) -> tuple[str, ...]:
+    return (f"{what}: {why(mark)}.",) if mark.reason and (found.bootstrap or mark.estimate is None) else ()
 
 
 def _notes(
     found: AttemptAnalysis, blocks: Sequence[Lines], cells: Sequence[Cell], *, unit: str = "attempts"
 ) -> Iterator[str]:
-    if found.bootstrap:
+    if any(mark.ci_low is not None for block in blocks for line in block.lines for mark in line.marks.values()):
         yield (
             f"Lines: {100 * found.level:g} % intervals for other red-teamers, from {found.bootstrap:,} draws of them "
             f"with all their attempts, seed {found.seed}. The numbers below a name are {unit} and red-teamers."
             if cells
             else f"Lines: {100 * found.level:g} % intervals for other red-teamers."
         )
-    n_types, n_sizes = (len({getattr(cell, name) for cell in cells} - {None}) for name in ("model_type", "size"))
+    n_types, n_sizes = _sizes_of(cells)
     if n_types > MOST_TYPES or n_sizes > MOST_SIZES:
         yield f"Drawn are the {MOST_TYPES} types and {MOST_SIZES} sizes with the most attempts; the numbers hold all."
     marks = [
-        (f"{block.heading}, {line.name}" if block.heading else line.name, mark.reason)
+        (f"{block.heading}, {line.name}" if block.heading else line.name, why(mark))
         for block in blocks
         for line in block.lines
         for mark in line.marks.values()

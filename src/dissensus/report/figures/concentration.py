@@ -75,7 +75,7 @@ def _draw(curves: Mapping[str, Sequence[int]], width: int) -> Spec:
     n = len(curves[ATTEMPTS])
     names = list(curves)
     points = [point for name, counts in curves.items() for point in _points(name, counts)]
-    across = alt.Axis(tickCount=5, format=",d", labelBound=True)
+    across = alt.Axis(tickCount=5, tickMinStep=1, format=",d", labelBound=True)
     up = alt.Axis(format="~%", values=[0, 0.25, 0.5, 0.75, 1], minExtent=AXIS - 20, maxExtent=AXIS - 20)
     x = alt.X("k:Q", title="red-teamers, the busiest first", axis=across, scale=alt.Scale(domain=[0, n], nice=False))
     y = alt.Y("share:Q", title="share of all", axis=up, scale=alt.Scale(domain=[0, 1], nice=False))

@@ -63,6 +63,11 @@ def table_of(blocks: Sequence[Lines], value: str, *, of: str | None = None, unit
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
+def why(mark: Clustered) -> str:
+    """Return why something is not known, in the words of attempts."""
+    return mark.reason.replace("clusters", "red-teamers")
+
+
 def as_percent(mark: Clustered) -> str:
     """Return a share in per cent with its interval."""
     if mark.estimate is None:
