@@ -46,6 +46,15 @@ def test_balanced_data_have_the_variances_of_an_analysis_of_variance() -> None:
     assert 0.5 < found.share_of_clusters < 1
 
 
+def test_a_large_mean_and_another_unit_change_nothing_else() -> None:
+    design, outcome, cluster = drawn(0.8)
+    found = random_intercept(design, outcome, cluster)
+    moved = random_intercept(design, 1000 * outcome + 1e9, cluster)
+    assert moved.coefficients - [1e9, 0, 0] == pytest.approx(1000 * found.coefficients, rel=1e-5)
+    assert moved.standard_errors == pytest.approx(1000 * found.standard_errors, rel=1e-5)
+    assert moved.share_of_clusters == pytest.approx(found.share_of_clusters, rel=1e-5)
+
+
 def test_intervals_hold_what_was_simulated() -> None:
     held = np.zeros(3)
     for seed in range(200):
@@ -70,6 +79,7 @@ def test_where_clusters_do_not_differ_it_is_least_squares() -> None:
         (np.ones((4, 2)), [1, 2, 3, 5], [0, 1, 0, 1], "determined by others"),
         (np.ones((4, 1)), [2, 2, 2, 2], [0, 1, 0, 1], "the same throughout"),
         (np.ones((2, 1)), [2, 3], [0, 0], "too few"),
+        (np.ones((4, 1)), [1e300, -1e300, 1, 2], [0, 0, 1, 1], "too large"),
         (np.array([[1.0, 0], [1, 1], [1, 2], [1, 3]]), [1, 3, 5, 7], [0, 0, 1, 1], "fully"),
         (np.ones((4, 1)), [1, 1, 2, 2], [0, 0, 1, 1], "no maximum"),
     ],

@@ -12,6 +12,9 @@ from dissensus.stats.counts import FloatArray
 RATIOS: Final = np.linspace(-14.0, 14.0, 113)
 """Logarithms of the ratio of the two variances that are looked at before the best of them is refined."""
 
+LARGEST: Final = 1e100
+EXPLAINED: Final = 1e-24
+"""Of the sum of squares, what rounding may leave."""
 STEPS: Final = 60
 GOLDEN: Final = (5**0.5 - 1) / 2
 
@@ -100,7 +103,8 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
         Arrays of different length, or with values that are no numbers.
     UndefinedEstimate
         There are too few cases or clusters, every cluster has one case, the outcome is the same throughout or is fully
-        explained, columns of the design determine each other, or the likelihood has no maximum within bounds.
+        explained, columns of the design determine each other, values are beyond all measure, or the likelihood has no
+        maximum within bounds.
 
     References
     ----------
@@ -116,7 +120,12 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     ([4.0], 1.0, 2.769)
     """
     x, y, cluster = _checked(design, outcome, clusters)
-    totals = _totals(x, y, cluster)
+    # what least squares leaves has no large mean to be lost in
+    start = np.linalg.lstsq(x, y, rcond=None)[0]
+    left = y - x @ start
+    if left @ left <= EXPLAINED * (y @ y):
+        raise UndefinedEstimate("The design explains the outcome fully, so nothing is left to vary.")
+    totals = _totals(x, left, cluster)
     best = RATIOS[int(np.argmin([_solve(totals, np.exp(ratio)).criterion for ratio in RATIOS]))]
     ratio = _refined(totals, float(best))
     none, some = _solve(totals, 0.0), _solve(totals, float(np.exp(ratio)))
@@ -127,7 +136,7 @@ def random_intercept(design: npt.ArrayLike, outcome: npt.ArrayLike, clusters: np
     found = some if of_clusters else none
     n, p = x.shape
     return RandomIntercept(
-        coefficients=found.coefficients,
+        coefficients=start + found.coefficients,
         standard_errors=np.sqrt(found.variance * np.diag(found.inverse)),
         sd_clusters=float(np.sqrt(of_clusters * found.variance)),
         sd_residual=float(np.sqrt(found.variance)),
@@ -154,6 +163,8 @@ def _checked(
         raise UndefinedEstimate("All cases are of one cluster, so clusters cannot be told from the rest.")
     if n_clusters == n:
         raise UndefinedEstimate("No cluster has two cases, so clusters cannot be told from the rest.")
+    if max(np.abs(x).max(), np.abs(y).max()) > LARGEST:
+        raise UndefinedEstimate(f"Some values are beyond {LARGEST:g}, too large to be squared.")
     if np.linalg.matrix_rank(x) < p:
         raise UndefinedEstimate("Some columns of the design are determined by others.")
     if np.ptp(y) == 0:
@@ -178,10 +189,9 @@ def _solve(totals: _Totals, ratio: float) -> _Solved:
     inverse = np.linalg.inv(xvx)
     coefficients = inverse @ xvy
     free = int(totals.size.sum()) - len(xvx)
-    left = yvy - float(coefficients @ xvy)
-    if left <= 1e-12 * totals.yy:
-        raise UndefinedEstimate("The design explains the outcome fully, so nothing is left to vary.")
-    variance = left / free
+    variance = (yvy - float(coefficients @ xvy)) / free
+    if variance <= 0:
+        raise UndefinedEstimate("Clusters differ, and nothing else does: the likelihood has no maximum.")
     determinant = float(np.linalg.slogdet(xvx)[1])
     criterion = free * np.log(variance) + float(np.log1p(ratio * totals.size).sum()) + determinant
     return _Solved(float(criterion), coefficients, variance, np.asarray(inverse, np.float64))
