@@ -1,9 +1,11 @@
 """`dissensus export`, `backup` and `restore`, as a person runs them."""
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.workflows.campaigns import NOW
 from tests.workflows.crowded import rated_campaign
 from tests.workflows.pairing import opened
 from tests.workflows.test_pair_exporting import prefer
@@ -11,6 +13,7 @@ from tests.workflows.test_rating import enter
 
 from dissensus.store import schema
 from dissensus.store.database import connect
+from dissensus.workflows import rating
 from dissensus.workflows.platform import Platform
 
 
@@ -71,19 +74,29 @@ def test_a_platform_moves_to_another_database(script: Run, run: Run, rated: str,
     assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr
 
 
-def test_pairs_come_as_a_file_and_their_preferences_as_a_folder(run: Run, tmp_path: Path) -> None:
+def test_from_pairs_to_a_model_that_is_told_apart_by_group(run: Run, tmp_path: Path) -> None:
     platform = Platform(connect(f"sqlite:///{tmp_path / 'dissensus.db'}"))
     schema.upgrade(platform.database)
-    kept = opened(platform, 3)
-    prefer(platform, enter(platform, kept.key), 3)
+    kept = opened(platform, 12)
+    for age, towards_long in (("old", 3), ("young", -2)):
+        rater = enter(platform, kept.key)
+        prefer(platform, rater, towards_long)
+        rating.declare(platform, rater, {"rater_age": age}, now=NOW)
     platform.close()
     done = run("export", "pilot", "-o", "out")
     assert done.returncode == 0
-    assert "Wrote out: 3 preferences by 1 raters, internal." in done.stderr
-    assert "Of them came 3 pairs. out/README.txt says what was left out." in done.stderr
-    each = run("preference", "evaluate", "out/helpful-by-rater.jsonl", "--folds", "2", "--by", "rater_ages")
-    assert each.returncode == 1
-    assert "There is no column 'rater_ages'." in each.stderr
+    assert "Wrote out: 24 preferences by 2 raters, internal." in done.stderr
+    assert "Of them came 12 pairs. out/README.txt says what was left out." in done.stderr
+    trained = run("preference", "train", "out/pairs/helpful-base/train.jsonl.gz", "-o", "model")
+    assert trained.returncode == 0, trained.stderr
+    by = ("preference", "evaluate", "out/helpful-by-rater.jsonl", "--model", "model", "--by")
+    found = json.loads(run(*by, "rater_age", "--format", "json").stdout)
+    groups = {one["value"]: one["accuracy"]["estimate"] for one in found["slices"] if one["by"] == "group"}
+    assert groups == {"old": 1.0, "young": 0.0}
+    wrong = run(*by, "rater_ages")
+    assert (wrong.returncode, wrong.stdout) == (1, "")
+    assert "There is no column 'rater_ages'. Did you mean 'rater_age'" in wrong.stderr
     assert run("export", "pilot", "-o", "out.csv").returncode == 0
-    analysed = run("analyse", "out.csv", "--question", "Q_preference", "--format", "json")
+    analysed = run("analyse", "out.csv", "--question", "Q_preference", "--by", "rater_age", "--format", "json")
     assert analysed.returncode == 0, analysed.stderr
+    assert {row["group"] for row in json.loads(analysed.stdout)["rows"]} >= {"old", "young"}

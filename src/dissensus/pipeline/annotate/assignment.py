@@ -80,7 +80,7 @@ def sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
     Examples
     --------
     >>> sides(4, seed=0, rater=0, had=0)
-    ('a', 'b', 'a', 'a')
+    ('a', 'a', 'b', 'b')
     """
     # Another stream than that of the order, which would tell the sides.
     rng = np.random.default_rng([seed, rater, had, 1])
