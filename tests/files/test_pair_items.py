@@ -192,11 +192,3 @@ def test_what_holds_no_pairs(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("User: a\nBot: b")
     with pytest.raises(InvalidInput, match="is pasted text, which holds one response each"):
         read_pair_items(tmp_path / "a.txt")
-
-
-def test_groups_of_raters_are_in_a_column_that_is_named() -> None:
-    table = pl.DataFrame({"chosen": [f"{ASKED}a"], "rejected": [f"{ASKED}b"], "rater_age": ["old"]})
-    (pair,) = read_pairs(table, by="rater_age").pairs
-    assert pair.group == "old"
-    with pytest.raises(NotFound, match=r"There is no column 'rater_ages'\. Did you mean 'rater_age'"):
-        read_pairs(table, by="rater_ages")

@@ -21,7 +21,8 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.pair_items import read_pair_items
 from dissensus.files.pairs import read_pairs
 from dissensus.preference import evaluate, train
-from dissensus.preference.training import length_fitted
+from dissensus.preference.fitting import length_fitted
+from dissensus.preference.pairs import Purpose
 from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.preference import Asked
 from dissensus.store import tables as t
@@ -100,7 +101,7 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
         assert line["item_published"] in "ab"
 
     # Chosen is the better one, whatever was asked and whatever the file said before.
-    purpose = "helpful" if compared == "more helpful" else "harmless"
+    purpose: Purpose = "helpful" if compared == "more helpful" else "harmless"
     files = sorted((tmp_path / "out" / "pairs" / f"{purpose}-base").glob("*.jsonl.gz"))
     for path in files:
         for row in gzip.decompress(path.read_bytes()).decode().splitlines():
@@ -109,7 +110,7 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     twins = pl.concat([pl.read_parquet(path.with_suffix("").with_suffix(".parquet")) for path in files])
     assert set(twins["asked"]) == {compared}
 
-    model = train(read_pairs(files[-1]).pairs, purpose=purpose)  # type: ignore[arg-type]
+    model = train(read_pairs(files[-1]).pairs, purpose=purpose)
     talk = [("human", "And now?")]
     sides = [("bot", "Please do not, it is not safe."), ("bot", "Sure, go on, it is fun!")]
     calm, rude = (dissensus.Conversation.from_turns([*talk, side]) for side in sides)  # type: ignore[list-item]
@@ -117,10 +118,10 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     assert good > bad
 
     # By group, unanimous and split apart.
-    each = read_pairs(tmp_path / "out" / f"{purpose}-by-rater.jsonl", by="rater_age").pairs
+    each = read_pairs(tmp_path / "out" / f"{purpose}-by-rater.jsonl").pairs
     found = evaluate(each, model.margins(each), length_fitted(each))
     slices = {(one.by, one.value): one.accuracy.estimate for one in found.slices}
-    assert (slices["group", "old"], slices["group", "young"]) == (1.0, 1 / 16)
+    assert (slices["rater_age", "old"], slices["rater_age", "young"]) == (1.0, 1 / 16)
     assert (slices["raters were", "unanimous"], slices["raters were", "split"]) == pytest.approx((1, 2 / 3))
 
     # And the ratings are those of any campaign.

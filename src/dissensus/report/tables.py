@@ -14,7 +14,7 @@ from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
 from dissensus.pipeline.vet.asking import granular_questions
 from dissensus.report.groups import Groups, counted, percent
 from dissensus.schema.columns import FLAG
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, released
 from dissensus.schema.ratings import Ratings
 
 Bools = npt.NDArray[np.bool_]
@@ -128,7 +128,7 @@ def _questions(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _questionnaire(ratings: Ratings) -> Questionnaire | None:
-    every = map(load_questionnaire, questionnaires())
+    every = map(load_questionnaire, released())
     return next((found for found in every if found.matches(ratings.questions)), None)
 
 

@@ -12,14 +12,14 @@ from dissensus.schema.encoding import Encoded
 from dissensus.schema.finding import Finding, rows_of
 from dissensus.schema.hints import shown
 from dissensus.schema.overall import worst
-from dissensus.schema.questionnaire import load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import load_questionnaire, released
 
 
 def contradictions(read: Encoded) -> Iterator[Finding]:
     """Yield the overall answers that are not what the rule makes of the questions they come from."""
     answers = {column.name: column for column in read.answers}
     done = set()
-    for name in questionnaires():
+    for name in released():
         for overall, parts in load_questionnaire(name).overalls.items():
             if overall in done or not {overall, *parts} <= set(answers):
                 continue

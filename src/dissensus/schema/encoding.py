@@ -13,7 +13,7 @@ from dissensus.schema import columns as names
 from dissensus.schema.choice import Choice
 from dissensus.schema.finding import Finding, Report, rows_of
 from dissensus.schema.hints import listed, shown
-from dissensus.schema.questionnaire import load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import load_questionnaire, released
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,7 +170,7 @@ def _flag(
     """Return the flag column, at most one, from the table or from what is known about an official file."""
     if choice.flag is not None:
         return [cells.flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
-    for name in questionnaires():
+    for name in released():
         questionnaire = load_questionnaire(name)
         flagged = raters.is_in(questionnaire.flagged_raters)
         if flagged.any() and questionnaire.matches(frame.columns):

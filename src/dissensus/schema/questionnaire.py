@@ -9,7 +9,15 @@ from dissensus.schema.question import Question
 from dissensus.schema.questionnaire_parsing import parse_questionnaire
 from dissensus.schema.questions import About, Questionnaire
 
-__all__ = ["Question", "Questionnaire", "known_scale", "load_questionnaire", "parse_questionnaire", "questionnaires"]
+__all__ = [
+    "Question",
+    "Questionnaire",
+    "known_scale",
+    "load_questionnaire",
+    "parse_questionnaire",
+    "questionnaires",
+    "released",
+]
 
 _FOLDER = files("dissensus.schema") / "questionnaires"
 
@@ -30,6 +38,18 @@ def questionnaires(*, about: About = "item") -> tuple[str, ...]:
     ('demographics-dices', 'feelings')
     """
     return tuple(name for name in _names() if load_questionnaire(name).about == about)
+
+
+@cache
+def released() -> tuple[str, ...]:
+    """Return the names of the questionnaires with which published files were made, whose columns they know.
+
+    Examples
+    --------
+    >>> released()
+    ('dices-350', 'dices-990')
+    """
+    return tuple(name for name in questionnaires() if load_questionnaire(name).leading)
 
 
 @cache

@@ -16,7 +16,7 @@ from dissensus.schema import columns as names
 from dissensus.schema.choice import ALL, choose
 from dissensus.schema.encoding import encode
 from dissensus.schema.finding import Finding, Problem
-from dissensus.schema.questionnaire import load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import load_questionnaire, released
 
 SHOWN = 5
 """Problems of one kind that the printed table shows."""
@@ -199,7 +199,7 @@ def validate_table(
 
 
 def _kind(frame: pl.DataFrame) -> str:
-    known = (name for name in questionnaires() if load_questionnaire(name).matches(frame.columns))
+    known = (name for name in released() if load_questionnaire(name).matches(frame.columns))
     return next(known, "long table")
 
 

@@ -12,7 +12,7 @@ from dissensus.files.content import EXTENSIONS
 from dissensus.files.kinds import dices, lewidi, long, wide
 from dissensus.schema import columns as names
 from dissensus.schema.hints import did_you_mean, listed
-from dissensus.schema.questionnaire import questionnaires
+from dissensus.schema.questionnaire import released
 
 Content = pl.DataFrame | lewidi.Entries
 Notes = tuple[str, ...]
@@ -132,7 +132,7 @@ def _official(name: str) -> Kind:
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    **{name: _official(name) for name in questionnaires()},
+    **{name: _official(name) for name in released()},
     "lewidi": Kind(
         found=lambda held, _: not isinstance(held, pl.DataFrame),
         read=_read_lewidi,

@@ -7,7 +7,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import listed
 from dissensus.schema.overall import worst
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, released
 from dissensus.schema.ratings import Ratings
 
 
@@ -103,7 +103,7 @@ def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None
 
 def _questionnaire_of(ratings: Ratings) -> Questionnaire:
     """Return the shipped questionnaire whose granular questions were all read."""
-    shipped = [load_questionnaire(name) for name in questionnaires()]
+    shipped = [load_questionnaire(name) for name in released()]
     for questionnaire in shipped:
         if not _missing(ratings, questionnaire):
             return questionnaire
@@ -111,7 +111,7 @@ def _questionnaire_of(ratings: Ratings) -> Questionnaire:
     raise NotFound(
         "The DICES rule makes overall answers from granular questions, and those read "
         f"({listed(ratings.questions, 5)}) are not all that a questionnaire has. Questionnaires here are "
-        f"{listed(questionnaires())}; {nearest.name} would also need {listed(_missing(ratings, nearest), 3)}."
+        f"{listed(released())}; {nearest.name} would also need {listed(_missing(ratings, nearest), 3)}."
     )
 
 

@@ -16,7 +16,7 @@ from dissensus.schema.item import Item
 from dissensus.schema.overall import worst
 from dissensus.schema.preference import Side
 from dissensus.schema.question import Answer, Question
-from dissensus.schema.questionnaire import load_questionnaire, questionnaires
+from dissensus.schema.questionnaire import load_questionnaire, released
 from dissensus.schema.questions import Questionnaire
 from dissensus.schema.rater_check import Check, state_of
 from dissensus.text.transcripts import DICES_350, DICES_990, DicesForm, write_dices
@@ -168,7 +168,7 @@ def official_name(questionnaire: Questionnaire) -> str | None:
     >>> official_name(load_questionnaire("dices-990"))
     'dices-990'
     """
-    return next((name for name in questionnaires() if _asks(load_questionnaire(name)) == _asks(questionnaire)), None)
+    return next((name for name in released() if _asks(load_questionnaire(name)) == _asks(questionnaire)), None)
 
 
 def _asks(questionnaire: Questionnaire) -> tuple[object, ...]:
