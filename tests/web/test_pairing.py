@@ -5,6 +5,7 @@ import json
 import re
 from html import unescape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx
 import polars as pl
@@ -22,7 +23,6 @@ from dissensus.files.pair_items import read_pair_items
 from dissensus.files.pairs import read_pairs
 from dissensus.preference import evaluate, train
 from dissensus.preference.fitting import length_fitted
-from dissensus.preference.pairs import Purpose
 from dissensus.schema.campaign_writing import write_campaign
 from dissensus.schema.preference import Asked
 from dissensus.store import tables as t
@@ -30,6 +30,9 @@ from dissensus.store.saves import saves_of
 from dissensus.workflows import auditing, campaigns, exporting, rehearsing
 from dissensus.workflows.pair_exporting import export_pairs
 from dissensus.workflows.watching import Watched, tick
+
+if TYPE_CHECKING:
+    from dissensus.preference.pairs import Purpose
 
 ONE = {"context": "Is it safe?", "response_a": "No.", "response_b": "Sure!"}
 

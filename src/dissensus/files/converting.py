@@ -12,7 +12,7 @@ from dissensus.files import content, json_rows, separated, writing
 from dissensus.files.frames import to_polars
 from dissensus.files.kinds import Content, Notes, Said, asked_by, kind_named, lewidi, long, told
 from dissensus.files.tables import named, read_frame
-from dissensus.schema.questionnaire import questionnaires
+from dissensus.schema.questionnaire import released
 
 
 class Long(NamedTuple):
@@ -164,7 +164,7 @@ def _read(path: Path, kind: str | None, said: Said) -> Long:
         kind = told(held, said)
     with named(path):
         table, notes = kind_named(kind).read(held, said)
-    if kind in questionnaires() and content.kind_of(path) == "csv" and isinstance(held, pl.DataFrame):
+    if kind in released() and content.kind_of(path) == "csv" and isinstance(held, pl.DataFrame):
         notes = (*notes, *_otherwise_written(held, path))
     return Long(table, kind, notes)
 
