@@ -5,11 +5,19 @@ from importlib.resources import files
 
 from dissensus.errors import NotFound
 from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.question import Question
 from dissensus.schema.questionnaire_parsing import parse_questionnaire
 from dissensus.schema.questions import About, Questionnaire
 
-__all__ = ["Question", "Questionnaire", "known_scale", "load_questionnaire", "parse_questionnaire"]
-__all__ += ["questionnaires", "released"]
+__all__ = [
+    "Question",
+    "Questionnaire",
+    "known_scale",
+    "load_questionnaire",
+    "parse_questionnaire",
+    "questionnaires",
+    "released",
+]
 
 _FOLDER = files("dissensus.schema") / "questionnaires"
 
