@@ -56,9 +56,9 @@ def make_with(house: House, **changes: Any) -> str:
     return owner_id
 
 
-def member(house: House, name: str, role: str) -> httpx.Client:
+def member(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
     """A browser of somebody who joined the pilot by a link."""
-    page = send(house.owner(), "/campaigns/pilot/staff/invite", role=role)
+    page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
     (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
     browser = house.stranger()
     joined = browser.post(link, data={"form_token": token_of(browser.get(link)), "name": name})

@@ -190,6 +190,11 @@ def erase(tx: Connection, rater_id: str) -> None:
         tx.execute(delete(t.Invitation).where(t.Invitation.key_hash == invitation))
 
 
+def numbers_of(tx: Connection, campaign_id: str) -> dict[str, int]:
+    """Return the how manieth each rater of a campaign is, from 0."""
+    return dict(tx.execute(select(t.Rater.id, t.Rater.number).where(t.Rater.campaign_id == campaign_id)).all())
+
+
 def set_cell(tx: Connection, rater_id: str, cell: str) -> None:
     """Keep of which cell of the quota a rater is."""
     tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=cell))

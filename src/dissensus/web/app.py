@@ -19,6 +19,7 @@ from dissensus.web.metrics import make_metrics
 from dissensus.web.pages import asset, make_pages
 from dissensus.web.routes import (
     account,
+    attempting,
     caring,
     chatting,
     checking,
@@ -50,7 +51,7 @@ from dissensus.workflows.platform import open_platform
 RATERS = (rating, chatting, checking, feeling, events)
 STAFF = (
     *(signing_in, provider, account, owner, members, drafting, curation),
-    *(quota, watching, gold, caring, pay, submissions, webhooks, withdrawing),
+    *(quota, watching, attempting, gold, caring, pay, submissions, webhooks, withdrawing),
 )
 
 
