@@ -5,6 +5,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -95,6 +96,25 @@ def test_many_write_at_once_and_nothing_is_lost(database: Database) -> None:
     for thread in threads:
         thread.join()
     assert len(names(database)) == 160
+
+
+def test_what_is_under_way_ends_before_all_is_closed(database: Database) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def write() -> None:
+        with database.writing() as tx:
+            begun.set()
+            time.sleep(0.3)
+            tx.execute(insert(t.Staff).values(id=new_id(NOW), name="ada", created_at=NOW))
+        ended.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    assert begun.wait(5)
+    database.dispose()
+    assert ended.wait(0.1)
+    thread.join()
+    assert names(database) == ["ada"]
 
 
 def test_foreign_keys_hold(database: Database) -> None:

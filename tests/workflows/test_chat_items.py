@@ -109,7 +109,7 @@ def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: P
     # What was talked about without a try is no attempt, whoever reviewed it.
     assert (done.n_attempts, done.n_reviews) == (1, 2)
     (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
-    assert attempt.tags == ("Theft", "Other", "Weapons")
+    assert attempt.tags == ("Theft", "Weapons", "Other")
     found = lines(tmp_path / "out" / "reviews.jsonl")
     assert [(row["attempt_id"], row["success"]) for row in found] == [("1", 4), ("1", 4)]
     assert len({row["reviewer_id"] for row in found}) == 2

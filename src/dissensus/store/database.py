@@ -5,17 +5,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DataError, DBAPIError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from sqlalchemy.pool import PoolProxiedConnection
+from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 
 from dissensus.errors import InvalidInput, NoDatabase
 
 WAIT_S = 10
 """How long a transaction waits for another one."""
+LETTING_GO_S, LOOK_AGAIN_S = 2.0, 0.01
 _MAKING = Lock()
 
 
@@ -73,7 +75,11 @@ class Database:
             raise NoDatabase(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
 
     def dispose(self) -> None:
-        """Close all connections."""
+        """Close all connections, once what is under way has let go of its own; nobody is waited for longer."""
+        end = monotonic() + LETTING_GO_S
+        # One that comes back later finds no pool, and would stay open.
+        while isinstance(self.engine.pool, QueuePool) and self.engine.pool.checkedout() and monotonic() < end:
+            sleep(LOOK_AGAIN_S)
         self.engine.dispose()
 
 

@@ -16,6 +16,7 @@ from dissensus.files.pair_release import write_pairs
 from dissensus.files.whole import write_whole
 from dissensus.pipeline.collect.talked import Talked, attempt_of, item_of, preferences_of
 from dissensus.pipeline.release import PairPolicy, released_pairs
+from dissensus.schema.attempt import TAGS
 from dissensus.schema.campaign import Campaign
 from dissensus.schema.chat import Chat
 from dissensus.schema.item import Item
@@ -231,8 +232,8 @@ class _Found:
 
 
 def _tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
-    """Return what any reviewer said that an attempt is about, None where nobody reviewed it."""
-    return None if reviews is None else tuple(dict.fromkeys(tag for one in reviews for tag in one.tags))
+    """Return all that reviewers said that an attempt is about; None where nobody reviewed it."""
+    return None if reviews is None else tuple(sorted({tag for one in reviews for tag in one.tags}, key=TAGS.index))
 
 
 def _preference(one: Preference) -> Mapping[str, Any]:
