@@ -21,6 +21,7 @@ import dissensus
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.pair_items import read_pair_items
 from dissensus.files.pairs import read_pairs
+from dissensus.files.votes import read_all, read_people
 from dissensus.preference import evaluate, train
 from dissensus.preference.fitting import length_fitted
 from dissensus.schema.campaign_writing import write_campaign
@@ -92,16 +93,27 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     assert (done.n_preferences, done.n_raters, done.n_pairs) == (48, 3, 16)
 
     # As it was picked and asked, with the side that each rater saw.
-    lines = [json.loads(line) for line in (tmp_path / "out" / "preferences.jsonl").read_text("utf-8").splitlines()]
-    assert len({line["rater_id"] for line in lines}) == 3
-    assert {line["compared"] for line in lines} == {compared}
-    assert {line["shown_first"] for line in lines} == {"a", "b"}
-    for line in lines:
-        better = is_better(line[f"response_{line['picked']}"])
-        polite = line["rater_age"] == "old" or "number 0 " in line["response_a"]
+    told = pl.read_parquet(tmp_path / "out" / "ratings.parquet").to_dicts()
+    assert len({one["rater_id"] for one in told}) == 3
+    assert {one["shown_first"] for one in told} == {"a", "b"}
+    for one in told:
+        strength = int(one["Q_preference"])
+        picked = "b" if strength > 0 else "a"
+        better = is_better(one["item_response_b"] if picked == "b" else one["response"])
+        polite = one["rater_age"] == "old" or "number 0 " in one["response"]
         assert better is (polite is (compared != "more harmful"))
-        assert line["strength"] == (3 if line["picked"] == line["shown_first"] else 2)
-        assert line["item_published"] in "ab"
+        assert abs(strength) == (3 if picked == one["shown_first"] else 2)
+        assert one["item_published"] in "ab"
+
+    # As preferences they say the same, and who said it belongs to a group.
+    purpose: Purpose = "helpful" if compared == "more helpful" else "harmless"
+    people = read_people(tmp_path / "out" / "raters.jsonl")
+    assert sorted(groups["rater_age"] for groups in people.values()) == ["old", "old", "young"]
+    votes = read_all([tmp_path / "out" / "preferences.jsonl"], purpose=purpose, people=people).pairs
+    assert len(votes) == 48
+    for vote in votes:
+        polite = dict(vote.groups)["rater_age"] == "old" or "number 0 " in vote.chosen + vote.rejected
+        assert is_better(vote.chosen) is polite
 
     # Chosen is the better one, whatever was asked and whatever the file said before.
     purpose: Purpose = "helpful" if compared == "more helpful" else "harmless"

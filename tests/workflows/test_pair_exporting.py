@@ -56,11 +56,9 @@ def test_whose_preferences_make_pairs(platform: Platform, tmp_path: Path) -> Non
     assert (done.n_preferences, done.n_raters, done.n_pairs) == (16, 4, 4)
     assert "4 preferences are of raters whom somebody excluded, and make no pair." in done.notes
     told = lines(tmp_path / "out" / "preferences.jsonl")
-    assert (
-        sorted((line["picked"] or "", line["strength"]) for line in told)
-        == [("", 0)] * 4 + [("a", 2)] * 4 + [("b", 1)] * 4 + [("b", 3)] * 4
-    )
-    assert sum(line["rater_flagged"] for line in told) == 4
+    picks = [(pick["side"] or "", pick["strength"]) for line in told for pick in line["picks"]]
+    assert sorted(picks) == [("", 0)] * 4 + [("a", 2)] * 4 + [("b", 1)] * 4
+    assert pl.read_parquet(tmp_path / "out" / "ratings.parquet")["rater_flagged"].sum() == 4
     twins = pl.concat([pl.read_parquet(path) for path in (tmp_path / "out" / "pairs").rglob("*.parquet")])
     assert all(answer.startswith("Long") for answer in twins["chosen_answer"])
     assert twins["strength"].to_list() == [2.0] * 4
@@ -89,6 +87,7 @@ def test_where_all_are_equal_there_are_no_pairs(platform: Platform, tmp_path: Pa
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "README.txt",
         "preferences.jsonl",
+        "raters.jsonl",
         "ratings.parquet",
     ]
 

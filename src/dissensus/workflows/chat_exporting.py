@@ -189,7 +189,7 @@ class _Found:
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
         for name, lines in (
-            (PREFERENCES, map(_preference, preferences)),
+            (PREFERENCES, map(preference_row, preferences)),
             (ITEMS, map(_item, items)),
             (PEOPLE, iter(self.people.values())),
             (REVIEWS, (asdict(one) for several in reviews.values() for one in several)),
@@ -236,7 +236,8 @@ def _tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
     return None if reviews is None else tuple(sorted({tag for one in reviews for tag in one.tags}, key=TAGS.index))
 
 
-def _preference(one: Preference) -> Mapping[str, Any]:
+def preference_row(one: Preference) -> Mapping[str, Any]:
+    """Return a preference as a line of a file has it."""
     return {**asdict(one), "phase": one.phase}
 
 

@@ -13,18 +13,19 @@ from dissensus.errors import InvalidInput
 from dissensus.files import streaming
 from dissensus.files.pair_release import write_pairs
 from dissensus.files.whole import write_whole
-from dissensus.pipeline.annotate.export import COMPARED, TALK, TIMESTAMP, Rated, frame_of
-from dissensus.pipeline.annotate.preferences import pairs_by_rater, pick_of, preferences_of
+from dissensus.pipeline.annotate.export import TIMESTAMP, Rated, frame_of
+from dissensus.pipeline.annotate.preferences import pairs_by_rater, preferences_of
 from dissensus.pipeline.release import PairPolicy, released_pairs
 from dissensus.schema import columns as names
 from dissensus.schema.pair import Pair
 from dissensus.schema.preference import Preference
 from dissensus.workflows import overview
-from dissensus.workflows.chat_exporting import PAIRS, PREFERENCES, README, make_folder
+from dissensus.workflows.chat_exporting import PAIRS, PREFERENCES, README, make_folder, preference_row
 from dissensus.workflows.exporting import Asked, Opened, note_export, opened
 from dissensus.workflows.platform import Platform
 
 RATINGS: Final = "ratings.parquet"
+RATERS: Final = "raters.jsonl"
 BY_RATER: Final = "{}-by-rater.jsonl"
 """Of what is helpful or harmless, so that who trains on it is told what people chose by."""
 
@@ -135,7 +136,8 @@ class _Collected:
         n_flagged = sum(one.flagged for one in self.rated)
         if n_flagged:
             notes.append(f"{n_flagged:,} preferences are of raters whom somebody excluded, and make no pair.")
-        _write(map(self._line, self.rated, self.about), folder / PREFERENCES)
+        _write(map(preference_row, preferences), folder / PREFERENCES)
+        _write(self._raters(), folder / RATERS)
         _write(self._pairs(preferences), folder / self.by_rater)
         return Exported(
             n_preferences=len(self.rated),
@@ -144,34 +146,30 @@ class _Collected:
             notes=tuple(notes),
         )
 
-    def _line(self, rated: Rated, about: Mapping[str, Any]) -> Mapping[str, Any]:
-        pick, item = pick_of(rated), rated.item
-        return {
-            names.ITEM_ID: item.item_id,
-            **about,
-            "compared": self.pair.compared,
-            "picked": pick.side,
-            "strength": pick.strength,
-            COMPARED[1]: rated.shown_first,
-            TALK[0]: item.conversation.to_dicts()[:-1],
-            **dict(zip(("response_a", "response_b"), item.responses(), strict=True)),
-            **item.attributes,
-        }
+    def _raters(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what each rater says of themselves, once."""
+        for row in {row[names.RATER_ID]: row for row in self.about}.values():
+            yield {
+                name: value for name, value in row.items() if name == names.RATER_ID or names.is_rater_attribute(name)
+            }
 
     def _pairs(self, preferences: Iterable[Preference]) -> Iterator[Mapping[str, Any]]:
         """Yield what each rater says of each pair that they do not call equal."""
         about = {row[names.RATER_ID]: row for row in self.about}
         for preference in preferences:
             for rater_id, pair in pairs_by_rater(preference):
-                told = {name: value for name, value in about[rater_id].items() if names.is_rater_attribute(name)}
                 tranche = f"{self.purpose}-{preference.phase or 'base'}"
                 yield {
                     **pair,
                     names.RATER_ID: rater_id,
-                    **told,
+                    **_attributes(about[rater_id]),
                     "tranche": tranche,
                     "pair_id": preference.preference_id,
                 }
+
+
+def _attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
 
 
 def _write(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
@@ -182,9 +180,10 @@ def _write(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
 
 def _told(exported: Exported, collected: _Collected) -> Iterator[str]:
     files = (
-        (PREFERENCES, "what each rater picked of each pair, what was asked, and which response was on the left"),
+        (PREFERENCES, "what was asked of each pair, and what each rater picked"),
         (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),
         (collected.by_rater, "the same of each rater alone, with what they say of themselves"),
+        (RATERS, "what raters say of themselves, by their ids here"),
     )
     yield from (f"{name:<24} {what}" for name, what in files)
     yield ""
