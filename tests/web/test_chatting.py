@@ -172,6 +172,15 @@ def test_pieces_come_as_they_are_said_and_again_to_who_loads_the_page_again(live
     assert list(told(visitor, exchange_id)) == [("begin", {}), ("over", {})]
 
 
+@pytest.mark.parametrize("every", [1, 2])
+def test_a_break_is_offered_between_conversations(live: Live, every: int) -> None:
+    visitor, page = came(live, break_every=every, chat={"modes": [PLAIN], "most": 3})
+    for n_done in (1, 2):
+        page = say(visitor, begin(visitor, page, "natural"), "Hello.")
+        page = send(visitor, page, "/end")
+        assert ("Time for a short break?" in page.text) is (n_done % every == 0)
+
+
 def test_a_chatbot_that_does_not_answer_loses_nothing(live: Live) -> None:
     # Nobody listens there, and the site may not ask there either: to a rater it is the same.
     away = {**TERN, "kind": "openai_compatible", "openai_compatible": {"url": "http://127.0.0.1:9/v1", "model": "m"}}

@@ -116,7 +116,6 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
         assert is_better(vote.chosen) is polite
 
     # Chosen is the better one, whatever was asked and whatever the file said before.
-    purpose: Purpose = "helpful" if compared == "more helpful" else "harmless"
     files = sorted((tmp_path / "out" / "pairs" / f"{purpose}-base").glob("*.jsonl.gz"))
     for path in files:
         for row in gzip.decompress(path.read_bytes()).decode().splitlines():

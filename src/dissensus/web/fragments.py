@@ -28,7 +28,7 @@ def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str
         "place": step.place,
         "done": step.progress.n_done,
         "all": _n_all(step),
-        "pause": _pauses(step),
+        "pause": step.pauses,
         "revision": step.revision,
         "answers": {name: asdict(given) for name, given in step.answers.items()},
         "item": _item(step, step.assignment, None if shown else pages),
@@ -94,9 +94,3 @@ def _n_all(step: Step) -> int | None:
     if step.campaign.replication is None:
         return step.progress.n_done + step.progress.n_open
     return step.campaign.most_items
-
-
-def _pauses(step: Step) -> bool:
-    """Tell whether a break is due."""
-    done, every = step.progress.n_done, step.campaign.break_every
-    return every > 0 and done > 0 and done % every == 0

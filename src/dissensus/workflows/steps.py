@@ -101,6 +101,12 @@ class Step:
     n_asked: int = 0
     progress: Progress
 
+    @property
+    def pauses(self) -> bool:
+        """Whether a break is due."""
+        every = self.campaign.break_every
+        return every > 0 and self.progress.n_done > 0 and self.progress.n_done % every == 0
+
 
 def present(tx: Connection, platform: Platform, rater: Rater, *, plans: bool = False, now: datetime) -> Present:
     """Return who asks as they are now, who may have withdrawn since, and keep that they gave a sign.
