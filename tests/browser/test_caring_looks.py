@@ -12,7 +12,11 @@ from tests.workflows.campaigns import TWO_QUESTIONS
 
 from dissensus.workflows import membership, overview, staff
 
-CARE = {"every": 1, "contact": "Mia Berg, who looks after everybody who takes part,"}
+CARE = {
+    "every": 1,
+    "contact": "Mia Berg, who looks after everybody who takes part,",
+    "topics": {"Weapons": "Weapons and how to make them", "Self-harm": "People who harm themselves"},
+}
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -26,6 +30,10 @@ def test_somebody_says_how_they_feel_and_is_heard(
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         rater = context.new_page()
         enter(rater, link)
+        expect(rater.get_by_role("heading", name="What would you rather not meet?")).to_be_visible()
+        rater.get_by_label("Weapons and how to make them").check()
+        sound(rater, "topics", scheme)
+        rater.get_by_role("button", name="Go on").click()
         for question in ("told", "quiet"):
             rater.get_by_label("No", exact=True).check()
             rater.get_by_role("button", name="Submit and go on").click()

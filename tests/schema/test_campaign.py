@@ -311,6 +311,11 @@ def test_a_campaign_with_checks_comes_back_as_it_was() -> None:
         ({"pay": {"currency": "GBP", "hour": 12.5}}, "pay.hour: It is a number. Write a whole number from 0"),
         ({"pay": {"currency": "GBP", "hour": -1}}, "pay.hour: It is -1. Write a whole number from 0"),
         ({"pay": "12 GBP"}, "pay: It is text"),
+        ({"care": {"every": 0}}, "care.every: It is 0. Write a whole number from 1"),
+        ({"care": {"survey": "dices-350"}}, "care.survey: dices-350 asks about the item. Give one about the rater"),
+        ({"care": {"contacts": "Mia"}}, "There is no key 'contacts'. Did you mean 'contact'"),
+        ({"care": {"topics": {"a, b": "A and b"}}}, "Name a topic as items do, without a comma"),
+        ({"care": {"topics": ["a"]}}, "care.topics: It is a list. Write a table"),
     ],
 )
 def test_what_is_wrong_with_recruitment(changes: dict[str, Any], told: str) -> None:

@@ -271,6 +271,7 @@ CHATS: Rows = {
 PAIRS: Rows = {**CHATS, "assignment": {**CHATS["assignment"], "shown_first": "b"}}
 FEELINGS: Rows = {
     **PAIRS,
+    "rater": {**PAIRS["rater"], "left_out": "Ä\nB"},
     "feeling": {
         "rater_id": "r",
         "number": 0,

@@ -105,3 +105,16 @@ def test_without_a_contact_nobody_is_told(house: House) -> None:
     seen = member(house, "mia", "carer").get("/campaigns/pilot/care").text
     assert "Nobody so far." in seen
     assert "here</span>" not in seen
+
+
+def test_a_rater_leaves_topics_out_by_a_form_alone(house: House) -> None:
+    topics = {"topics": {"x": "the <b>letter</b>", "Weapons": "weapons"}}
+    visitor = house.live.visitor()
+    page = visitor.enter(str(opened(house, care=topics).key))
+    assert "<h1>What would you rather not meet?</h1>" in page.text
+    assert "the &lt;b&gt;letter&lt;/b&gt;" in page.text
+    wrong = visitor.send("/topics", **hidden(page), topic="y")
+    assert (wrong.status_code, "There is no topic" in unescape(wrong.text)) == (422, True)
+    # All items of the pilot are about x.
+    page = visitor.send("/topics", **hidden(page), topic="x")
+    assert "Thank you" in page.text

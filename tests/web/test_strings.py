@@ -27,7 +27,10 @@ OURS = (
 )
 TEMPLATES = {
     f"{name}.html": (WEB / "templates" / f"{name}.html").read_text("utf-8")
-    for name in (*OURS, "about-you", "chat", "check", "feelings", "turned-away", "rest", "left", "withdraw", "trouble")
+    for name in (
+        *(*OURS, "about-you", "chat", "check", "feelings", "topics"),
+        *("turned-away", "rest", "left", "withdraw", "trouble"),
+    )
 }
 SCRIPTS = "".join(
     (WEB / "static" / f"{name}.js").read_text("utf-8")

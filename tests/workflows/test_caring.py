@@ -8,11 +8,13 @@ from sqlalchemy import select
 from tests.workflows.campaigns import NOW, definition, items, opened, owner
 from tests.workflows.talking import talking
 from tests.workflows.test_chat_exporting import talked
-from tests.workflows.test_rating import enter, submit
+from tests.workflows.test_rating import enter, rate_all, submit
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.collect.chatting import Pick
+from dissensus.schema.item import Item
 from dissensus.store import tables as t
+from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
 from dissensus.workflows import auditing, campaigns, caring, exporting, steps, withdrawing
 from dissensus.workflows.caring import Telling
@@ -157,3 +159,58 @@ def test_simulated_raters_go_through(platform: Platform) -> None:
     campaigns.create(platform, definition(care=CARE), items(4), staff_id=staff_id, now=NOW)
     assert rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 8
     assert caring.cared(platform, "pilot", staff_id=staff_id).told == ()
+
+
+TOPICS = {"Weapons": "weapons", "Self-harm": "harming oneself"}
+
+
+def about(*topics: str) -> tuple[Item, ...]:
+    """An item about each of some topics."""
+    plain = items(len(topics))
+    marked = zip(plain, topics, strict=True)
+    return tuple(Item(one.item_id, one.conversation, {"harm_type": topic} if topic else {}) for one, topic in marked)
+
+
+def opened_about(platform: Platform, *topics: str, **changes: Any) -> Kept:
+    staff_id = owner(platform.database)
+    draft = definition(care={"topics": TOPICS}, **changes)
+    campaigns.create(platform, draft, about(*topics), staff_id=staff_id, now=NOW)
+    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+
+
+@pytest.mark.parametrize("replication", [None, 1])
+def test_nobody_gets_what_they_left_out_and_others_do(platform: Platform, replication: int | None) -> None:
+    topics = ("Weapons", "Legal, Self-harm", "", "Weapons and other things", "Legal,Weapons")
+    changes = {} if replication is None else {"replication": replication}
+    kept = opened_about(platform, *topics, **changes)
+    careful, other = enter(platform, kept.key), enter(platform, kept.key)
+    assert at(platform, careful).place == "topics"
+    caring.leave_out(platform, careful, ["Weapons"], now=NOW)
+    assert sorted(rate_all(platform, careful)) == ["item-1", "item-2", "item-3"]
+    assert at(platform, careful).place == "done"
+    caring.leave_out(platform, other, [], now=NOW)
+    assert sorted(rate_all(platform, other)) == [f"item-{n}" for n in (range(5) if replication is None else (0, 4))]
+    assert not auditing.audit(platform, "pilot").faults
+
+
+def test_what_is_left_out_is_asked_once_and_told_to_nobody(platform: Platform) -> None:
+    kept = opened_about(platform, "Weapons", "")
+    rater = enter(platform, kept.key)
+    with pytest.raises(InvalidInput, match=r"There is no topic 'weapons'\. There are 'Weapons', 'Self-harm'"):
+        caring.leave_out(platform, rater, ["weapons"], now=NOW)
+    for topics in (["Self-harm"], ["Weapons"]):
+        caring.leave_out(platform, rater, topics, now=NOW)
+    assert at(platform, rater).rater.left_out == "Self-harm"
+    rate_all(platform, rater)
+    with platform.database.reading() as tx:
+        assert not any("Self-harm" in json.dumps(one) for one in tx.scalars(select(t.Event.content)))
+    parts = exporting.stream_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    assert "Self-harm" not in b"".join(parts).decode()
+    withdrawing.withdraw(platform, rater.id, now=NOW)
+    with platform.database.reading() as tx:
+        assert tx.scalars(select(t.Rater.left_out)).all() == [None]
+
+
+def test_who_wants_nothing_of_it_is_done(platform: Platform) -> None:
+    rater = enter(platform, opened_about(platform, "Weapons", "Self-harm").key)
+    assert caring.leave_out(platform, rater, list(TOPICS), now=NOW).place == "done"

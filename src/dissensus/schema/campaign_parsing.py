@@ -7,11 +7,11 @@ from typing import Final
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.campaign import NO_QUESTIONS, PLACES, Campaign, Consent, Purpose
-from dissensus.schema.care import Care
+from dissensus.schema.care import MOST_TOPICS, Care
 from dissensus.schema.chat import Chat
 from dissensus.schema.chat_parsing import chat_from
 from dissensus.schema.completion import Prolific, codes_from
-from dissensus.schema.definition_table import ADDRESS, Notes, Table, read_toml, table_of
+from dissensus.schema.definition_table import ADDRESS, Notes, Table, line_fault, read_toml, table_of
 from dissensus.schema.gold import Gold, gold_from
 from dissensus.schema.hints import shown
 from dissensus.schema.pair import PREFERENCE, Pair
@@ -270,10 +270,24 @@ def _care(table: Table) -> Care | None:
     found = table.table("care")
     if found is None:
         return None
-    found.only(("survey", "every", "contact"))
+    found.only(("survey", "every", "contact", "topics"))
     survey = _questionnaire(replace(found, data={"survey": "feelings", **found.data}), "survey", "rater")
     every, contact = found.number("every", 10, MOST), found.wording("contact")
-    return None if survey is None else Care(survey=survey, every=every, contact=contact)
+    if survey is None:
+        return None
+    return Care(survey=survey, every=every, contact=contact, topics=MappingProxyType(_topics(table, found)))
+
+
+def _topics(table: Table, care: Table) -> dict[str, Wording]:
+    found = care.table("topics", MOST_TOPICS)
+    if found is None:
+        return {}
+    if "chat" in table.data:
+        care.note("topics", "They are topics of items, and with [chat] there are none. Take them out.")
+    for name in found.data:
+        if line_fault(name) is not None or "," in name or name != name.strip():
+            found.note(name, "Name a topic as items do, without a comma, which stands between topics.")
+    return {name: found.wording(name) for name in found.data}
 
 
 def _purpose(table: Table) -> Purpose:

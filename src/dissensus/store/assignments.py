@@ -1,14 +1,15 @@
 """Who rates what: plans, offers and how they end."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from sqlalchemy import Connection, Integer, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Integer, bindparam, delete, func, insert, select, update
 
+from dissensus.schema.care import is_about
 from dissensus.schema.item import Item
 from dissensus.schema.preference import Side
 from dissensus.store import tables as t
@@ -65,7 +66,7 @@ class Loads:
     loads
         Raters who rated each or are to.
     mine
-        Whether the rater has had each.
+        Whether the rater has had each, or does not want to meet it.
     """
 
     ids: tuple[str, ...]
@@ -73,10 +74,19 @@ class Loads:
     mine: npt.NDArray[np.bool_]
 
 
-def loads_of(tx: Connection, campaign_id: str, rater_id: str, *, cell: str | None = None, rated: bool = False) -> Loads:
-    """Return how often each item is rated or to be rated, by all or by one cell, and which ones the rater has had.
+def loads_of(
+    tx: Connection,
+    campaign_id: str,
+    rater_id: str,
+    *,
+    cell: str | None = None,
+    rated: bool = False,
+    left_out: Sequence[str] = (),
+) -> Loads:
+    """Return how often each item is rated or to be rated, by all or by one cell, and which ones are none for the rater.
 
-    With `rated` only what was rated counts, and not what others may still leave.
+    These are what they have had, and what is about a topic that they left out. With `rated` only what was rated counts,
+    and not what others may still leave.
 
     An item that was reclaimed from the rater before it was offered may come again.
     """
@@ -84,11 +94,18 @@ def loads_of(tx: Connection, campaign_id: str, rater_id: str, *, cell: str | Non
     items = tx.execute(select(t.Item.id, t.Item.load).where(here).order_by(t.Item.position)).all()
     shown = (t.Assignment.state != "reclaimed") | t.Assignment.offered_at.is_not(None)
     had = select(t.Assignment.item_id).where(t.Assignment.rater_id == rater_id, shown)
-    mine = set(tx.scalars(had))
+    mine = {*tx.scalars(had), *(_about(tx, here, left_out) if left_out else ())}
     ids = tuple(item_id for item_id, _ in items)
     counted = _counted(tx, campaign_id, cell, LOADING[1:] if rated else LOADING) if rated or cell is not None else None
     loads = [load if counted is None else counted.get(item_id, 0) for item_id, load in items]
     return Loads(ids, np.array(loads, dtype=np.int64), np.array([name in mine for name in ids], dtype=bool))
+
+
+def _about(tx: Connection, here: ColumnElement[bool], topics: Sequence[str]) -> Iterator[str]:
+    """Yield the ids of the items that are about one of some topics."""
+    for item_id, attributes in tx.execute(select(t.Item.id, t.Item.content["attributes"]).where(here)):
+        if is_about(attributes, topics):
+            yield item_id
 
 
 def _counted(tx: Connection, campaign_id: str, cell: str | None, states: Sequence[Fate]) -> dict[str, int]:

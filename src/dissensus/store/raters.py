@@ -1,6 +1,6 @@
 """Raters with their sessions, consents and what they say of themselves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -31,6 +31,8 @@ class Rater:
         Who, in which campaign, and the how manieth to enter it, from 0.
     cell
         Of the quota; None where there is none, or before it is known.
+    left_out
+        Topics that they do not want to meet, one a line; None before they were asked.
     state
         Whether they go on.
     language
@@ -43,6 +45,7 @@ class Rater:
     campaign_id: str
     number: int
     cell: str | None
+    left_out: str | None
     state: Standing
     language: str
     rehearsal: bool
@@ -107,6 +110,7 @@ def add_rater(
         campaign_id=campaign_id,
         number=number,
         cell=cell,
+        left_out=None,
         state="rating",
         language=language,
         rehearsal=rehearsal,
@@ -185,9 +189,14 @@ def erase(tx: Connection, rater_id: str) -> None:
     for table in (t.Session, t.Notice, t.Declaration, t.Consent, t.CheckAnswer, t.Feeling, t.Recruit, t.FlagDecision):
         tx.execute(delete(table).where(table.rater_id == rater_id))
     events.erase(tx, rater_id)
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, invitation_hash=None))
+    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, left_out=None, invitation_hash=None))
     if invitation is not None:
         tx.execute(delete(t.Invitation).where(t.Invitation.key_hash == invitation))
+
+
+def leave_out(tx: Connection, rater_id: str, topics: Sequence[str]) -> None:
+    """Keep what a rater does not want to meet."""
+    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(left_out="\n".join(topics)))
 
 
 def numbers_of(tx: Connection, campaign_id: str) -> dict[str, int]:

@@ -132,6 +132,7 @@ class Rater(Base):
     number: Mapped[int] = mapped_column(doc="Seeds the order of items.")
     invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
     cell: Mapped[str | None] = mapped_column(doc="Of the quota; null where there is none, or before it is known.")
+    left_out: Mapped[str | None] = mapped_column(doc="Topics that they do not want to meet, one a line; null before.")
     state: Mapped[str]
     language: Mapped[str]
     rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")

@@ -164,6 +164,18 @@ class AboutYou:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Topics:
+    """What somebody does not want to meet."""
+
+    template: ClassVar[str] = "topics.html"
+
+    language: str
+    step: Step
+    form_token: str
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Feeling:
     """How somebody feels.
 

@@ -1,6 +1,6 @@
 """How raters are asked how they feel, and what the contact of a campaign sees of it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
@@ -9,8 +9,9 @@ from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.care import LONGEST_REACH
+from dissensus.schema.hints import listed, shown
 from dissensus.schema.questions import Questionnaire
-from dissensus.store import feelings
+from dissensus.store import feelings, raters
 from dissensus.store.feelings import Feeling
 from dissensus.store.raters import Rater
 from dissensus.workflows.membership import seen_by
@@ -61,6 +62,28 @@ def answer(
             by_rater(tx, here.rater, "feel", now, number=number)
             found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
+
+
+def leave_out(platform: Platform, rater: Rater, topics: Collection[str], *, now: datetime) -> Step:
+    """Keep which topics a rater does not want to meet, where that is asked now, and return where they are then.
+
+    Raises
+    ------
+    InvalidInput
+        The campaign has no such topic.
+    """
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, plans=True, now=now)
+        check_here(here.rater)
+        known = {} if here.campaign.care is None else here.campaign.care.topics
+        strange = [name for name in topics if name not in known]
+        if strange:
+            raise InvalidInput(f"There is no topic {shown(strange[0])}. There are {listed(list(known))}.")
+        found = step_planned(tx, here, now=now)
+        if found is not None and found.place == "topics":
+            raters.leave_out(tx, rater.id, [name for name in known if name in topics])
+            by_rater(tx, here.rater, "declare", now, questions=["topics"])
+    return step(platform, rater, now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,7 +30,7 @@ def plan_more(tx: Connection, here: "Present", progress: Progress, now: datetime
         hours = min(campaign.reclaim_after_h, hold)
         assignments.reclaim(tx, kept.id, unseen_since=unseen_since(here, hours, now), now=now)
         limit = BATCH if limit is None else min(limit, BATCH)
-    found = assignments.loads_of(tx, kept.id, rater.id, cell=_balanced(here))
+    found = assignments.loads_of(tx, kept.id, rater.id, cell=_balanced(here), left_out=_left_out(here))
     chosen = plan(
         # A rehearsal shows a full campaign as one that has just begun.
         found.loads * (not rater.rehearsal),
@@ -50,8 +50,13 @@ def is_exhausted(tx: Connection, here: "Present", progress: Progress) -> bool:
     wanted, most = _replication(here), here.campaign.most_items
     if wanted is None or here.rater.rehearsal or (most is not None and progress.n_done >= most):
         return True
-    found = assignments.loads_of(tx, here.kept.id, here.rater.id, cell=_balanced(here), rated=True)
+    cell, left_out = _balanced(here), _left_out(here)
+    found = assignments.loads_of(tx, here.kept.id, here.rater.id, cell=cell, rated=True, left_out=left_out)
     return not (~found.mine & (found.loads < wanted)).any()
+
+
+def _left_out(here: "Present") -> tuple[str, ...]:
+    return tuple((here.rater.left_out or "").splitlines())
 
 
 def _balanced(here: "Present") -> str | None:

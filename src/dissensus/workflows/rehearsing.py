@@ -50,7 +50,7 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
     """Let one rater do whatever comes next, to the end, and return how many items they rated."""
     rated = 0
     step: steps.Step | None = steps.step(platform, rater, now=at)
-    while step is not None and step.place in ("screener", "demographics", "check", "feelings", "rate"):
+    while step is not None and step.place in ("screener", "demographics", "topics", "check", "feelings", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
             say = screening.screen if step.place == "screener" else rating.declare
@@ -58,6 +58,8 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt
             step = checking.answer(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
+        elif step.place == "topics":
+            step = caring.leave_out(platform, rater, (), now=at)
         elif step.place == "feelings":
             step = caring.answer(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:

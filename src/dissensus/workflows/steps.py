@@ -28,6 +28,7 @@ Place: TypeAlias = Literal[
     "screener",
     "full",
     "demographics",
+    "topics",
     "check",
     "feelings",
     "rate",
@@ -64,11 +65,11 @@ class Step:
     Parameters
     ----------
     place
-        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are,
-        answer a ``check``, say how they feel (``feelings``), rate, talk with chatbots (``chat``), come back when others
-        have left something (``wait``) or tomorrow (``enough``), wait until the campaign goes on (``paused``), or
-        nothing (``full``, where others have all seats of their cell, ``closed``, ``unfit``, where a check at the start
-        was failed for good, ``done``, ``withdrawn``).
+        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, say
+        what they do not want to meet (``topics``), answer a ``check``, say how they feel (``feelings``), rate, talk
+        with chatbots (``chat``), come back when others have left something (``wait``) or tomorrow (``enough``), wait
+        until the campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell,
+        ``closed``, ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``).
     rater, kept, campaign
         Who, and in which campaign.
     about
@@ -284,6 +285,8 @@ def _place(tx: Connection, here: Present, progress: Progress) -> Place:
         return _last_place(tx, here)
     if _lacks_seat(tx, here):
         return "full"
+    if campaign.care is not None and campaign.care.topics and rater.left_out is None:
+        return "topics"
     if due_of(campaign.checks, tries, progress.n_done) is not None:
         return "check"
     # A conversation that has begun is brought to its end.

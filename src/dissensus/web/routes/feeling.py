@@ -1,4 +1,4 @@
-"""How raters say how they feel."""
+"""How raters say how they feel, and what they do not want to meet."""
 
 from dataclasses import replace
 from typing import Final
@@ -19,6 +19,14 @@ router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))]
 
 LONGEST_NUMBER: Final = 9
 """Digits."""
+
+
+@router.post("/topics")
+def leave_out(site: SiteOf, request: Request, sent: Sent, session: SessionKey = "") -> Response:
+    """Keep what a rater does not want to meet."""
+    rater = rater_of_form(site, request, session, sent)
+    caring.leave_out(site.platform, rater, [str(name) for name in sent.getlist("topic")], now=site.clock())
+    return RedirectResponse("/rate", SEE_OTHER)
 
 
 @router.post("/feelings")

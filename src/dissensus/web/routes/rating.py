@@ -22,6 +22,7 @@ from dissensus.web.contexts import (
     Left,
     Rating,
     Rest,
+    Topics,
     TurnedAway,
     Withdrawal,
 )
@@ -252,6 +253,8 @@ def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
             return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "check" if step.due is not None:
             return page(site, Checking(language=language, step=step, form_token=token, due=step.due, noted=noted))
+        case "topics":
+            return page(site, Topics(language=language, step=step, form_token=token, noted=noted))
         case "feelings" if campaign.care is not None:
             asked = Asked(questionnaire=campaign.care.survey)
             return page(site, Feeling(language=language, step=step, form_token=token, asked=asked, noted=noted))

@@ -25,6 +25,7 @@ def upgrade() -> None:
         sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_feeling_rater_id"),
         sa.PrimaryKeyConstraint("rater_id", "number", name="pk_feeling"),
     )
+    op.add_column("rater", sa.Column("left_out", sa.String(), nullable=True))
     for table in ("membership", "staff_invitation"):
         with op.batch_alter_table(table) as change:
             change.drop_constraint(f"ck_{table}_role", type_="check")
