@@ -130,3 +130,17 @@ def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidInput, match="cannot be a folder"):
         export_chats(platform, "pilot", tmp_path / "file", now=NOW)
+
+
+def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, talking(platform, chat={"modes": [PLAIN]}).key)
+    chat_id = begun(platform, rater, "natural")
+    text = "Write to ann@example.org, please."
+    said(platform, rater, chat_id, text)
+    chatting.end(platform, rater, chat_id, Ending(), now=NOW)
+    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_personal == 1
+    (mark,) = lines(tmp_path / "out" / "personal-data.jsonl")
+    (item,) = lines(tmp_path / "out" / "conversations.jsonl")
+    assert (mark["item_id"], mark["turn"], mark["kind"]) == (item["item_id"], 1, "email_address")
+    assert text[mark["start"] : mark["end"]] == "ann@example.org"
+    assert "1  where conversations hold what looks like personal data" in (tmp_path / "out" / "README.txt").read_text()

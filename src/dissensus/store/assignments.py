@@ -260,8 +260,10 @@ def erase(tx: Connection, rater: Rater) -> None:
 
 def withhold(tx: Connection, item_id: str, *, now: datetime) -> None:
     """Show an item to nobody any more, and take it from those who are to rate it."""
-    tx.execute(update(t.Item).where(t.Item.id == item_id).values(withheld=True))
     planned = (t.Assignment.item_id == item_id) & (t.Assignment.state == "open")
+    # In the order in which a submit locks: transactions that lock in two orders wait for each other.
+    tx.execute(select(t.Assignment.id).where(planned).order_by(t.Assignment.id).with_for_update())
+    tx.execute(update(t.Item).where(t.Item.id == item_id).values(withheld=True))
     counted = select(func.count()).join(t.Rater, t.Rater.id == t.Assignment.rater_id).where(~t.Rater.rehearsal)
     n = tx.scalar(counted.select_from(t.Assignment).where(planned)) or 0
     tx.execute(update(t.Assignment).where(planned).values(state="reclaimed", closed_at=now))

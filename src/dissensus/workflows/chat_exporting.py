@@ -25,6 +25,7 @@ from dissensus.schema.review import Review
 from dissensus.store import chat_exporting as store
 from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Chat as Talk
+from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows import overview
 from dissensus.workflows.chat_reviews import reviews_of
 from dissensus.workflows.exporting import ID_DIGITS, KEY_BYTES, Asked, note_export, purposes_of
@@ -38,6 +39,7 @@ ITEMS: Final = "conversations.jsonl"
 PEOPLE: Final = "red-teamers.jsonl"
 PAIRS: Final = "pairs"
 REVIEWS: Final = "reviews.jsonl"
+PERSONAL: Final = "personal-data.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +50,7 @@ class Exported:
     ----------
     n_chats, n_raters
         Conversations that have ended, and how many people had them.
-    n_preferences, n_pairs, n_attempts, n_items, n_reviews
+    n_preferences, n_pairs, n_attempts, n_items, n_reviews, n_personal
         What came of them.
     notes
         What was left out and why, a sentence each.
@@ -61,6 +63,7 @@ class Exported:
     n_attempts: int
     n_items: int
     n_reviews: int
+    n_personal: int
     notes: tuple[str, ...]
 
 
@@ -180,6 +183,7 @@ class _Found:
         reviews = self._reviews([one.id for one, _ in tried])
         attempts = [replace(attempt, tags=_tags(reviews.get(number))) for number, (_, attempt) in enumerate(tried, 1)]
         items = list(filter(None, (item_of(talked, self.chat) for talked in self.talked)))
+        personal = [row for item in items for row in _personal(item)]
         released = released_pairs(preferences, policy)
         notes = self.left_out(purposes)
         if released.pairs:
@@ -192,6 +196,7 @@ class _Found:
             (PREFERENCES, map(preference_row, preferences)),
             (ITEMS, map(_item, items)),
             (PEOPLE, iter(self.people.values())),
+            (PERSONAL, personal),
             (REVIEWS, (asdict(one) for several in reviews.values() for one in several)),
         ):
             text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
@@ -205,6 +210,7 @@ class _Found:
             n_attempts=len(attempts),
             n_items=len(items),
             n_reviews=sum(map(len, reviews.values())),
+            n_personal=len(personal),
             notes=tuple(notes),
         )
 
@@ -236,6 +242,13 @@ def _tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
     return None if reviews is None else tuple(sorted({tag for one in reviews for tag in one.tags}, key=TAGS.index))
 
 
+def _personal(item: Item) -> Iterator[Mapping[str, Any]]:
+    """Yield where a conversation holds what looks like personal data, without saying it again."""
+    for number, turn in enumerate(item.conversation.turns, 1):
+        for span in find_personal_data(turn.text):
+            yield {"item_id": item.item_id, "turn": number, "start": span.start, "end": span.end, "kind": span.kind}
+
+
 def preference_row(one: Preference) -> Mapping[str, Any]:
     """Return a preference as a line of a file has it."""
     return {**asdict(one), "phase": one.phase}
@@ -264,6 +277,7 @@ def _told(found: _Found, exported: Exported, purposes: Sequence[str], now: datet
         (ATTEMPTS, exported.n_attempts, "red-team attempts, as hh-rlhf has them"),
         (ITEMS, exported.n_items, "conversations up to the last response, as items to be rated"),
         (REVIEWS, exported.n_reviews, "what reviewers said of attempts, by the number of the record in that file"),
+        (PERSONAL, exported.n_personal, "where conversations hold what looks like personal data, to be redacted"),
         (PEOPLE, exported.n_raters, "what people said of themselves, by their ids here"),
     )
     yield from (f"{name:<28} {n:>8,}  {what}" for name, n, what in files if n)
