@@ -28,7 +28,8 @@ def test_somebody_says_how_they_feel_and_is_heard(
     membership.add(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
     key = staff.link(live.platform, "mia", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
-        rater = context.new_page()
+        rater, broken = context.new_page(), list[str]()
+        rater.on("pageerror", lambda error: broken.append(str(error)))
         enter(rater, link)
         expect(rater.get_by_role("heading", name="What would you rather not meet?")).to_be_visible()
         rater.get_by_label("Weapons and how to make them").check()
@@ -45,6 +46,7 @@ def test_somebody_says_how_they_feel_and_is_heard(
                 sound(rater, "feelings", scheme)
             rater.get_by_role("button", name="Go on").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
+        assert broken == []
         mia = context.new_page()
         mia.goto(f"/sign-in/{key}")
         mia.get_by_role("button", name="Sign in").click()
