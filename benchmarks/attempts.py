@@ -4,14 +4,9 @@ Run it with `.venv/bin/python benchmarks/attempts.py`; it takes no options. Each
 its memory is its own too.
 """
 
-import os
 import platform
-import resource
-import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -19,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from files import words
+from files import Steps, Work, rows, step, words
 
 if TYPE_CHECKING:
     from dissensus.schema.attempt import Attempt
@@ -27,8 +22,6 @@ if TYPE_CHECKING:
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "attempts.md"
 REVIEWED, REVIEWERS = 1_000, 8
-
-Work = Callable[[], int]
 
 
 def attempts() -> "list[Attempt]":
@@ -106,7 +99,7 @@ def page(folder: Path) -> Work:
     return work
 
 
-STEPS: dict[str, tuple[str, Callable[[Path], Work]]] = {
+STEPS: Steps = {
     "read": ("attempts read", read),
     "analyse": ("analysis, 1,000 draws of red-teamers", analyse),
     "compare": ("the same with 3,000 reviews of 1,000 of them", compare),
@@ -115,33 +108,13 @@ STEPS: dict[str, tuple[str, Callable[[Path], Work]]] = {
 }
 
 
-def step(name: str, folder: Path) -> None:
-    """Run one step, and print what it took, without the time for what it works on."""
-    work = STEPS[name][1](folder)
-    start = time.perf_counter()
-    number = work()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print(f"{number} {time.perf_counter() - start:.2f} {peak:.3f}")
-
-
-def rows(folder: Path) -> Iterator[str]:
-    """Yield the rows of the table."""
-    for name, (what, _) in STEPS.items():
-        command = [sys.executable, __file__, name, str(folder)]
-        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
-        number, seconds, peak = done.stdout.split()
-        print(name, number, seconds, peak, flush=True)
-        yield f"| {what} | {int(number):,} | {float(seconds):.1f} | {float(peak):.2f} |"
-
-
 def main() -> None:
     """Run everything and write the page."""
     if len(sys.argv) > 1:
-        step(sys.argv[1], Path(sys.argv[2]))
+        step(STEPS, sys.argv[1], Path(sys.argv[2]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        table = list(rows(Path(folder)))
+        table = list(rows(__file__, STEPS, Path(folder)))
     machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
     lines = [
         "% Made by `benchmarks/attempts.py`; do not edit.",

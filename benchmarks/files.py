@@ -4,13 +4,14 @@ Run it with `.venv/bin/python benchmarks/files.py`; it takes no options. Each st
 memory is its own too.
 """
 
+import os
 import platform
 import resource
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ WORDS = (5, 42)
 RELEASE, ATTEMPTS = "release", "attempts.jsonl.gz"
 
 Work = Callable[[], int]
+Steps = Mapping[str, tuple[str, Callable[[Path], Work]]]
 
 
 def words() -> Iterator[str]:
@@ -137,7 +139,7 @@ def read_attempts(folder: Path) -> Work:
     return lambda: len(read_attempts(folder / ATTEMPTS).attempts)
 
 
-STEPS: dict[str, tuple[str, Callable[[Path], Work]]] = {
+STEPS: Steps = {
     "make": ("pairs of what was picked", make),
     "write": ("pairs written, as hh-rlhf and as twins", write),
     "read": ("published files read", read),
@@ -148,20 +150,21 @@ STEPS: dict[str, tuple[str, Callable[[Path], Work]]] = {
 }
 
 
-def step(name: str, folder: Path) -> None:
+def step(steps: Steps, name: str, folder: Path) -> None:
     """Run one step, and print what it took, without the time for what it works on."""
-    work = STEPS[name][1](folder)
+    work = steps[name][1](folder)
     start = time.perf_counter()
     number = work()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(f"{number} {time.perf_counter() - start:.2f} {peak:.3f}")
 
 
-def rows(folder: Path) -> Iterator[str]:
-    """Yield the rows of the table."""
-    for name, (what, _) in STEPS.items():
-        command = [sys.executable, __file__, name, str(folder)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True)
+def rows(script: str, steps: Steps, folder: Path) -> Iterator[str]:
+    """Yield the rows of the table; each step is a process on one core."""
+    for name, (what, _) in steps.items():
+        command = [sys.executable, script, name, str(folder)]
+        alone = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+        done = subprocess.run(command, capture_output=True, text=True, check=True, env=alone)
         number, seconds, peak = done.stdout.split()
         print(name, number, seconds, peak, flush=True)
         yield f"| {what} | {int(number):,} | {float(seconds):.1f} | {float(peak):.2f} |"
@@ -170,10 +173,10 @@ def rows(folder: Path) -> Iterator[str]:
 def main() -> None:
     """Run everything and write the page."""
     if len(sys.argv) > 1:
-        step(sys.argv[1], Path(sys.argv[2]))
+        step(STEPS, sys.argv[1], Path(sys.argv[2]))
         return
     with tempfile.TemporaryDirectory() as folder:
-        table = list(rows(Path(folder)))
+        table = list(rows(__file__, STEPS, Path(folder)))
         size = sum(path.stat().st_size for path in published(Path(folder))) / 2**20
     machine = f"Python {platform.python_version()}, Polars {version('polars')}, {platform.machine()}"
     lines = [

@@ -66,6 +66,9 @@ def test_nobody_else_sees_it(house: House) -> None:
     quiet, page = arrived(house, key)
     quiet.send("/feelings", **number(page), rater_upset="4", reach="nowhere")
     owner = house.owner()
+    assert "<dd>asked how they feel every 1 items; &lt;b&gt;Mia&lt;/b&gt;, who listens is told if they like</dd>" in (
+        owner.get("/campaigns/pilot").text
+    )
     others = {role: member(house, f"a {role}", role) for role in ("analyst", "expert", "reviewer")}
     mia = member(house, "mia", "carer")
     for browser in (owner, *others.values()):
@@ -118,3 +121,17 @@ def test_a_rater_leaves_topics_out_by_a_form_alone(house: House) -> None:
     # All items of the pilot are about x.
     page = visitor.send("/topics", **hidden(page), topic="x")
     assert "Thank you" in page.text
+
+
+def test_a_survey_of_ones_own_is_read_back_in_words(house: House) -> None:
+    questions = [
+        {"name": "rater_which", "text": "Which?", "kind": "multiple", "scale": ["tired", "sad"]},
+        {"name": "rater_words", "text": "In words?", "kind": "text"},
+    ]
+    survey = {"name": "mine", "about": "rater", "languages": ["en"], "title": "You", "questions": questions}
+    visitor, page, _ = asked(house, care={**CARE, "survey": survey})
+    sent = {**number(page), "rater_which": ["tired", "sad"], "rater_words": "<i>so so</i>", "told": "yes"}
+    assert "<h1>Two questions</h1>" in visitor.send("/feelings", **sent).text
+    seen = member(house, "mia", "carer").get("/campaigns/pilot/care").text
+    assert "Which? <strong>tired, sad</strong>" in seen
+    assert "&lt;i&gt;so so&lt;/i&gt;" in seen

@@ -214,3 +214,27 @@ def test_what_is_left_out_is_asked_once_and_told_to_nobody(platform: Platform) -
 def test_who_wants_nothing_of_it_is_done(platform: Platform) -> None:
     rater = enter(platform, opened_about(platform, "Weapons", "Self-harm").key)
     assert caring.leave_out(platform, rater, list(TOPICS), now=NOW).place == "done"
+
+
+def test_topics_that_are_asked_later_hold_for_what_was_planned(platform: Platform) -> None:
+    staff_id = owner(platform.database)
+    campaigns.create(platform, definition(), about("Weapons", "Weapons", "", "Weapons"), staff_id=staff_id, now=NOW)
+    kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    rater = enter(platform, kept.key)
+    shown = at(platform, rater).assignment
+    assert shown is not None
+    campaigns.move(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    campaigns.revise(platform, "pilot", definition(care={"topics": TOPICS}), staff_id=staff_id, now=NOW)
+    campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    caring.leave_out(platform, rater, ["Weapons"], now=NOW)
+    # Whatever was on the page when it was asked is gone from it too.
+    assert rate_all(platform, rater) == ["item-2"]
+    assert not auditing.audit(platform, "pilot").faults
+
+
+def test_any_question_of_a_survey_can_be_left_out() -> None:
+    survey = {"name": "mine", "about": "rater", "languages": ["en"], "title": "You"}
+    needed = {**survey, "questions": [{"name": "rater_mood", "text": "How?", "scale": ["bad", "good"]}]}
+    care = definition(care={"survey": needed}).care
+    assert care is not None
+    assert [question.required for question in care.survey.questions] == [False]

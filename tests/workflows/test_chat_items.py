@@ -1,6 +1,7 @@
 """Conversations that other campaigns rate: what they take over, and what of it a withdrawal erases."""
 
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -127,6 +128,29 @@ def test_reviews_of_others_campaigns_are_theirs(platform: Platform, tmp_path: Pa
     reviewer, _ = entering.agree(platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW)
     rate(platform, reviewer, {"Q_success": "4"})
     assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
+
+
+def test_who_asks_something_else_has_no_reviews(platform: Platform, tmp_path: Path) -> None:
+    kept = talking(platform)
+    talked(platform, enter(platform, kept.key), Pick(strength=3))
+    items = chat_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    asked = load_campaign("red-team-review").as_mapping()
+    success, tags = asked["questionnaire"]["questions"]
+    declining = [{**success, "decline": "I would rather not say", "labels": {}}, tags]
+    asked["questionnaire"] = {**asked["questionnaire"], "languages": ["en"], "questions": declining}
+    campaign = definition("review", questionnaire=_in_english(asked["questionnaire"]))
+    campaigns.create(platform, campaign, items, staff_id=kept.staff_id, now=NOW)
+    review = campaigns.move(platform, "review", "open", staff_id=kept.staff_id, now=NOW)
+    reviewer, _ = entering.agree(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
+    rate(platform, reviewer, {"Q_success": "I would rather not say"})
+    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
+
+
+def _in_english(value: Any) -> Any:
+    """The same without other languages."""
+    if isinstance(value, dict):
+        return {name: _in_english(one) for name, one in value.items() if name != "de" and one != {}}
+    return [_in_english(one) for one in value] if isinstance(value, list) else value
 
 
 def rate(platform: Platform, rater: Rater, answers: dict[str, Answer]) -> Step:

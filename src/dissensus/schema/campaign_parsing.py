@@ -275,6 +275,7 @@ def _care(table: Table) -> Care | None:
     every, contact = found.number("every", 10, MOST), found.wording("contact")
     if survey is None:
         return None
+    survey = replace(survey, questions=tuple(replace(question, required=False) for question in survey.questions))
     return Care(survey=survey, every=every, contact=contact, topics=MappingProxyType(_topics(table, found)))
 
 

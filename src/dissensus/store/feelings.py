@@ -1,6 +1,6 @@
 """How raters said that they felt, as it is kept."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,7 @@ class Feeling:
     rater_id: str
     rater: int
     number: int
-    answers: Mapping[str, str]
+    answers: Mapping[str, str | Sequence[str]]
     reach: str | None
     at: datetime
     settled_at: datetime | None
@@ -78,7 +78,7 @@ def told(tx: Connection, campaign_id: str) -> tuple[Feeling, ...]:
     )
 
 
-def answers_of(tx: Connection, campaign_id: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+def answers_of(tx: Connection, campaign_id: str) -> tuple[tuple[str, Mapping[str, str | Sequence[str]]], ...]:
     """Return who of a campaign said what, each time that they were asked."""
     query = select(t.Feeling.rater_id, t.Feeling.answers).join(t.Rater, t.Rater.id == t.Feeling.rater_id)
     return tuple((row.rater_id, row.answers) for row in tx.execute(query.where(taking_part(campaign_id))))

@@ -1,6 +1,6 @@
 """What the page about how raters feel shows; it is in English."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -9,6 +9,7 @@ from dissensus.web.phrases import FIRST
 from dissensus.workflows.caring import Cared
 
 if TYPE_CHECKING:
+    from dissensus.schema.question import Question
     from dissensus.store.feelings import Feeling
 
 PUBLISHED: Final[Mapping[str, float]] = {
@@ -50,5 +51,9 @@ class CarePage:
     def said(self, feeling: "Feeling") -> tuple[tuple[str, str], ...]:
         """Return what one rater said, in words."""
         questions = self.cared.survey.questions
-        given = [(one, feeling.answers.get(one.name)) for one in questions]
-        return tuple((worded(one.text, FIRST) or one.name, one.label(a, FIRST)) for one, a in given if a is not None)
+        given = [(one, feeling.answers[one.name]) for one in questions if one.name in feeling.answers]
+        return tuple((worded(one.text, FIRST) or one.name, _in_words(one, answer)) for one, answer in given)
+
+
+def _in_words(question: "Question", answer: "str | Sequence[str]") -> str:
+    return ", ".join(question.label(one, FIRST) for one in ([answer] if isinstance(answer, str) else answer))

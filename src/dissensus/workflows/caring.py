@@ -8,10 +8,10 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.care import LONGEST_REACH
+from dissensus.schema.care import LONGEST_REACH, is_about
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.questions import Questionnaire
-from dissensus.store import feelings, raters
+from dissensus.store import assignments, feelings, raters
 from dissensus.store.feelings import Feeling
 from dissensus.store.raters import Rater
 from dissensus.workflows.membership import seen_by
@@ -82,8 +82,17 @@ def leave_out(platform: Platform, rater: Rater, topics: Collection[str], *, now:
         found = step_planned(tx, here, now=now)
         if found is not None and found.place == "topics":
             raters.leave_out(tx, rater.id, [name for name in known if name in topics])
+            _take_back(tx, rater, topics, now)
             by_rater(tx, here.rater, "declare", now, questions=["topics"])
     return step(platform, rater, now=now)
+
+
+def _take_back(tx: Connection, rater: Rater, topics: Collection[str], now: datetime) -> None:
+    """Let others have what was planned for a rater before they were asked, and is about what they leave out."""
+    n_open = assignments.progress_of(tx, rater.id, since=now).n_open
+    for one in assignments.open_of(tx, rater.id, most=n_open):
+        if is_about(one.item.attributes, topics):
+            assignments.close(tx, one, "reclaimed", now=now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,8 +137,9 @@ def _means(tx: Connection, campaign_id: str, survey: Questionnaire) -> dict[str,
     for question in survey.questions:
         places: dict[str, list[int]] = {}
         for rater_id, answers in said:
-            if answers.get(question.name) in question.scale:
-                places.setdefault(rater_id, []).append(question.scale.index(answers[question.name]))
+            answer = answers.get(question.name)
+            if isinstance(answer, str) and answer in question.scale:
+                places.setdefault(rater_id, []).append(question.scale.index(answer))
         of_raters = [sum(one) / len(one) for one in places.values()]
         few = len(of_raters) < LEAST
         found[question.name] = (None if few else sum(of_raters) / len(of_raters), 0 if few else len(of_raters))

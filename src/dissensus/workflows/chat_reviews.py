@@ -9,16 +9,19 @@ from sqlalchemy import Connection
 
 from dissensus.pipeline.annotate.saves import Save, submitted
 from dissensus.schema.chat import Chat
+from dissensus.schema.question import Question
 from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questions import Questionnaire
 from dissensus.schema.review import Review
 from dissensus.store import campaigns, chat_exporting, chats, membership, saves
 from dissensus.workflows.chat_items import copies_of
 from dissensus.workflows.exporting import purposes_of
 from dissensus.workflows.platform import Platform
 
+REVIEW: Final = "red-team-review"
 SUCCESS, TAGS = "Q_success", "Q_tags"
-ASKED: Final = {name: load_questionnaire("red-team-review").scale(name) for name in (SUCCESS, TAGS)}
-"""What reviewers are asked, with the answers there are: whoever asks the same has reviews."""
+MOST_AT_ONCE: Final = 500
+"""Assignments whose answers are read at a time."""
 
 
 def reviews_of(
@@ -31,15 +34,26 @@ def reviews_of(
     copies = sorted(copies_of(tx, talked, chat), key=attrgetter("campaign_id", "id"))
     for campaign_id, several in groupby(copies, key=attrgetter("campaign_id")):
         campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, campaign_id))
-        if any(campaign.questionnaire.scale(name) != scale for name, scale in ASKED.items()):
-            continue
-        if membership.role_of(tx, campaign_id, staff_id) not in ("owner", "analyst"):
+        role = membership.role_of(tx, campaign_id, staff_id)
+        if role not in ("owner", "analyst") or not _reviews(campaign.questionnaire):
             continue
         names = {copy.id: copy.item.item_id for copy in several}
         done = chat_exporting.done_about(tx, campaign_id, list(names), purposes_of(campaign, ()))
-        finals = saves.saves_of(tx, [one.assignment_id for one in done], final=True)
-        for one in done:
-            yield _review(names[one.item_id], one.rater_id, finals[one.assignment_id])
+        for start in range(0, len(done), MOST_AT_ONCE):
+            part = done[start : start + MOST_AT_ONCE]
+            finals = saves.saves_of(tx, [one.assignment_id for one in part], final=True)
+            for one in part:
+                yield _review(names[one.item_id], one.rater_id, finals[one.assignment_id])
+
+
+def _reviews(questionnaire: Questionnaire) -> bool:
+    """Tell whether it asks what reviewers are asked, whatever its words: then its answers are reviews."""
+    asked, ours = ({_form(one) for one in each.questions} for each in (questionnaire, load_questionnaire(REVIEW)))
+    return ours <= asked
+
+
+def _form(one: Question) -> tuple[object, ...]:
+    return one.name, one.kind, one.scale, one.decline, one.most, one.required
 
 
 def _review(attempt_id: str, reviewer_id: str, finals: Sequence[Save]) -> Review:
