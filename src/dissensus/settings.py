@@ -68,6 +68,10 @@ class Settings(BaseModel):
         Networks that webhooks may lead to besides the public internet, by http too, divided by commas.
     chatbot_hosts
         Servers of chatbots that campaigns may use, with their ports where they are others, divided by commas.
+    models
+        Folder of the model lines that campaigns may name; all machines that answer need the same.
+    retrain_h
+        Hours after which lines that campaigns name learn from what came since; 0 for when they are told to.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -95,6 +99,8 @@ class Settings(BaseModel):
     prolific_url: str | None = None
     webhook_networks: str | None = None
     chatbot_hosts: str | None = None
+    models: Path = Path("models")
+    retrain_h: Annotated[int, Field(ge=0, le=10_000)] = 0
 
     @property
     def address(self) -> str:

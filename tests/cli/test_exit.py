@@ -12,6 +12,7 @@ COMMANDS = (
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),
+    *(f"preference {word}" for word in ("line", "retrain", "versions", "rollback")),
     *(
         f"staff {word}"
         for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke")

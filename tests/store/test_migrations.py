@@ -282,6 +282,7 @@ FEELINGS: Rows = {
         "settled_at": None,
     },
 }
+LINES: Rows = {**FEELINGS, "chat_candidate": {**FEELINGS["chat_candidate"], "ranked_by": "harmless/3"}}
 ROWS: Mapping[str, Rows] = {
     "0001": FIRST,
     "0002": QUOTAS,
@@ -295,6 +296,7 @@ ROWS: Mapping[str, Rows] = {
     "0010": CHATS,
     "0011": PAIRS,
     "0012": FEELINGS,
+    "0013": LINES,
 }
 """A row of every table as each revision has them; a new revision adds what it has."""
 

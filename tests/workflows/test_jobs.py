@@ -3,6 +3,7 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
@@ -15,6 +16,7 @@ from dissensus.store import tables as t
 from dissensus.workflows import jobs
 from dissensus.workflows.jobs import HELD, Runner, Spaced, every_job, every_runner
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.retraining import Learning
 
 
 class Hands:
@@ -116,7 +118,7 @@ def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform
     kept, end = opened(platform, 1), time.monotonic() + 30
     with receiving() as receiver:
         added(platform, kept, receiver)
-        runners = every_runner(platform, post=POST, clock=clock)
+        runners = every_runner(platform, post=POST, clock=clock, learning=Learning(Path("models"), every_h=0))
         threads = [one.start() for one in runners]
         while not receiver.got:
             assert time.monotonic() < end

@@ -60,7 +60,9 @@ def test_the_model_that_a_definition_names_ranks(model: Path) -> None:
 
 
 def test_another_model_in_its_place_is_refused(model: Path) -> None:
-    with pytest.raises(Conflict, match=f"another model than careful names: its SHA-256 is {identity(model).sha256}"):
+    with pytest.raises(
+        Conflict, match=f"another model than the definition names: its SHA-256 is {identity(model).sha256}"
+    ):
         said(bot(model, f'sha256 = "{"0" * 64}"'))
 
 

@@ -3,11 +3,13 @@
 import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
+from functools import partial
 from time import monotonic
 from typing import assert_never
 
 from dissensus.asking import check_token
 from dissensus.chat.best_of_n import SCORERS, BestOfN, Scorer
+from dissensus.chat.best_on_line import BestOnLine, Ranking
 from dissensus.chat.local import running
 from dissensus.chat.openai_compatible import OpenAICompatible, Sleep, connected
 from dissensus.chat.response import Bot, Clock
@@ -23,6 +25,7 @@ async def opened(
     *,
     environment: Mapping[str, str],
     scorers: Mapping[str, Scorer] = SCORERS,
+    ranking: Ranking | None = None,
     clock: Clock = monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Bot]:
@@ -36,6 +39,8 @@ async def opened(
         Variables by name; of them the one is read that the definition names for the key.
     scorers
         What ranks responses, by the names that definitions give.
+    ranking
+        Gives what ranks responses now, of those that model lines rank; None where there are no lines.
     clock
         Tells the seconds that responses take.
     sleep
@@ -51,7 +56,7 @@ async def opened(
     InvalidInput
         The variable with the key is not set, or holds what cannot be a key.
     NotFound
-        There is no scorer of that name.
+        There is no scorer or line of that name.
     Unavailable
         What a model on this machine needs is not installed.
     """
@@ -60,10 +65,13 @@ async def opened(
             key = _key(endpoint, environment)
             async with connected(chatbot, key) as http:
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
-        case Samples(of=of, scorer=name, n=n):
-            scorer = _scorer(name, scorers)
+        case Samples(of=of, scorer=name, n=n) as samples:
+            scorer = None if samples.line is not None else _scorer(name, scorers)
             async with opened(of, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
-                yield BestOfN(bot=bot, scorer=scorer, n=n, clock=clock)
+                if scorer is not None:
+                    yield BestOfN(bot=bot, scorer=scorer, n=n, clock=clock)
+                else:
+                    yield BestOnLine(bot=bot, current=partial(_known(ranking, name), samples), n=n, clock=clock)
         case Script() as script:
             yield Scripted(script=script, clock=clock, sleep=sleep)
         case Weights() as weights:
@@ -87,6 +95,12 @@ def _key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
         )
     check_token(environment[variable], f"where it was made, into {variable}")
     return environment[variable]
+
+
+def _known(ranking: Ranking | None, name: str) -> Ranking:
+    if ranking is None:
+        raise NotFound(f"There is no scorer {shown(name)}: nobody said where model lines are.")
+    return ranking
 
 
 def _scorer(name: str, scorers: Mapping[str, Scorer]) -> Scorer:

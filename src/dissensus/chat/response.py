@@ -62,6 +62,8 @@ class Response:
         What the server calls the model that it used; empty where it does not say.
     score
         What a scorer gave it, None where none did.
+    ranked_by
+        The version of a model line that chose it, such as ``harmless/3``; empty where none did.
     """
 
     text: str
@@ -73,6 +75,7 @@ class Response:
     finish_said: str = ""
     model: str = ""
     score: float | None = None
+    ranked_by: str = ""
 
 
 Stream: TypeAlias = AsyncGenerator[str | Response, None]

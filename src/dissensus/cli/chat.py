@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from dissensus.cli.opening import load_settings
 from dissensus.cli.preference_serve import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
 
@@ -55,12 +56,14 @@ def chat(
 @contextmanager
 def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
     from dissensus.chat import opened
-    from dissensus.workflows.scorers import opened_scorers
+    from dissensus.workflows.scorers import Lines, opened_scorers
 
     stack = AsyncExitStack()
     try:
         scorers = stack.enter_context(opened_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
-        yield runner.run(stack.enter_async_context(opened(chatbot, environment=os.environ, scorers=scorers)))
+        lines = Lines(load_settings(None).models)
+        bot = opened(chatbot, environment=os.environ, scorers=scorers, ranking=lines.ranker)
+        yield runner.run(stack.enter_async_context(bot))
     finally:
         runner.run(stack.aclose())
 
@@ -110,7 +113,9 @@ def _summary(response: "Response") -> str:
         f"all after {response.total_s:.2f} s",
     ]
     if cost.samples > 1:
-        parts.append(f"best of {cost.samples - cost.failed}" + (f", {cost.failed} failed" if cost.failed else ""))
+        by = f" by {response.ranked_by}" if response.ranked_by else ""
+        failed = f", {cost.failed} failed" if cost.failed else ""
+        parts.append(f"best of {cost.samples - cost.failed}{by}{failed}")
     if response.score is not None:
         parts.append(f"score {response.score:.3g}")
     if cost.response_tokens is not None:

@@ -1,12 +1,13 @@
 """`dissensus preference`: models of which answers people choose."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli import (
     preference_evaluate,
+    preference_line,
     preference_rank,
     preference_score,
     preference_serve,
@@ -19,21 +20,12 @@ from dissensus.cli.preference_reading import (
     PurposeOption,
     RatersOption,
     SeedOption,
+    SoftOption,
+    StrengthOption,
     read,
     told,
 )
 from dissensus.errors import InvalidInput
-
-StrengthOption = Annotated[
-    Literal["ignored", "weight", "margin"],
-    typer.Option(help="What the strength of a choice does: nothing, count as weight, or ask for a margin."),
-]
-SoftOption = Annotated[
-    bool,
-    typer.Option(
-        "--soft-labels", help="Each comparison counts once, by the share of its raters; else each rater does."
-    ),
-]
 
 app = typer.Typer(no_args_is_help=True, help="Train, evaluate and use models of which answers people choose.")
 
@@ -94,3 +86,7 @@ app.command("score")(preference_score.score)
 app.command("show")(preference_show.show)
 app.command("rank")(preference_rank.rank)
 app.command("serve")(preference_serve.serve)
+app.command("line")(preference_line.line)
+app.command("retrain")(preference_line.retrain)
+app.command("versions")(preference_line.versions)
+app.command("rollback")(preference_line.rollback)

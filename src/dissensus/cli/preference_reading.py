@@ -29,6 +29,16 @@ KindOption = Annotated[
     Literal["linear", "mean-variance", "groups"],
     typer.Option(help="One score for all; how far people differ beside it; or how groups and raters depart from all."),
 ]
+StrengthOption = Annotated[
+    Literal["ignored", "weight", "margin"],
+    typer.Option(help="What the strength of a choice does: nothing, count as weight, or ask for a margin."),
+]
+SoftOption = Annotated[
+    bool,
+    typer.Option(
+        "--soft-labels", help="Each comparison counts once, by the share of its raters; else each rater does."
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Let a model of one purpose judge the other.")]
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds.")]
 ModelOption = Annotated[

@@ -19,12 +19,14 @@ def work(settings: SettingsOption = None) -> None:
     from dissensus.sending import Sender
     from dissensus.settings import secret_of
     from dissensus.workflows.jobs import N_RUNNERS, every_runner
+    from dissensus.workflows.retraining import Learning
     from dissensus.workflows.webhooks import Post
 
     known = load_settings(settings)
     with opened(known, old=True, threads=N_RUNNERS) as platform:
         post = Post(secret_of(known), Sender(networks=known.networks))
-        runners = every_runner(platform, post=post, clock=now)
+        learning = Learning(known.models, every_h=known.retrain_h)
+        runners = every_runner(platform, post=post, clock=now, learning=learning)
         # Of all that threads wait on, this alone may be touched by a signal that comes at any moment.
         told: SimpleQueue[None] = SimpleQueue()
         for sent in (signal.SIGINT, signal.SIGTERM):

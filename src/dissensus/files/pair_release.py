@@ -42,6 +42,8 @@ TWIN: Final[Mapping[str, pl.DataType]] = {
     "edited_by": pl.String(),
     "chosen_model": pl.String(),
     "rejected_model": pl.String(),
+    "chosen_ranked_by": pl.String(),
+    "rejected_ranked_by": pl.String(),
     "tranche": pl.String(),
     "split": pl.String(),
 }
@@ -155,6 +157,8 @@ def others_of(pair: ReleasedPair) -> dict[str, Any]:
         "edited_by": pair.edited_by,
         "chosen_model": pair.chosen_model,
         "rejected_model": pair.rejected_model,
+        "chosen_ranked_by": pair.chosen_ranked_by,
+        "rejected_ranked_by": pair.rejected_ranked_by,
         "tranche": pair.tranche,
         "split": pair.split,
     }

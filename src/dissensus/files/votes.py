@@ -152,6 +152,7 @@ def _preference(record: Mapping[str, Any]) -> Preference:
                 "picks": tuple(Pick(**pick) for pick in record["picks"]),
                 "edits": tuple(Edit(**edit) for edit in record.get("edits") or ()),
                 "models": tuple(record.get("models") or ("", "")),
+                "ranked_by": tuple(record.get("ranked_by") or (None, None)),
             }
         )
     except TypeError:

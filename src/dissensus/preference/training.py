@@ -75,6 +75,7 @@ def train(
     pairs: Sequence[Pair],
     *,
     purpose: Purpose,
+    apart: Sequence[Pair] | None = None,
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -87,6 +88,7 @@ def train(
     *,
     purpose: Purpose,
     plan: Plan,
+    apart: Sequence[Pair] | None = None,
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -98,6 +100,7 @@ def train(
     *,
     purpose: Purpose,
     plan: Plan | None = None,
+    apart: Sequence[Pair] | None = None,
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
     progress: Progress | None = None,
@@ -108,6 +111,8 @@ def train(
     pairs of one dialogue kept together. The model with these is measured on what was held out, for its card, and
     then trained on all pairs.
 
+    Where pairs of other dialogues are given to measure it on, nothing is held out of `pairs`.
+
     Parameters
     ----------
     pairs
@@ -116,6 +121,8 @@ def train(
         What people chose by.
     plan
         What is trained; by default a linear model, of pairs that count as they are.
+    apart
+        Pairs that are measured on, and never trained on, in place of a fifth of the dialogues.
     excluded
         How many pairs were left out before, by reason, for the card.
     seed
@@ -131,22 +138,35 @@ def train(
     Raises
     ------
     InvalidInput
-        There are fewer dialogues, or no such purpose; or the plan asks for what pairs do not tell.
+        There are fewer dialogues, or no such purpose; the plan asks for what pairs do not tell; or a dialogue is to be
+        both trained and measured on.
     """
     if purpose not in PURPOSES:
         raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or Plan()
     pairs = sorted(pairs, key=_order)
-    examples = Examples.of(pairs, plan.counting)
-    fold = folds(examples.dialogue, HELD_OUT, seed=seed)
-    known, unknown = np.flatnonzero(fold), np.flatnonzero(fold == 0)
-    chosen = plan.choose(examples.take(known), seed=seed, progress=progress)
-    apart = [pairs[place] for place in unknown.tolist()]
-    first = plan.recipe.fitted(examples.take(known), chosen, purpose)
+    examples = known = Examples.of(pairs, plan.counting)
+    if apart is None:
+        fold = folds(examples.dialogue, HELD_OUT, seed=seed)
+        known = examples.take(np.flatnonzero(fold))
+        apart = [pairs[place] for place in np.flatnonzero(fold == 0).tolist()]
+    else:
+        _check_apart(pairs, apart)
+    chosen = plan.choose(known, seed=seed, progress=progress)
+    first = plan.recipe.fitted(known, chosen, purpose)
     found = evaluate(apart, first.margins(apart), length_margins(first, apart))
     held = found.to_dict() | findings_of(first, apart).to_dict()
     card = _card(pairs, purpose, plan, chosen.told(), held) | {"excluded": dict(excluded or {}), "seed": seed}
     return plan.recipe.fitted(examples, chosen, purpose, card=card)
+
+
+def _check_apart(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
+    both = {pair.dialogue for pair in pairs} & {pair.dialogue for pair in apart}
+    if both:
+        raise InvalidInput(
+            f"{len(both):,} dialogues are among those to train on and among those to measure on, such as "
+            f"{shown(min(both))}. Keep all pairs of a dialogue on one side."
+        )
 
 
 def _order(pair: Pair) -> tuple[object, ...]:

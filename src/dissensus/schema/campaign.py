@@ -89,6 +89,8 @@ class Campaign:
         How raters talk with chatbots, where they do and rate nothing.
     pair
         How they compare two responses, where items have two; the questionnaire has their preference as a question.
+    lines
+        Model lines that learn from what raters prefer.
     demographics
         What raters are asked about themselves; None for nothing.
     demographics_placed
@@ -135,6 +137,7 @@ class Campaign:
     questionnaire: Questionnaire
     chat: Chat | None = None
     pair: Pair | None = None
+    lines: tuple[str, ...] = ()
     demographics: Questionnaire | None = None
     demographics_placed: Placed = "after"
     quota: Quota | None = None

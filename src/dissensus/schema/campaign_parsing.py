@@ -14,6 +14,7 @@ from dissensus.schema.completion import Prolific, codes_from
 from dissensus.schema.definition_table import ADDRESS, Notes, Table, line_fault, read_toml, table_of
 from dissensus.schema.gold import Gold, gold_from
 from dissensus.schema.hints import shown
+from dissensus.schema.line import check_line_name
 from dissensus.schema.pair import PREFERENCE, Pair
 from dissensus.schema.pay import CURRENCY, Pay
 from dissensus.schema.preference import ASKED
@@ -31,6 +32,7 @@ from dissensus.schema.rater_check_parsing import checks_from
 LARGEST_FILE: Final = 3_000_000
 """Characters of a TOML text, both questionnaires among them."""
 MOST_PURPOSES: Final = 20
+MOST_LINES: Final = 10
 MOST: Final = 1_000_000
 """Of items, raters or hours: no campaign needs more."""
 SHORTEST_HOLD: Final = 2 * 24 * 60
@@ -38,7 +40,7 @@ TAKEN: Final = frozenset({"new"})
 """Names that addresses of the site have."""
 
 KEYS: Final = (
-    *("name", "languages", "title", "warning", "consent", "questionnaire", "chat", "pair"),
+    *("name", "languages", "title", "warning", "consent", "questionnaire", "chat", "pair", "lines"),
     *("demographics", "demographics_placed", "quota", "checks", "minutes", "prolific", "pay", "gold", "care"),
     *("help", "thanks"),
     *("replication", "most_items", "most_a_day", "break_every", "preview", "reclaim_after_h", "seed"),
@@ -128,6 +130,7 @@ def _campaign(table: Table) -> Campaign | None:
         questionnaire=questionnaire,
         chat=chat,
         pair=pair,
+        lines=_lines(table, compares=chat is not None or pair is not None),
         demographics=demographics,
         demographics_placed=table.one_of("demographics_placed", PLACES, "after"),
         quota=None if quota is None else quota_from(quota, demographics, replication),
@@ -205,6 +208,19 @@ def _pair(table: Table) -> Pair | None:
     if "gold" in table.data:
         table.note("gold", "Experts label one response, and with [pair] an item has two. Take it out.")
     return Pair(compared=found.one_of("compared", ASKED, "more helpful"), equal=found.flag("equal", default=False))
+
+
+def _lines(table: Table, *, compares: bool) -> tuple[str, ...]:
+    """Return the model lines that learn from what raters prefer."""
+    found = table.texts("lines", MOST_LINES)
+    if found and not compares:
+        table.note("lines", "Lines learn from what raters prefer, which takes [chat] or [pair]. Take it out.")
+    for name in found:
+        try:
+            check_line_name(name)
+        except InvalidInput as error:
+            table.note("lines", str(error))
+    return found
 
 
 def _asked(table: Table, pair: Pair | None) -> Questionnaire | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
+from dissensus.schema.line import LineName, line_of, names_line
 from dissensus.schema.question_mapping import plain
 
 Kind: TypeAlias = Literal["openai_compatible", "best_of_n", "scripted", "local"]
@@ -55,7 +56,7 @@ class Samples:
     of
         Who is asked.
     scorer
-        What ranks the responses: the name of one that ships, or where a preference model is.
+        What ranks the responses: the name of one that ships, where a preference model is, or a model line.
     n
         How many are drawn; 16 in the red-team paper.
     purpose
@@ -69,6 +70,11 @@ class Samples:
     n: int = 16
     purpose: Aim = "harmless"
     sha256: str = ""
+
+    @property
+    def line(self) -> LineName | None:
+        """The model line that ranks them, None where something else does."""
+        return line_of(self.scorer) if names_line(self.scorer) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -182,6 +188,11 @@ class Chatbot:
     def kind(self) -> Kind:
         """What kind of chatbot it is."""
         return KIND_OF[type(self.source)]
+
+    @property
+    def line(self) -> LineName | None:
+        """The model line that ranks its responses, None where none does."""
+        return self.source.line if isinstance(self.source, Samples) else None
 
     @property
     def digest(self) -> str:

@@ -26,6 +26,7 @@ from dissensus.schema.chatbot import (
 from dissensus.schema.conversation import LONGEST_TURN
 from dissensus.schema.definition_table import ADDRESS, LINES, Notes, Table, read_toml, table_of
 from dissensus.schema.hints import listed, shown
+from dissensus.schema.line import line_of, names_line
 from dissensus.schema.parameter_parsing import parameters_from
 from dissensus.schema.question_faults import control, form, refusal
 
@@ -244,6 +245,7 @@ def _samples(table: Table, *, inner: bool) -> Samples | None:
     purpose, sha256 = table.one_of("purpose", AIMS, "harmless"), table.text("sha256") or ""
     if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
         table.note("sha256", f"{shown(sha256)} is no SHA-256. It has 64 of 0-9 and a-f, as sha256sum prints.")
+    _check_line(table, scorer, sha256)
     if inner:
         table.note("", "The best of others is ranked again. Name the chatbot whose responses those are.")
         return None
@@ -253,6 +255,18 @@ def _samples(table: Table, *, inner: bool) -> Samples | None:
         return None
     found = chatbot_from(of, inner=True)
     return None if found is None else Samples(of=found, scorer=scorer, n=n, purpose=purpose, sha256=sha256)
+
+
+def _check_line(table: Table, scorer: str, sha256: str) -> None:
+    if not names_line(scorer):
+        return
+    try:
+        line = line_of(scorer)
+    except InvalidInput as error:
+        table.note("scorer", str(error))
+        return
+    if sha256 and line.version is None:
+        table.note("sha256", f"A line goes from version to version. Name one, {scorer}/1, or leave this out.")
 
 
 def _script(table: Table) -> Script:

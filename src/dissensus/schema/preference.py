@@ -102,6 +102,8 @@ class Preference:
         Answers that raters made better; there are none where the more harmful answer was asked for.
     models
         Types of the models that gave the answers, a's first, as `dissensus.schema.attempt.Attempt` has them.
+    ranked_by
+        Versions of a preference model that chose the answers among several, a's first; None where none did.
     phase
         When it was collected, where that and not the types of the models tells its tranche; None where they do.
 
@@ -130,6 +132,7 @@ class Preference:
     levels: int = 4
     edits: tuple[Edit, ...] = ()
     models: tuple[str, str] = ("", "")
+    ranked_by: tuple[str | None, str | None] = (None, None)
     phase: Phase | None = None
 
     def __post_init__(self) -> None:

@@ -56,6 +56,7 @@ class ChatCandidate(Base):
     first_ms: Mapped[int | None] = mapped_column(doc="To its first word.")
     total_ms: Mapped[int | None]
     n_failures: Mapped[int] = mapped_column(doc="How often none came.")
+    ranked_by: Mapped[str | None] = mapped_column(doc="The version of a model line that chose it.")
 
 
 class ChatPick(Base):

@@ -79,12 +79,15 @@ class Come:
         Why it ended.
     first_ms, total_ms
         To its first word, and in all.
+    ranked_by
+        The version of a model line that chose it; None where none did.
     """
 
     text: str
     finish: str
     first_ms: int | None
     total_ms: int
+    ranked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +197,7 @@ def _candidates(tx: Connection, exchange_ids: Sequence[str]) -> Mapping[str, lis
     )
     found: dict[str, list[tuple[Candidate, int]]] = {}
     for row in tx.execute(query):
-        one = Candidate(place=row.place, chatbot=row.chatbot, text=row.response)
+        one = Candidate(place=row.place, chatbot=row.chatbot, text=row.response, ranked_by=row.ranked_by)
         found.setdefault(row.exchange_id, []).append((one, row.n_failures))
     return found
 
@@ -268,7 +271,8 @@ def wanted_of(tx: Connection, exchange_id: str) -> tuple[Wanted, ...]:
 def respond(tx: Connection, exchange_id: str, place: int, found: Come) -> bool:
     """Keep a response, unless one has come meanwhile or the rater has withdrawn, and tell whether it was kept."""
     mine = (t.ChatCandidate.exchange_id == exchange_id) & (t.ChatCandidate.place == place)
-    said = {"response": found.text, "finish": found.finish, "first_ms": found.first_ms, "total_ms": found.total_ms}
+    took = {"first_ms": found.first_ms, "total_ms": found.total_ms}
+    said = {"response": found.text, "finish": found.finish, **took, "ranked_by": found.ranked_by}
     blank = mine & t.ChatCandidate.response.is_(None)
     return bool(tx.execute(update(t.ChatCandidate).where(blank).values(**said)).rowcount)
 

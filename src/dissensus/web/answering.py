@@ -20,6 +20,7 @@ from dissensus.schema.chatbot import Endpoint, Samples, Weights
 from dissensus.workflows import responding
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.responding import Asked
+from dissensus.workflows.scorers import Lines
 
 if TYPE_CHECKING:
     from dissensus.schema.chatbot import Chatbot
@@ -97,12 +98,17 @@ class Answering:
         Tells the time.
     hosts
         Servers that campaigns may use.
+    lines
+        Model lines that they may use.
     """
 
-    def __init__(self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str]) -> None:
+    def __init__(
+        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], lines: Lines
+    ) -> None:
         self._platform = platform
         self._clock = clock
         self._hosts = hosts
+        self._lines = lines
         # Of a rater and an exchange, so that nobody hears what another waits for.
         self._live: dict[tuple[str, str], Live] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -200,7 +206,7 @@ class Answering:
         async with self._opening:
             if chatbot.digest not in self._bots:
                 check_allowed(chatbot, self._hosts)
-                entered = opened(chatbot, environment=os.environ)
+                entered = opened(chatbot, environment=os.environ, ranking=self._lines.ranker)
                 self._bots[chatbot.digest] = await self._open.enter_async_context(entered)
         return self._bots[chatbot.digest]
 

@@ -47,6 +47,8 @@ from dissensus.web.visiting import Open
 from dissensus.web.watch import Watch
 from dissensus.workflows.jobs import N_RUNNERS, every_runner
 from dissensus.workflows.platform import open_platform
+from dissensus.workflows.retraining import Learning
+from dissensus.workflows.scorers import Lines
 
 RATERS = (rating, chatting, checking, feeling, events)
 STAFF = (
@@ -70,10 +72,16 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
     oidc.check(settings)
     # More connections than threads that answer, for the jobs.
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
-    answering = Answering(platform, clock=lambda: app.state.site.clock(), hosts=hosts_of(settings.chatbot_hosts or ""))
+    answering = Answering(
+        platform,
+        clock=lambda: app.state.site.clock(),
+        hosts=hosts_of(settings.chatbot_hosts or ""),
+        lines=Lines(settings.models),
+    )
     site = Site(settings, platform, Tokens(secret), make_pages(), answering)
     metrics = make_metrics()
-    runners = every_runner(platform, post=site.post, clock=now, count=metrics.count_delivery)
+    learning = Learning(settings.models, every_h=settings.retrain_h)
+    runners = every_runner(platform, post=site.post, clock=now, count=metrics.count_delivery, learning=learning)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:

@@ -21,10 +21,11 @@ from dissensus.workflows.webhooks import Post
 LEASE: Final = "jobs"
 WATCHING: Final = "figures"
 DELIVERING: Final = "webhooks"
+LEARNING: Final = "models"
 HELD: Final = timedelta(seconds=15)
 """How long others wait for a process that gives no sign."""
 EVERY_S: Final = 1.0
-N_RUNNERS: Final = 3
+N_RUNNERS: Final = 4
 """Each takes a connection to the database at times."""
 
 Job: TypeAlias = Callable[[Platform, datetime], object]
@@ -167,15 +168,17 @@ def every_runner(
     post: Post,
     clock: Callable[[], datetime],
     count: Callable[[Outcome], object] = lambda _: None,
+    learning: Job,
 ) -> tuple[Runner, ...]:
     """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
 
-    `count` is told what came of each delivery.
+    `count` is told what came of each delivery; `learning` lets model lines learn when it is time.
     """
     holder, postman = str(uuid4()), Postman(post=post, count=count, spell_s=EVERY_S)
     return (
         Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
         Runner(platform=platform, holder=holder, jobs={"watch": _watch()}, clock=clock, lease=WATCHING),
+        Runner(platform=platform, holder=holder, jobs={"learn": learning}, clock=clock, lease=LEARNING),
         Runner(
             platform=platform,
             holder=holder,

@@ -89,6 +89,7 @@ def come_from(response: Response) -> Come:
         finish=response.finish,
         first_ms=None if first is None else round(1000 * first),
         total_ms=round(1000 * response.total_s),
+        ranked_by=response.ranked_by or None,
     )
 
 

@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Lock
 from typing import Final, NamedTuple
 
 from dissensus.chat.best_of_n import SCORERS, Scorer
+from dissensus.chat.best_on_line import Ranker
 from dissensus.chat.preferring import scorer_of
-from dissensus.errors import Conflict
+from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.model_folder import identity, load_model
+from dissensus.files.model_line import Line, changed, read_line
 from dissensus.preference.model import Identity, Model, check_purpose
 from dissensus.preference.pairs import Purpose
 from dissensus.remote import remote
@@ -86,14 +90,77 @@ def opened_scorers(chatbot: Chatbot, *, key: str = "") -> Iterator[Mapping[str, 
             return
         found = stack.enter_context(opened_model(source.scorer, key=key))
         check_purpose(found.model, source.purpose)
-        if source.sha256 and source.sha256 != found.identity.sha256:
-            raise Conflict(
-                f"{source.scorer} holds another model than {chatbot.name} names: its SHA-256 is "
-                f"{found.identity.sha256 or 'not known'}. Give that model back, or name this one in sha256."
-            )
+        _check_same(source, found.identity)
         yield {**SCORERS, source.scorer: scorer_of(found.model)}
+
+
+def _check_same(source: Samples, found: Identity) -> None:
+    if source.sha256 and source.sha256 != found.sha256:
+        raise Conflict(
+            f"{source.scorer} holds another model than the definition names: its SHA-256 is "
+            f"{found.sha256 or 'not known'}. Give that model back, or name this one in sha256."
+        )
 
 
 def _is_model(name: str) -> bool:
     """Tell whether a scorer is a model; a name that leads nowhere is left to whoever knows all scorers."""
     return name not in SCORERS and (name.startswith(ADDRESSES) or Path(name).is_dir())
+
+
+@dataclass(slots=True)
+class Lines:
+    """The model lines in a folder, with the versions that are in use at hand.
+
+    Parameters
+    ----------
+    folder
+        It has a folder for each line.
+    """
+
+    folder: Path
+    _read: dict[str, tuple[tuple[int, int], Line]] = field(default_factory=dict)
+    _models: dict[str, Opened] = field(default_factory=dict)
+    _lock: Lock = field(default_factory=Lock)
+
+    def ranker(self, samples: Samples) -> Ranker | None:
+        """Return what ranks the responses of a chatbot now; None as long as its line has no version.
+
+        Raises
+        ------
+        NotFound
+            There is no such line, or no such version of it.
+        NotAllowed
+            The line is for another purpose than the chatbot.
+        Conflict
+            The version is another one than the definition says.
+        InvalidInput
+            No line ranks them; or what is there is no model that can be trusted.
+        """
+        asked = samples.line
+        if asked is None:
+            raise InvalidInput(f"{samples.scorer} is no model line.")
+        with self._lock:
+            line = self._line(asked.name)
+            number = asked.version or line.current
+            if number is None:
+                return None
+            found = self._model(line, number)
+        check_purpose(found.model, samples.purpose)
+        _check_same(samples, found.identity)
+        return Ranker(scorer_of(found.model), f"{line.name}/{number}")
+
+    def _line(self, name: str) -> Line:
+        """Return a line as it is now; most of the time a look at the file tells that nothing happened."""
+        now = changed(self.folder / name)
+        known = self._read.get(name)
+        if known is None or known[0] != now:
+            self._read[name] = known = (now, read_line(self.folder / name))
+        return known[1]
+
+    def _model(self, line: Line, number: int) -> Opened:
+        folder = line.version(number)
+        found = self._models.get(str(folder))
+        if found is None:
+            # Of a line that goes on, what was current before is not needed again but to go back.
+            self._models[str(folder)] = found = Opened(load_model(folder), identity(folder))
+        return found

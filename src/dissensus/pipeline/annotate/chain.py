@@ -39,6 +39,7 @@ Kind: TypeAlias = Literal[
     "settle",
     "label",
     "export",
+    "train",
     "see",
     "staff",
     "pay",

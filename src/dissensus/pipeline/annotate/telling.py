@@ -39,6 +39,7 @@ MEANINGS: Final[Mapping[Kind, str]] = {
     "settle": "a notice was settled",
     "label": "an expert labelled an item",
     "export": "ratings were taken out",
+    "train": "a model line learned from what raters preferred",
     "see": "somebody of the staff was shown what single raters did or said",
     "staff": "somebody came to belong to the campaign, changed or left",
     "pay": "a payment was noted or taken back",

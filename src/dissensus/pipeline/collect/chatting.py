@@ -29,11 +29,14 @@ class Candidate:
         Whose it is, which nobody is told before the end.
     text
         What it says; None until it has come.
+    ranked_by
+        The version of a model line that chose it; None where none did.
     """
 
     place: Place
     chatbot: str
     text: str | None = None
+    ranked_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dissensus.pipeline.collect.chatting import Exchange, Pick, Place, better, conversation_of
+from dissensus.pipeline.collect.chatting import Candidate, Exchange, Pick, Place, better, conversation_of
 from dissensus.schema.attempt import Attempt
 from dissensus.schema.chat import STRONGEST, Chat, Mode
+from dissensus.schema.chatbot import Samples
 from dissensus.schema.item import Item
-from dissensus.schema.preference import SIDES, Edit, Preference, Side
+from dissensus.schema.preference import SIDES, Edit, Phase, Preference, Side
 from dissensus.schema.preference import Pick as Said
 from dissensus.text.transcripts import join_hh
 
@@ -56,7 +57,7 @@ def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
         if mode is None or mode.compared is None or pick is None:
             continue
         a, b = (one.text or "" for one in exchange.candidates)
-        types = [_type(chat, one.chatbot) for one in exchange.candidates]
+        types = [_model(chat, one)[0] for one in exchange.candidates]
         yield Preference(
             preference_id=f"{talked.id}-{number + 1}",
             conversation_id=talked.id,
@@ -68,6 +69,8 @@ def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
             levels=STRONGEST,
             edits=_edits(talked.rater_id, mode, pick),
             models=(types[0], types[1]),
+            ranked_by=_ranked_by(exchange),
+            phase=_phase(chat, exchange),
         )
 
 
@@ -110,15 +113,34 @@ def item_of(talked: Talked, chat: Chat) -> Item | None:
 
 def _models(talked: Talked, chat: Chat) -> tuple[str, str | None]:
     """Return types and sizes of the chatbots whose responses a conversation went on with."""
-    names = {one.candidates[one.continues].chatbot for one in talked.exchanges if one.continues is not None}
-    sizes = {chatbot.num_params for name in names if (chatbot := chat.chatbot(name)) is not None}
-    types = {_type(chat, name) for name in names}
+    models = {_model(chat, one.candidates[one.continues]) for one in talked.exchanges if one.continues is not None}
+    types, sizes = ({model[place] for model in models} for place in range(2))
     return BETWEEN.join(sorted(types)), BETWEEN.join(sorted(filter(None, sizes))) or None
 
 
-def _type(chat: Chat, name: str) -> str:
-    chatbot = chat.chatbot(name)
-    return "" if chatbot is None else chatbot.model_type
+def _model(chat: Chat, candidate: Candidate) -> tuple[str, str]:
+    """Return type and size of the model that gave a response: of what a line did not choose, those of who was asked."""
+    chatbot = chat.chatbot(candidate.chatbot)
+    if chatbot is None:
+        return "", ""
+    if isinstance(chatbot.source, Samples) and chatbot.line is not None and candidate.ranked_by is None:
+        chatbot = chatbot.source.of
+    return chatbot.model_type, chatbot.num_params
+
+
+def _ranked_by(exchange: Exchange) -> tuple[str | None, str | None]:
+    a, b = (one.ranked_by for one in exchange.candidates)
+    return a, b
+
+
+def _phase(chat: Chat, exchange: Exchange) -> Phase | None:
+    """Return ``online`` where a line that goes on chose a response; None where the types of models tell the phase."""
+    for one in exchange.candidates:
+        chatbot = chat.chatbot(one.chatbot)
+        line = None if chatbot is None or one.ranked_by is None else chatbot.line
+        if line is not None and line.version is None:
+            return "online"
+    return None
 
 
 def _side(place: Place | None) -> Side | None:

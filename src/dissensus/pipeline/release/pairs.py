@@ -7,7 +7,7 @@ from typing import Final
 
 from dissensus.pipeline.release.policy import PairPolicy
 from dissensus.pipeline.release.result import Purpose, RaterStrength, ReleasedPair, ReleasedPairs, Split
-from dissensus.schema.preference import Edit, Phase, Preference, Side
+from dissensus.schema.preference import SIDES, Edit, Phase, Preference, Side
 
 NOBODY: Final = "nobody picked"
 WEAKEST: Final = "every pick is of the weakest strength, or of neither answer"
@@ -98,8 +98,7 @@ def _better(preference: Preference, policy: PairPolicy) -> tuple[Side, float] | 
 
 def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: float) -> ReleasedPair:
     sign = 1 if better == "b" else -1
-    model_a, model_b = preference.models
-    chosen_model, rejected_model = (model_b, model_a) if better == "b" else (model_a, model_b)
+    chosen, rejected = (1, 0) if better == "b" else (0, 1)
     return ReleasedPair(
         pair_id=preference.preference_id,
         conversation_id=preference.conversation_id,
@@ -113,13 +112,16 @@ def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: fl
         strength=strength,
         strengths=tuple(RaterStrength(pick.rater_id, sign * preference.towards_b(pick)) for pick in preference.picks),
         edited_by=None,
-        chosen_model=chosen_model,
-        rejected_model=rejected_model,
+        chosen_model=preference.models[chosen],
+        rejected_model=preference.models[rejected],
+        chosen_ranked_by=preference.ranked_by[chosen],
+        rejected_ranked_by=preference.ranked_by[rejected],
     )
 
 
 def _edited(preference: Preference, policy: PairPolicy, edit: Edit, number: int) -> ReleasedPair:
-    model = preference.models[0 if edit.side == "a" else 1]
+    place = SIDES.index(edit.side)
+    model = preference.models[place]
     return ReleasedPair(
         pair_id=f"{preference.preference_id}:edit-{number}",
         conversation_id=preference.conversation_id,
@@ -135,6 +137,7 @@ def _edited(preference: Preference, policy: PairPolicy, edit: Edit, number: int)
         edited_by=edit.rater_id,
         chosen_model=model,
         rejected_model=model,
+        rejected_ranked_by=preference.ranked_by[place],
     )
 
 

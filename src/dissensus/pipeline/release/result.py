@@ -49,6 +49,8 @@ class ReleasedPair:
         Who edited the chosen answer; None where both are of a chatbot.
     chosen_model, rejected_model
         Types of the models.
+    chosen_ranked_by, rejected_ranked_by
+        Versions of a preference model that chose them among several; None where none did.
     """
 
     pair_id: str
@@ -65,6 +67,8 @@ class ReleasedPair:
     edited_by: str | None
     chosen_model: str
     rejected_model: str
+    chosen_ranked_by: str | None = None
+    rejected_ranked_by: str | None = None
 
     @property
     def tranche(self) -> str:

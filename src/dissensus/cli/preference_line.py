@@ -1,0 +1,146 @@
+"""`dissensus preference line`, `retrain`, `versions` and `rollback`: versions of one model that follow each other."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from dissensus.cli import writing
+from dissensus.cli.opening import SettingsOption, load_settings, now, opened
+from dissensus.cli.preference_reading import KindOption, SeedOption, SoftOption, StrengthOption
+from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.files.model_line import Entry
+
+COLUMNS = ("version", "at", "what", "current", "n_pairs", "n_held_out", "accuracy", "difference", "why")
+
+LineArgument = Annotated[str, typer.Argument(metavar="LINE", help="The line, a folder in the setting `models`.")]
+
+
+def line(
+    name: LineArgument,
+    purpose: Annotated[Literal["helpful", "harmless"], typer.Option(help="What people choose by.")],
+    kind: KindOption = "linear",
+    strength: StrengthOption = "ignored",
+    soft_labels: SoftOption = False,
+    margin: Annotated[
+        float,
+        typer.Option(metavar="SHARE", help="By how much the accuracy of a new version may be lower at most."),
+    ] = 0.02,
+    level: Annotated[
+        float, typer.Option(metavar="SHARE", help="Confidence level of the interval that must lie above that.")
+    ] = 0.95,
+    settings: SettingsOption = None,
+) -> None:
+    """Make a line without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.
+
+    Example: dissensus preference line harmless --purpose harmless --margin 0.02
+    """
+    from dissensus.files.model_line import Terms, make_line
+    from dissensus.preference.counting import Counting
+    from dissensus.preference.promotion import Rule
+    from dissensus.preference.training import Plan
+
+    plan = Plan(kind=kind, counting=Counting(strength=strength, soft=soft_labels))
+    terms = Terms(purpose=purpose, plan=plan, rule=Rule(margin=margin, level=level))
+    made = make_line(load_settings(settings).models / name, terms)
+    typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: lines = ["{name}"]')
+
+
+def versions(
+    line: LineArgument,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+    settings: SettingsOption = None,
+) -> None:
+    """Tell all that happened to a line: its versions, how often they were right, and why they were promoted or not.
+
+    Accuracy is on dialogues that no version was trained on; the difference is that to the version before.
+
+    Example: dissensus preference versions harmless
+    """
+    from dissensus.files.model_line import read_line
+
+    kind = writing.chosen(format, output)
+    writing.check(output)
+    found = read_line(load_settings(settings).models / line)
+    if kind is Format.JSON:
+        about = {"name": found.name, "purpose": found.terms.purpose, "current": found.current}
+        told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
+        writing.write(json.dumps(told, ensure_ascii=False, indent=2), output)
+        return
+    rows, columns = [_row(one) for one in found.entries], COLUMNS if kind is Format.CSV else COLUMNS[:-1]
+    writing.write(writing.rows_as(kind, rows, columns, name="entries", none="It has no version yet."), output)
+
+
+def rollback(
+    line: LineArgument,
+    to: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Which version; default: the one promoted before.")
+    ] = None,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
+    settings: SettingsOption = None,
+) -> None:
+    """Make an earlier version of a line current again; chatbots on it go on with that.
+
+    Example: dissensus preference rollback harmless --to 2 --why "It likes long answers."
+    """
+    from dissensus.workflows.retraining import roll_back
+
+    entry = roll_back(load_settings(settings).models / line, to, why=why, now=now())
+    typer.echo(f"Version {entry.version} of {line} is current again.")
+
+
+def retrain(
+    line: LineArgument,
+    pairs: Annotated[
+        list[Path] | None, typer.Argument(metavar="PAIRS…", help="Pairs or preferences to learn from besides.")
+    ] = None,
+    no_site: Annotated[
+        bool, typer.Option("--no-site", help="Learn from PAIRS alone, and look at no campaign.")
+    ] = False,
+    seed: SeedOption = 0,
+    settings: SettingsOption = None,
+) -> None:
+    """Train the next version of a line on all comparisons so far: of campaigns that name it, and of files.
+
+    Every fifth dialogue is never trained on. There the new version is compared with the current one, and takes its
+    place only if it is shown to be no worse by more than the margin. Chatbots on the line go on with it at once.
+
+    Example: dissensus preference retrain harmless
+    """
+    from functools import partial
+
+    from dissensus.workflows.retraining import comparisons_for, retrain, retrain_here
+
+    known, files = load_settings(settings), pairs or []
+    folder = known.models / line
+    if no_site and not files:
+        raise InvalidInput("With --no-site there is nothing to learn from. Give files of pairs, or leave it out.")
+    with writing.progress("Training") as progress:
+        if no_site:
+            learn_from = partial(comparisons_for, platform=None, files=files)
+            entry = retrain(folder, learn_from, now=now(), seed=seed, progress=progress)
+        else:
+            with opened(known, old=True) as platform:
+                entry = retrain_here(platform, folder, files=files, now=now(), seed=seed, progress=progress)
+    if entry is None:
+        typer.echo("Nothing is new since the last version was trained.")
+        return
+    sources = ", ".join(f"{n:,} of {name}" for name, n in entry.found["by_source"].items())
+    typer.echo(f"Version {entry.version}: trained on {entry.found['n_pairs']:,} pairs ({sources}).")
+    typer.echo(entry.why)
+    typer.echo(f"It was {entry.what}. Current: {entry.current or 'none'}.")
+
+
+def _row(entry: "Entry") -> dict[str, Any]:
+    told = {**dict.fromkeys(COLUMNS), **entry.to_dict()}
+    for name in ("accuracy", "difference"):
+        share = told[name]
+        sign = "+" if name == "difference" else ""
+        if share is not None:
+            told[name] = "{estimate:{sign}.3f} [{ci_low:{sign}.3f}, {ci_high:{sign}.3f}]".format(**share, sign=sign)
+    return {name: told[name] for name in COLUMNS}

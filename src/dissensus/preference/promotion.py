@@ -1,0 +1,183 @@
+"""Whether a new version of a model takes the place of the current one."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from math import ceil
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.preference.evaluation import right
+from dissensus.preference.paired import compare
+from dissensus.preference.pairs import Pair, dialogues
+from dissensus.stats.paired import Difference
+from dissensus.stats.proportion import Share, clustered_share
+
+HELD_OUT: Final = 5
+"""One of so many dialogues is never trained on."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rule:
+    """When a new version takes the place of the current one.
+
+    Parameters
+    ----------
+    margin
+        By how much its accuracy may be lower at most: from 0 to less than one half.
+    level
+        Confidence level of the two-sided interval whose lower bound must lie above that.
+
+    Raises
+    ------
+    InvalidInput
+        A value that cannot be.
+    """
+
+    margin: float = 0.02
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.margin < 0.5:
+            raise InvalidInput(f"The margin is {self.margin:g}; give a share from 0 to less than 0.5, such as 0.02.")
+        if not 0.5 <= self.level < 1:
+            raise InvalidInput(f"The level is {self.level:g}; give one from 0.5 to less than 1, such as 0.95.")
+
+
+class Dealt(NamedTuple):
+    """Pairs that are trained on, and those that never are."""
+
+    known: tuple[Pair, ...]
+    apart: tuple[Pair, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgement:
+    """What is made of a new version.
+
+    Parameters
+    ----------
+    promoted
+        Whether it becomes the current one.
+    why
+        In a sentence.
+    accuracy
+        Of the new version, on dialogues held out.
+    difference
+        That less the accuracy of the current one, on the same pairs; None where there is no current one.
+    """
+
+    promoted: bool
+    why: str
+    accuracy: Share
+    difference: Difference | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain values for JSON."""
+        return asdict(self)
+
+
+def deal(pairs: Sequence[Pair]) -> Dealt:
+    """Return pairs to train on, and those of every fifth dialogue, told by a hash of its first human turn.
+
+    A dialogue is on the same side for ever, whatever else there is: what was held out once is never trained on later.
+
+    Examples
+    --------
+    >>> from dissensus.schema.conversation import Turn
+    >>> pairs = [Pair((Turn("human", f"Hello {number}"),), "yes", "no") for number in range(1000)]
+    >>> len(deal(pairs).apart), set(deal(pairs[:500]).apart) <= set(deal(pairs).apart)
+    (204, True)
+    """
+    sides = [_number(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
+    known = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
+    return Dealt(known, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
+
+
+def judge(
+    pairs: Sequence[Pair], margins: npt.ArrayLike, current: npt.ArrayLike | None = None, *, rule: Rule | None = None
+) -> Judgement:
+    r"""Tell whether a new version takes the place of the current one: only if it is shown to be no worse by a margin.
+
+    It is promoted where the interval of the difference of accuracies, new less current, lies above :math:`-\delta` for
+    the margin :math:`\delta`: a test of non-inferiority, at half of what the level leaves (2.5 % for .95). Where there
+    is no current one, the interval of its own accuracy must lie above one half.
+
+    Parameters
+    ----------
+    pairs
+        Of dialogues that neither was trained on.
+    margins, current
+        Score of the chosen less that of the rejected answer by the new and by the current version, log odds.
+    rule
+        Margin and level.
+
+    Raises
+    ------
+    InvalidInput
+        There is not a number for each pair.
+    UndefinedEstimate
+        There are fewer than two dialogues.
+
+    Notes
+    -----
+    Intervals count dialogues, see `dissensus.preference.paired.compare`. Pairs count by their weight; a tie is half a
+    hit.
+
+    Examples
+    --------
+    >>> from dissensus.schema.conversation import Turn
+    >>> pairs = [Pair((Turn("human", str(number)),), "yes", "no") for number in range(100)]
+    >>> same = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 80 + [-2.0] * 20)
+    >>> same.promoted, same.difference.estimate
+    (True, 0.0)
+    >>> worse = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 90 + [-2.0] * 10)
+    >>> worse.promoted
+    False
+    """
+    rule = rule or Rule()
+    if len({pair.dialogue for pair in pairs}) < 2:
+        raise UndefinedEstimate(
+            f"{len({pair.dialogue for pair in pairs})} of the dialogues are held out (every fifth, told by a hash), "
+            "which is too few to measure anything on. Collect more comparisons."
+        )
+    new = np.asarray(margins, dtype=np.float64)
+    difference = None if current is None else compare(pairs, new, current, level=rule.level).accuracy
+    weights = np.array([pair.weight for pair in pairs])
+    accuracy = clustered_share(right(new), dialogues(pairs), weights=weights, level=rule.level)
+    if difference is None:
+        promoted, why = accuracy.ci_low > 0.5, _of_the_first(accuracy)
+    else:
+        promoted, why = difference.ci_low > -rule.margin, _of_another(difference, rule)
+    return Judgement(promoted=promoted, why=why, accuracy=accuracy, difference=difference)
+
+
+def _of_the_first(accuracy: Share) -> str:
+    found = f"it is right on {accuracy.estimate:.3f} [{accuracy.ci_low:.3f}, {accuracy.ci_high:.3f}]"
+    if accuracy.ci_low > 0.5:
+        return f"It is shown to be better than a coin: {found}."
+    return f"It is not shown to be better than a coin: {found} of {accuracy.n:,} pairs held out. Collect more."
+
+
+def _of_another(found: Difference, rule: Rule) -> str:
+    interval = f"[{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
+    told = f"its accuracy less that of the current one is {found.estimate:+.3f} {interval}"
+    if found.ci_low > -rule.margin:
+        return f"It is shown to be no worse by more than {rule.margin:g}: {told}."
+    return f"It is not shown to be no worse by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
+
+
+def _needed(found: Difference, rule: Rule) -> str:
+    """Say how many pairs would show it, were the difference what it seems to be; nothing where it is too large."""
+    room = rule.margin + found.estimate
+    if room <= 0:
+        return ""
+    n = ceil(found.n * ((found.estimate - found.ci_low) / room) ** 2)
+    return f" Were that the truth, about {n:,} pairs held out would show it, and there are {found.n:,}."
+
+
+def _number(dialogue: str) -> int:
+    return int.from_bytes(hashlib.sha256(f"held out {dialogue}".encode()).digest()[:8])
