@@ -57,6 +57,18 @@ def test_from_a_file_to_the_close(told: Told) -> None:
     assert table[2].split() == ["pilot", "closed", "owner", "2", "0", "0"]
 
 
+def test_where_raters_talk_there_are_no_items(told: Told, tmp_path: Path) -> None:
+    made = told("campaign", "new", "red-team", "--name", "red")
+    assert made.stdout == "red is a draft of owner. Open it: dissensus campaign open red\n"
+    refused = told("campaign", "new", "red-team", "--items", "items.txt", "--name", "other")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "In other raters talk with chatbots and rate nothing. Leave --items out." in refused.stderr
+    bare = told("campaign", "new", "dices-350", "--name", "bare")
+    assert bare.stdout.endswith("without items. Add some: dissensus campaign add-items bare FILE\n")
+    assert told("campaign", "add-items", "bare", "items.txt").returncode == 0
+    assert told("campaign", "open", "bare").returncode == 0
+
+
 QUOTA = """
 [quota]
 source = "recruiter"

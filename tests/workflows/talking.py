@@ -31,7 +31,7 @@ CHAT = {"chatbots": [TERN, GULL], "modes": [RED_TEAM, HELPFUL], "equal": True, "
 
 def talking(platform: Platform, name: str = "pilot", **changes: Any) -> Kept:
     """A campaign in which raters talk, open."""
-    staff_id = owner(platform.database)
+    staff_id = changes.pop("staff_id", None) or owner(platform.database)
     data = {
         "name": name,
         "languages": ["en"],
@@ -58,19 +58,28 @@ def begun(platform: Platform, rater: Rater, mode: str = "red team") -> str:
     return one.id
 
 
-def answered(platform: Platform, rater: Rater, exchange_id: str) -> None:
+def answered(platform: Platform, rater: Rater, exchange_id: str, ranked_by: str | None = None) -> None:
     """All responses come, each with words that tell its side."""
     asked = responding.claim(platform, rater, exchange_id, now=NOW)
     assert asked is not None
     for one in asked.wanted:
-        come = Come(text=f"Response {'AB'[one.place]}", finish="stop", first_ms=20, total_ms=900)
+        text = f"Response {'AB'[one.place]}"
+        come = Come(text=text, finish="stop", first_ms=20, total_ms=900, ranked_by=ranked_by)
         responding.respond(platform, rater, exchange_id, one, come, now=NOW)
     responding.let_go(platform, exchange_id)
 
 
-def said(platform: Platform, rater: Rater, chat_id: str, text: str = "Hello.", **options: Any) -> tuple[str, Step]:
+def said(
+    platform: Platform,
+    rater: Rater,
+    chat_id: str,
+    text: str = "Hello.",
+    *,
+    ranked_by: str | None = None,
+    **options: Any,
+) -> tuple[str, Step]:
     """Something is said, and answered."""
     exchange_id = str(uuid4())
     chatting.say(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
-    answered(platform, rater, exchange_id)
+    answered(platform, rater, exchange_id, ranked_by)
     return exchange_id, chatting.begin(platform, rater, Beginning(id=chat_id, mode="red team"), now=NOW)

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 from tests.workflows.campaigns import ABOUT_YOU, NOW
-from tests.workflows.talking import PLAIN, RED_TEAM, begun, said, talking
+from tests.workflows.talking import PLAIN, RED_TEAM, TERN, begun, said, talking
 from tests.workflows.test_rating import enter
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
@@ -144,3 +144,45 @@ def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Pl
     assert (mark["item_id"], mark["turn"], mark["kind"]) == (item["item_id"], 1, "email_address")
     assert text[mark["start"] : mark["end"]] == "ann@example.org"
     assert "1  where conversations hold what looks like personal data" in (tmp_path / "out" / "README.txt").read_text()
+
+
+BEST = {
+    "name": "best",
+    "kind": "best_of_n",
+    "model_type": "rejection sampling",
+    "num_params": "7B",
+    "version": "1",
+    "best_of_n": {"of": {**TERN, "model_type": "context distillation"}, "scorer": "line:harmless"},
+}
+
+
+@pytest.mark.parametrize(
+    ("scorer", "ranked_by", "tranche", "model"),
+    [
+        ("line:harmless", "harmless/3", "harmless-online", "rejection sampling"),
+        ("line:harmless/3", "harmless/3", "harmless-rejection-sampled", "rejection sampling"),
+        # Before the line has a version, what responds is the chatbot that would be asked for several.
+        ("line:harmless", None, "harmless-base", "context distillation"),
+    ],
+)
+def test_comparisons_tell_by_which_version_they_were_chosen(
+    platform: Platform, tmp_path: Path, scorer: str, ranked_by: str | None, tranche: str, model: str
+) -> None:
+    best = {**BEST, "best_of_n": {**BEST["best_of_n"], "scorer": scorer}}  # type: ignore[dict-item]
+    rater = enter(platform, talking(platform, chat={"chatbots": [best]}).key)
+    chat_id = begun(platform, rater)
+    exchange, _ = said(platform, rater, chat_id, ranked_by=ranked_by)
+    chatting.pick(platform, rater, exchange, Pick(strength=-2), now=NOW)
+    chatting.end(platform, rater, chat_id, Ending(success=0), now=NOW)
+    export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
+    assert (kept["ranked_by"], kept["models"]) == ([ranked_by] * 2, [model] * 2)
+    (twin,) = (tmp_path / "out" / "pairs").rglob("*.parquet")
+    row = pl.read_parquet(twin).row(0, named=True)
+    assert (row["tranche"], row["chosen_ranked_by"], row["rejected_ranked_by"]) == (tranche, ranked_by, ranked_by)
+    assert tranche in str(twin)
+    (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
+    assert attempt.model_type == model
+    # What is written is read.
+    (pair,) = read_all([tmp_path / "out" / "preferences.jsonl"], purpose="harmless").pairs
+    assert pair.tranche == ("harmless-online" if tranche == "harmless-online" else None)

@@ -2,19 +2,21 @@
 
 import asyncio
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from tests.preference.pairs import simulated
 
-from dissensus.chat import SCORERS, opened, whole
+from dissensus.chat import SCORERS, Response, opened, whole
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.model_folder import identity, save_model
+from dissensus.files.model_line import Entry, Line, Terms, add_entry, make_line, next_version
 from dissensus.preference.training import train
 from dissensus.schema.chatbot import Chatbot, Samples
 from dissensus.schema.chatbot_parsing import parse_chatbot
 from dissensus.schema.conversation import Conversation
-from dissensus.workflows.scorers import opened_scorers
+from dissensus.workflows.scorers import Lines, opened_scorers
 
 TALK = Conversation.from_turns([("human", "Hi")])
 DEFINITION = """
@@ -94,3 +96,60 @@ def test_names_that_lead_nowhere(tmp_path: Path) -> None:
         said(bot(tmp_path))
     with opened_scorers(bot("brevity")) as scorers:
         assert scorers is SCORERS
+
+
+@pytest.fixture
+def line(tmp_path: Path) -> Line:
+    """A line whose first version likes what refuses, and whose second one likes the contrary."""
+    made = make_line(tmp_path / "models" / "taste", Terms(purpose="harmless"))
+    pairs = simulated(200)[0]
+    for learned in (pairs, [pair.swapped() for pair in pairs]):
+        save_model(train(learned, purpose="harmless"), next_version(made))
+    return made
+
+
+def promoted(line: Line, number: int) -> Line:
+    entry = Entry(at=datetime(2026, 3, 4, tzinfo=UTC), what="promoted", version=number, current=number, why="Yes.")
+    return add_entry(line, entry)
+
+
+def on_line(lines: Lines, scorer: str, more: str = "") -> Response:
+    async def say() -> Response:
+        async with opened(bot(scorer, more), environment={}, ranking=lines.ranker) as found:
+            return await whole(found, TALK, 7)
+
+    return asyncio.run(say())
+
+
+def test_a_chatbot_on_a_line_goes_on_with_its_current_version(line: Line) -> None:
+    lines = Lines(line.folder.parent)
+    first = on_line(lines, "line:taste")
+    assert (first.ranked_by, first.cost.samples) == ("", 1)
+    line = promoted(line, 1)
+    assert [on_line(lines, "line:taste").text for _ in range(2)] == ["sorry the road"] * 2
+    line = promoted(line, 2)
+    found = on_line(lines, "line:taste")
+    assert (found.text, found.ranked_by) == ("kill the road", "taste/2")
+    # Back again, as after a rollback; and one version for ever.
+    promoted(line, 1)
+    assert on_line(lines, "line:taste").ranked_by == "taste/1"
+    found = on_line(lines, "line:taste/2")
+    assert (found.text, found.ranked_by) == ("kill the road", "taste/2")
+
+
+def test_what_a_line_refuses(line: Line) -> None:
+    line, lines = promoted(line, 1), Lines(line.folder.parent)
+    known = identity(line.version(1)).sha256
+    assert on_line(lines, "line:taste/1", f'sha256 = "{known}"').ranked_by == "taste/1"
+    with pytest.raises(Conflict, match="another model than the definition names"):
+        on_line(lines, "line:taste/1", f'sha256 = "{"0" * 64}"')
+    with pytest.raises(NotFound, match="has no version 2"):
+        on_line(lines, "line:taste/2")
+    with pytest.raises(NotFound, match=r"no model line 'test' in .* Did you mean 'taste'"):
+        on_line(lines, "line:test")
+    with pytest.raises(NotAllowed, match="trained for what is harmless, and what is helpful is asked for"):
+        on_line(lines, "line:taste", 'purpose = "helpful"')
+    (line.folder / "1" / "weights.npz").write_bytes(b"cut")
+    assert on_line(lines, "line:taste").ranked_by == "taste/1"
+    with pytest.raises(InvalidInput, match="cut or changed"):
+        on_line(Lines(line.folder.parent), "line:taste")

@@ -8,6 +8,7 @@ import typer
 from dissensus.cli import drafting, writing
 from dissensus.cli.opening import NameArgument, SettingsOption, load_settings, now, opened
 from dissensus.cli.writing import Format, FormatOption, OutputOption, Row
+from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.schema.campaign import Campaign, State
@@ -26,8 +27,12 @@ def new(
         str, typer.Argument(metavar="FILE", help="A campaign as TOML, or the name of one that ships, as dices-350.")
     ],
     items: Annotated[
-        Path, typer.Option(metavar="FILE", help="Conversations: csv, jsonl, json, parquet, or pasted text as txt.")
-    ],
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What is rated: csv, jsonl, json, parquet, or pasted text as txt. Nothing where raters talk.",
+        ),
+    ] = None,
     name: Annotated[str | None, typer.Option(metavar="NAME", help="Another name than the file gives.")] = None,
     owner: Annotated[
         str | None, typer.Option(metavar="NAME", help="Whose it is. Default: the only owner there is.")
@@ -45,21 +50,26 @@ def new(
     from dissensus.workflows import campaigns, staff
 
     campaign = _definition(file, name)
-    found, notes = reader_for(campaign)(items)
+    if campaign.chat is not None and items is not None:
+        raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate nothing. Leave --items out.")
+    found, notes = ((), ()) if items is None else reader_for(campaign)(items)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with opened(load_settings(settings)) as platform:
         whose = staff.owner_for(platform, owner, now=now())
         campaigns.create(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=now())
-    typer.echo(
-        f"{campaign.name} is a draft of {whose.name} with {len(found):,} items. "
-        f"Open it: dissensus campaign open {campaign.name}"
-    )
+    if campaign.chat is not None or found:
+        having, then = (
+            f" with {len(found):,} items" if found else "",
+            f"Open it: dissensus campaign open {campaign.name}",
+        )
+    else:
+        having, then = " without items", f"Add some: dissensus campaign add-items {campaign.name} FILE"
+    typer.echo(f"{campaign.name} is a draft of {whose.name}{having}. {then}")
 
 
 def _definition(file: str, name: str | None) -> "Campaign":
     """Return the campaign that a file holds, or that ships by this name, perhaps under another name."""
-    from dissensus.errors import InvalidInput
     from dissensus.schema.campaign_parsing import parse_campaign
     from dissensus.schema.hints import listed
     from dissensus.schema.shipped_campaigns import campaigns, load_campaign, renamed

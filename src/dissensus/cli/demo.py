@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 NAME, OWNER = "demo", "owner"
 TALKING: Final = "demo-red-team"
 TALKERS: Final = 6
+LEARNED_FROM: Final = 16
+"""People from whom the model line of the demo learns, at most."""
 # A name of its own: nobody's database is taken for one that an earlier demo left.
 DATABASE, RATINGS, PAGE, TALKS = "dissensus-demo.db", "ratings.csv", "report.html", "conversations"
+MODELS: Final = "models"
 SEED = 1
 # Permutations and replicates of the report: quick, and enough to look at.
 DRAWS = 200
@@ -66,6 +69,7 @@ def demo(
         _look_after(settings, drawn)
         _report(settings, dir)
         _talk(settings, dir)
+        _learn(settings, min(raters, LEARNED_FROM))
         _audit(settings)
         if not once:
             _show(settings, link)
@@ -76,14 +80,15 @@ def _settings(folder: Path, port: int) -> "Settings":
     from dissensus.settings import Settings
 
     database = folder / DATABASE
-    mine = (folder / RATINGS, folder / PAGE, folder / TALKS)
+    mine = (folder / RATINGS, folder / PAGE, folder / TALKS, folder / MODELS)
     if not database.exists() and any(path.exists() for path in mine):
         names = " and ".join(str(path) for path in mine if path.exists())
         raise InvalidInput(f"{names} would be replaced, which no demo made. Name another folder: --dir DIR")
     for end in ("", "-wal", "-shm", ".key"):
         database.with_name(DATABASE + end).unlink(missing_ok=True)
-    shutil.rmtree(folder / TALKS, ignore_errors=True)
-    return Settings(database_url=f"sqlite:///{database}", port=port)
+    for name in (TALKS, MODELS):
+        shutil.rmtree(folder / name, ignore_errors=True)
+    return Settings(database_url=f"sqlite:///{database}", port=port, models=(folder / MODELS).absolute())
 
 
 def _campaign(settings: "Settings", drawn: "Drawn") -> str:
@@ -112,7 +117,10 @@ def _definition() -> "Campaign":
 @contextmanager
 def _site(settings: "Settings", log: Path) -> Iterator[None]:
     """Serve the site in a process of its own."""
-    set_here = {"DISSENSUS_DATABASE_URL": settings.database_url, "DISSENSUS_PORT": str(settings.port)}
+    from dissensus.settings import PREFIX
+
+    known = {"database_url": settings.database_url, "port": settings.port, "models": settings.models}
+    set_here = {f"{PREFIX}{name.upper()}": str(value) for name, value in known.items()}
     words = [sys.executable, "-m", "dissensus", "serve", "--host", settings.host]
     with log.open("wb") as written:
         server = subprocess.Popen(words, env={**os.environ, **set_here}, stdout=written, stderr=written)  # noqa: S603
@@ -219,13 +227,36 @@ def _talk(settings: "Settings", folder: Path) -> None:
     )
 
 
+def _learn(settings: "Settings", people: int) -> None:
+    """Let a model line learn from what people prefer, and show what it knows of their taste."""
+    from dissensus.cli.opening import now, opened
+    from dissensus.demo import loop
+
+    done, n = count(1), loop.CONVERSATIONS * loop.TURNS * len(loop.PHASES)
+    typer.echo(f"{people} simulated people of a known taste pick one of two responses, {n} times each. A model line")
+    typer.echo(f"learns from it and chooses what they see next, the best of {loop.SAMPLES}:")
+    with opened(settings) as platform, writing.progress("Preferring") as progress:
+
+        def picked() -> None:
+            if progress is not None:
+                progress(next(done) / (n * people))
+
+        def link_to(campaign: "Campaign") -> str:
+            return _made(settings, campaign, ())
+
+        found = loop.run(platform, settings.models, link_to, people=people, seed=SEED, now=now, picked=picked)
+        rows = [one.row() for one in found]
+    typer.echo(writing.rows_as(writing.Format.TABLE, rows, loop.COLUMNS, name="phases", none="Nothing was learned."))
+
+
 def _audit(settings: "Settings") -> None:
     """Verify the log of what happened."""
     from dissensus.cli.opening import opened
-    from dissensus.workflows import auditing
+    from dissensus.workflows import auditing, overview
 
     with opened(settings) as platform:
-        every = {name: auditing.audit(platform, name) for name in (NAME, TALKING)}
+        names = [one.kept.name for one in overview.all_campaigns(platform)]
+        every = {name: auditing.audit(platform, name) for name in names}
     for name, found in every.items():
         if not found.holds:
             raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {name}")

@@ -39,14 +39,14 @@ def line(
 
     Example: dissensus preference line harmless --purpose harmless --margin 0.02
     """
-    from dissensus.files.model_line import Terms, make_line
+    from dissensus.files.model_line import Terms, folder_of, make_line
     from dissensus.preference.counting import Counting
     from dissensus.preference.promotion import Rule
     from dissensus.preference.training import Plan
 
     plan = Plan(kind=kind, counting=Counting(strength=strength, soft=soft_labels))
     terms = Terms(purpose=purpose, plan=plan, rule=Rule(margin=margin, level=level))
-    made = make_line(load_settings(settings).models / name, terms)
+    made = make_line(folder_of(load_settings(settings).models, name), terms)
     typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: lines = ["{name}"]')
 
 
@@ -62,11 +62,11 @@ def versions(
 
     Example: dissensus preference versions harmless
     """
-    from dissensus.files.model_line import read_line
+    from dissensus.files.model_line import folder_of, read_line
 
     kind = writing.chosen(format, output)
     writing.check(output)
-    found = read_line(load_settings(settings).models / line)
+    found = read_line(folder_of(load_settings(settings).models, line))
     if kind is Format.JSON:
         about = {"name": found.name, "purpose": found.terms.purpose, "current": found.current}
         told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
@@ -88,9 +88,10 @@ def rollback(
 
     Example: dissensus preference rollback harmless --to 2 --why "It likes long answers."
     """
+    from dissensus.files.model_line import folder_of
     from dissensus.workflows.retraining import roll_back
 
-    entry = roll_back(load_settings(settings).models / line, to, why=why, now=now())
+    entry = roll_back(folder_of(load_settings(settings).models, line), to, why=why, now=now())
     typer.echo(f"Version {entry.version} of {line} is current again.")
 
 
@@ -114,10 +115,11 @@ def retrain(
     """
     from functools import partial
 
+    from dissensus.files.model_line import folder_of
     from dissensus.workflows.retraining import comparisons_for, retrain, retrain_here
 
     known, files = load_settings(settings), pairs or []
-    folder = known.models / line
+    folder = folder_of(known.models, line)
     if no_site and not files:
         raise InvalidInput("With --no-site there is nothing to learn from. Give files of pairs, or leave it out.")
     with writing.progress("Training") as progress:

@@ -126,17 +126,28 @@ class Line:
         return self.folder / str(number)
 
 
+def folder_of(models: Path, name: str) -> Path:
+    """Return the folder of a line in that of all lines.
+
+    Raises
+    ------
+    InvalidInput
+        No line has such a name.
+    """
+    check_line_name(name)
+    return models / name
+
+
 def make_line(folder: Path, terms: Terms) -> Line:
     """Make a line without versions.
 
     Raises
     ------
     InvalidInput
-        The folder has a name that no line can have, or cannot be made.
+        It cannot be made.
     Conflict
         It is there already.
     """
-    check_line_name(folder.name)
     try:
         folder.mkdir(parents=True)
     except FileExistsError:
@@ -167,7 +178,6 @@ def read_line(folder: Path) -> Line:
     InvalidInput
         A file of it is not what was written.
     """
-    check_line_name(folder.name)
     if not (folder / TERMS).is_file():
         near = did_you_mean(folder.name, lines_in(folder.parent))
         raise NotFound(

@@ -1,5 +1,6 @@
 """Preferences that never were, of people whose groups like different words."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -153,7 +154,7 @@ def _spoken(rng: np.random.Generator, n: int) -> Codes:
 
 
 def _preference(number: int, spoken: Codes, asked: Codes, felt: Floats, raters: list[str]) -> Preference:
-    a, b = (_answer([WORDS[word] for word in words]) for words in spoken)
+    a, b = (speaking_of([WORDS[word] for word in words]) for words in spoken)
     return Preference(
         preference_id=f"p-{number + 1}",
         conversation_id=f"c-{number + 1}",
@@ -166,7 +167,8 @@ def _preference(number: int, spoken: Codes, asked: Codes, felt: Floats, raters: 
     )
 
 
-def _answer(words: list[str]) -> str:
+def speaking_of(words: Sequence[str]) -> str:
+    """Return an answer that speaks of some words."""
     *others, last = words
     return f"Let us speak of {', '.join(others)} and {last}."
 

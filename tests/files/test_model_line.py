@@ -1,0 +1,134 @@
+"""Model lines on disk: as they were, refused where they are not, and changed by one at a time."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.files.model_line import (
+    HISTORY,
+    TERMS,
+    Entry,
+    Terms,
+    add_entry,
+    alone,
+    changed,
+    folder_of,
+    lines_in,
+    make_line,
+    next_version,
+    read_line,
+)
+from dissensus.preference.counting import Counting
+from dissensus.preference.promotion import Rule
+from dissensus.preference.training import Plan
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+HELPFUL = Terms(
+    purpose="helpful",
+    plan=Plan(kind="mean-variance", counting=Counting(strength="weight", soft=True)),
+    rule=Rule(margin=0.05, level=0.9),
+)
+FIRST = Entry(at=NOW, what="promoted", version=1, current=1, why="It is good — ä.", found={"n_pairs": 12})
+SECOND = replace(FIRST, what="kept back", version=2, why="It is not.")
+BACK = replace(FIRST, what="rolled back", version=1, found={"from": 2})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    assert (line.name, line.current, line.entries) == ("helpful", None, ())
+    for entry in (FIRST, SECOND, BACK):
+        line = add_entry(line, entry)
+    assert read_line(tmp_path / "helpful") == line
+    assert line.terms == HELPFUL
+    assert line.current == 1
+    assert list(line.trained) == [1, 2]
+    assert line.version(2) == tmp_path / "helpful" / "2"
+    with pytest.raises(NotFound, match=r"has no version 3. It has '1', '2'"):
+        line.version(3)
+
+
+def test_numbers_are_not_used_twice(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    # The first was never finished: nothing tells of it, and its number is gone.
+    assert [next_version(line).name, next_version(line).name] == ["1", "2"]
+    assert read_line(line.folder).trained == {}
+
+
+def test_names(tmp_path: Path) -> None:
+    make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with pytest.raises(Conflict, match="There is a line or a file"):
+        make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with pytest.raises(
+        NotFound, match=r"no model line 'harmles' in .*Did you mean 'harmless'.*preference line harmles"
+    ):
+        read_line(tmp_path / "harmles")
+    assert folder_of(tmp_path, "harmless") == tmp_path / "harmless"
+    for name in ("..", "../harmless", "Harmless", ""):
+        with pytest.raises(InvalidInput, match="cannot be the name of a line"):
+            folder_of(tmp_path, name)
+    assert lines_in(tmp_path) == ["harmless"]
+
+
+def test_one_at_a_time_changes_a_line(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with alone(line.folder) as held:
+        assert held == line
+        with pytest.raises(Conflict, match="is being trained or changed now"), alone(line.folder):
+            pass
+        # Whoever only looks does not wait.
+        assert read_line(line.folder) == line
+    with alone(line.folder):
+        pass
+
+
+def test_that_something_happened_is_seen_from_outside(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    seen = [changed(line.folder)]
+    for entry in (FIRST, SECOND):
+        line = add_entry(line, entry)
+        seen.append(changed(line.folder))
+    assert len(set(seen)) == 3
+    assert changed(line.folder) == seen[-1]
+
+
+def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        values = json.loads(data)
+        change(values)
+        return json.dumps(values).encode()
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (TERMS, lambda _: b"{"),
+        (TERMS, lambda _: b"[]"),
+        (TERMS, terms(lambda held: held.update(schema_version=2))),
+        (TERMS, terms(lambda held: held.update(purpose="funny"))),
+        (TERMS, terms(lambda held: held.update(kind="magic"))),
+        (TERMS, terms(lambda held: held.update(margin=7))),
+        (TERMS, terms(lambda held: held.update(margin="0.1"))),
+        (TERMS, terms(lambda held: held.pop("level"))),
+        (HISTORY, lambda data: data[:-5]),
+        (HISTORY, lambda data: data + b"null\n"),
+        (HISTORY, terms(lambda held: held.update(what="vanished"))),
+        (HISTORY, terms(lambda held: held.update(at="yesterday"))),
+        (HISTORY, terms(lambda held: held.update(current="../../x"))),
+        (HISTORY, terms(lambda held: held.pop("why"))),
+        (HISTORY, lambda _: b"[" * 100_000),
+    ],
+)
+def test_what_was_cut_or_changed_is_refused(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
+    path = line.folder / name
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)

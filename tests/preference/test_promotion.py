@@ -1,0 +1,130 @@
+"""Which version of a model follows which."""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.preference.pairs import simulated
+from tests.strategies import quick
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.preference.pairs import Pair
+from dissensus.preference.promotion import HELD_OUT, Rule, deal, judge
+from dissensus.preference.training import train
+from dissensus.schema.conversation import Turn
+
+
+@cache
+def pairs_of(n: int, each: int = 1) -> Sequence[Pair]:
+    return [Pair((Turn("human", f"Question {i // each}"),), f"yes {i}", f"no {i}") for i in range(n)]
+
+
+@quick
+@given(st.lists(st.integers(0, 400), min_size=1, max_size=60, unique=True), st.randoms())
+def test_a_dialogue_stays_on_its_side_whatever_else_there_is(numbers: list[int], random: object) -> None:
+    every = pairs_of(1000, each=2)
+    some = [every[number] for number in numbers]
+    apart = set(deal(every).apart)
+    assert [pair in apart for pair in some] == [pair in set(deal(some).apart) for pair in some]
+    known, out = deal(every)
+    assert not {pair.dialogue for pair in known} & {pair.dialogue for pair in out}
+    assert len(known) + len(out) == len(every)
+
+
+def test_about_one_dialogue_of_five_is_held_out() -> None:
+    n = 10_000
+    share = len(deal(pairs_of(n)).apart) / n
+    # Four standard errors.
+    assert abs(share - 1 / HELD_OUT) < 4 * (0.2 * 0.8 / n) ** 0.5
+
+
+def margins(right: np.ndarray) -> np.ndarray:
+    return np.where(right, 1.0, -1.0)
+
+
+def promoted(rng: np.random.Generator, lower_by: float, n: int, rule: Rule) -> bool:
+    """Draw both versions on pairs of which they agree on most."""
+    current = rng.random(n) < 0.65
+    differs = rng.random(n) < 0.3
+    # Where they differ the new one is right with a probability that makes it lower by so much overall.
+    new = np.where(differs, rng.random(n) < 0.65 - lower_by / 0.3, current)
+    return judge(pairs_of(n), margins(new), margins(current), rule=rule).promoted
+
+
+@pytest.mark.parametrize(("margin", "level"), [(0.02, 0.95), (0.05, 0.9)])
+def test_what_is_worse_by_the_margin_is_promoted_as_seldom_as_the_level_says(margin: float, level: float) -> None:
+    rng, n_draws = np.random.default_rng(1), 600
+    rule = Rule(margin=margin, level=level)
+    share = np.mean([promoted(rng, margin, 600, rule) for _ in range(n_draws)])
+    nominal = (1 - level) / 2
+    assert share <= nominal + 4 * (nominal * (1 - nominal) / n_draws) ** 0.5
+    assert share > 0
+
+
+def test_what_is_as_good_is_promoted_where_there_are_enough_pairs() -> None:
+    rng = np.random.default_rng(2)
+    shares = [np.mean([promoted(rng, 0.0, n, Rule(margin=0.05)) for _ in range(100)]) for n in (200, 3000)]
+    assert shares[0] < 0.6 < 0.95 < shares[1]
+
+
+def test_the_first_version_must_be_better_than_a_coin() -> None:
+    pairs = pairs_of(100)
+    assert judge(pairs, margins(np.arange(100) < 70)).promoted
+    kept = judge(pairs, margins(np.arange(100) < 55))
+    assert not kept.promoted
+    assert "not shown to be better than a coin: it is right on 0.550" in kept.why
+    assert kept.difference is None
+    # One that says nothing has ties alone.
+    assert not judge(pairs, np.zeros(100)).promoted
+
+
+def test_it_says_how_many_pairs_would_show_it() -> None:
+    pairs, right = pairs_of(100), np.arange(100) < 60
+    other = np.where(np.arange(100) < 20, ~right, right) & (np.arange(100) != 70) | (np.arange(100) < 10)
+    found = judge(pairs, margins(other), margins(right), rule=Rule(margin=0.2))
+    assert found.difference is not None
+    assert found.difference.estimate == pytest.approx(np.mean(other) - np.mean(right))
+    judged = judge(pairs, margins(other), margins(right), rule=Rule(margin=0.11))
+    assert not judged.promoted
+    n = int(judged.why.split("about ")[1].split(" ")[0].replace(",", ""))
+    half = judged.difference.estimate - judged.difference.ci_low if judged.difference else 0
+    # With so many, the interval would just lie above the margin.
+    assert np.mean(other) - np.mean(right) - half * (100 / n) ** 0.5 == pytest.approx(-0.11, abs=0.002)
+    hopeless = judge(pairs, margins(~right), margins(right))
+    assert "Were that the truth" not in hopeless.why
+
+
+def test_pairs_of_one_dialogue_count_as_one() -> None:
+    right, other = np.arange(200) < 140, np.arange(200) >= 60
+    alone = judge(pairs_of(200), margins(other), margins(right), rule=Rule(margin=0.2))
+    together = judge(pairs_of(200, each=20), margins(other), margins(right), rule=Rule(margin=0.2))
+    assert alone.promoted
+    assert not together.promoted
+    with pytest.raises(UndefinedEstimate, match="1 of the dialogues are held out"):
+        judge(pairs_of(10, each=10), np.ones(10), np.ones(10))
+
+
+@pytest.mark.parametrize(
+    "given", [{"margin": -0.1}, {"margin": 0.5}, {"level": 0.4}, {"level": 1.0}, {"margin": np.nan}]
+)
+def test_rules_that_cannot_be(given: dict[str, float]) -> None:
+    with pytest.raises(InvalidInput, match="give"):
+        Rule(**given)
+
+
+def test_what_is_measured_on_is_never_trained_on() -> None:
+    known, apart = deal(simulated(300)[0])
+    model = train(known, purpose="harmless", apart=apart)
+    assert model.card["n_pairs"] == len(known)
+    assert model.card["held_out"]["accuracy"]["n"] == len(apart)
+    # Whatever it is measured on, the weights are the same.
+    other = train(known, purpose="harmless", apart=[pair.swapped() for pair in apart[:20]])
+    assert {kind: weights.tolist() for kind, weights in model.weights.items()} == {
+        kind: weights.tolist() for kind, weights in other.weights.items()
+    }
+    assert other.card["held_out"]["accuracy"]["n"] == 20
+    with pytest.raises(InvalidInput, match="1 dialogues are among those to train on and among those to measure on"):
+        train(known, purpose="harmless", apart=[*apart, known[0]])
