@@ -106,6 +106,11 @@ class Taste:
         return (1 if odds > 0 else -1) * min(3, 1 + int(abs(odds)))
 
 
+def drawn_taste(rng: np.random.Generator) -> Taste:
+    """Draw what people like."""
+    return Taste(TASTE * shuffled_scores(rng, len(WORDS)))
+
+
 def campaign(phase: str) -> "Campaign":
     """Return the campaign of a phase, in which people talk with one chatbot and pick what is more helpful."""
     chatbot = base = {
@@ -167,8 +172,7 @@ def run(
     picked
         Called after each pick.
     """
-    rng = np.random.default_rng(seed)
-    taste = Taste(TASTE * shuffled_scores(rng, len(WORDS)))
+    taste = drawn_taste(np.random.default_rng(seed))
     line = make_line(models / LINE, Terms(purpose="helpful", rule=RULE))
     with ExitStack() as browsers, ThreadPoolExecutor(4) as pool:
         visitors: dict[str, list[Visitor]] = {}

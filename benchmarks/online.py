@@ -1,0 +1,123 @@
+"""Measure the online loop on people whose taste is known, and write docs/generated/online.md.
+
+Run it with `.venv/bin/python benchmarks/online.py`; it takes no options and some ten minutes. People, chatbots and
+phases are those of `dissensus demo`, without the site between them.
+"""
+
+import asyncio
+import platform
+from datetime import UTC, datetime
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from statistics import NormalDist
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+
+import numpy as np
+
+from dissensus.chat import opened, whole
+from dissensus.demo import loop
+from dissensus.files.model_folder import load_model
+from dissensus.files.model_line import Line, Terms, make_line, read_line
+from dissensus.files.pairs import ReadPairs
+from dissensus.preference.pairs import Pair
+from dissensus.preference.promotion import Rule
+from dissensus.schema.conversation import Conversation
+from dissensus.workflows.retraining import Comparisons, retrain
+from dissensus.workflows.scorers import Lines
+
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "online.md"
+SEEDS, EACH = 20, 200
+"""Draws of all there is, and comparisons of each phase, each of a dialogue of its own."""
+BASE_ALONE = ("base",) * len(loop.PHASES)
+
+
+class After(NamedTuple):
+    """What is known after a phase."""
+
+    agreement: float
+    won: float
+    promoted: bool
+
+
+def picked(taste: loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
+    """Return what somebody prefers in a phase; two responses that are the same make no pair."""
+    chat = loop.campaign(phase).chat
+    assert chat is not None
+
+    async def talk() -> list[Pair]:
+        pairs = []
+        async with opened(chat.chatbots[0], environment={}, ranking=Lines(models).ranker) as bot:
+            for _ in range(EACH):
+                said = Conversation.from_turns([("human", f"What shall we speak of? ({rng.integers(2**40)})")])
+                a, b = [(await whole(bot, said, seed=int(rng.integers(2**31)))).text for _ in "ab"]
+                if a != b:
+                    chosen, rejected = (b, a) if taste.pick(a, b, rng) > 0 else (a, b)
+                    pairs.append(Pair(said.turns, chosen, rejected))
+        return pairs
+
+    return asyncio.run(talk())
+
+
+def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
+    """Go through phases, and tell what is known after each."""
+    rng = np.random.default_rng(seed)
+    taste, pairs, found = loop.drawn_taste(rng), [], []
+    with TemporaryDirectory() as folder:
+        models = Path(folder)
+        line = make_line(models / loop.LINE, Terms(purpose="helpful", rule=rule))
+        for phase in phases:
+            pairs += picked(taste, phase, models, rng)
+            entry = retrain(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
+            assert entry is not None
+            now = read_line(line.folder)
+            model = load_model(now.version(now.current or entry.version))
+            shares = loop.agreement(model, taste).estimate, loop.won(model, taste).estimate
+            found.append(After(*shares, entry.what == "promoted"))
+    return found
+
+
+def _all(pairs: tuple[Pair, ...], _: Line) -> Comparisons:
+    return Comparisons(read=ReadPairs(pairs, {}), by_source={"simulated": len(pairs)})
+
+
+def over_seeds(values: list[float], *, sign: str = "") -> str:
+    """Return the mean over seeds and its 95 % interval (normal)."""
+    known = np.array(values)
+    wide = NormalDist().inv_cdf(0.975) * known.std(ddof=1) / np.sqrt(len(known))
+    return f"{known.mean():{sign}.3f} ({known.mean() - wide:{sign}.3f} – {known.mean() + wide:{sign}.3f})"
+
+
+def main() -> None:
+    """Measure, and write the page."""
+    rows = []
+    runs: dict[str, list[list[After]]] = {"loop": [], "base": []}
+    for seed in range(SEEDS):
+        runs["loop"].append(gone_through(loop.PHASES, seed, loop.RULE))
+        runs["base"].append(gone_through(BASE_ALONE, seed, loop.RULE))
+        print(seed, runs["loop"][-1][-1], runs["base"][-1][-1], flush=True)
+    for number, phase in enumerate(loop.PHASES):
+        here = {name: [run[number] for run in every] for name, every in runs.items()}
+        cells = [
+            over_seeds([one.agreement for one in here["loop"]]),
+            over_seeds([one.won for one in here["loop"]]),
+            f"{sum(one.promoted for one in here['loop'])} of {SEEDS}",
+            over_seeds([a.agreement - b.agreement for a, b in zip(here["loop"], here["base"], strict=True)], sign="+"),
+            over_seeds([a.won - b.won for a, b in zip(here["loop"], here["base"], strict=True)], sign="+"),
+        ]
+        rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
+    lines = [
+        f"| After | Comparisons | Agreement with taste | Best of {loop.SAMPLES} beats a single one | Promoted |"
+        " Agreement, less base alone | Beats, less base alone |",
+        "|---|--:|--:|--:|--:|--:|--:|",
+        *rows,
+        "",
+        f"Means over {SEEDS} seeds with 95 % intervals; a margin of {loop.RULE.margin:g}; {loop.TRIALS} trials each. "
+        f"Made by `benchmarks/online.py` with Dissensus {version('dissensus')} on Python {platform.python_version()}.",
+    ]
+    PAGE.write_text("\n".join(lines) + "\n", "utf-8")
+
+
+if __name__ == "__main__":
+    main()
