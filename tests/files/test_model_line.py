@@ -27,6 +27,7 @@ from dissensus.files.model_line import (
 from dissensus.preference.counting import Counting
 from dissensus.preference.promotion import Rule
 from dissensus.preference.training import Plan
+from dissensus.stats.proportion import Share
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 HELPFUL = Terms(
@@ -34,9 +35,18 @@ HELPFUL = Terms(
     plan=Plan(kind="mean-variance", counting=Counting(strength="weight", soft=True)),
     rule=Rule(margin=0.05, level=0.9),
 )
-FIRST = Entry(at=NOW, what="promoted", version=1, current=1, why="It is good — ä.", found={"n_pairs": 12})
+FIRST = Entry(
+    at=NOW,
+    what="promoted",
+    version=1,
+    current=1,
+    why="It is good — ä.",
+    n_pairs=12,
+    accuracy=Share(0.7, 0.6, 0.8, 3, 3),
+    found={"of": {}},
+)
 SECOND = replace(FIRST, what="kept back", version=2, why="It is not.")
-BACK = replace(FIRST, what="rolled back", version=1, found={"from": 2})
+BACK = Entry(at=NOW, what="rolled back", version=1, current=1, why="So.", found={"from": 2})
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
@@ -123,6 +133,10 @@ def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes
         (HISTORY, terms(lambda held: held.update(at="yesterday"))),
         (HISTORY, terms(lambda held: held.update(current="../../x"))),
         (HISTORY, terms(lambda held: held.pop("why"))),
+        (HISTORY, terms(lambda held: held.pop("accuracy"))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(estimate="a lot"))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(ci_low=float("nan")))),
+        (HISTORY, terms(lambda held: held.update(n_pairs="many"))),
         (HISTORY, lambda _: b"[" * 100_000),
     ],
 )

@@ -70,7 +70,7 @@ def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Plat
     assert entry is not None
     assert (entry.what, entry.version, entry.current) == ("promoted", 1, 1)
     assert entry.found["by_source"] == {"pilot": 60}
-    assert entry.found["n_pairs"] + entry.found["n_held_out"] == 60
+    assert (entry.n_pairs or 0) + entry.found["n_held_out"] == 60
     known = read_line(line.folder)
     assert (known.current, known.entries) == (1, (entry,))
     assert entry.found["sha256"] == identity(known.version(1)).sha256

@@ -16,6 +16,7 @@ from dissensus.preference.training import train
 from dissensus.schema.chatbot import Chatbot, Samples
 from dissensus.schema.chatbot_parsing import parse_chatbot
 from dissensus.schema.conversation import Conversation
+from dissensus.stats.proportion import Share
 from dissensus.workflows.scorers import Lines, opened_scorers
 
 TALK = Conversation.from_turns([("human", "Hi")])
@@ -109,8 +110,9 @@ def line(tmp_path: Path) -> Line:
 
 
 def promoted(line: Line, number: int) -> Line:
-    entry = Entry(at=datetime(2026, 3, 4, tzinfo=UTC), what="promoted", version=number, current=number, why="Yes.")
-    return add_entry(line, entry)
+    at, right = datetime(2026, 3, 4, tzinfo=UTC), Share(0.7, 0.6, 0.8, 300, 300)
+    told = {"version": number, "current": number, "why": "Yes.", "n_pairs": 200, "accuracy": right}
+    return add_entry(line, Entry(at=at, what="promoted", **told))  # type: ignore[arg-type]
 
 
 def on_line(lines: Lines, scorer: str, more: str = "") -> Response:

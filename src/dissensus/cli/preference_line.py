@@ -133,7 +133,7 @@ def retrain(
         typer.echo("Nothing is new since the last version was trained.")
         return
     sources = ", ".join(f"{n:,} of {name}" for name, n in entry.found["by_source"].items())
-    typer.echo(f"Version {entry.version}: trained on {entry.found['n_pairs']:,} pairs ({sources}).")
+    typer.echo(f"Version {entry.version}: trained on {entry.n_pairs:,} pairs ({sources}).")
     typer.echo(entry.why)
     typer.echo(f"It was {entry.what}. Current: {entry.current or 'none'}.")
 

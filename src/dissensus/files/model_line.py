@@ -4,10 +4,12 @@ import fcntl
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
+
+import numpy as np
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.whole import write_whole
@@ -17,6 +19,7 @@ from dissensus.preference.promotion import Rule
 from dissensus.preference.training import Plan
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.line import check_line_name
+from dissensus.stats.proportion import Share
 
 TERMS: Final = "line.json"
 HISTORY: Final = "history.jsonl"
@@ -61,6 +64,8 @@ class Entry:
         The version that is current since; None where there is none.
     why
         In a sentence.
+    n_pairs, accuracy
+        Of a new version, on how many pairs it was trained, and how often it is right on those held out.
     found
         What else is known of it: plain values for JSON.
     """
@@ -70,12 +75,16 @@ class Entry:
     version: int
     current: int | None
     why: str
+    n_pairs: int | None = None
+    accuracy: Share | None = None
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
         at = self.at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         known = {"at": at, "what": self.what, "version": self.version, "current": self.current, "why": self.why}
+        if self.accuracy is not None:
+            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy)}
         return {**known, **self.found}
 
 
@@ -267,9 +276,15 @@ def _entry(written: dict[str, Any]) -> Entry:
     if what not in get_args(What):
         raise ValueError(f"it was {what}, which is not known here")
     known = {name: written.pop(name) for name in ("version", "current", "why")}
-    if not all(isinstance(known[name], (int, type(None))) for name in ("version", "current")):
-        raise ValueError("a version has no number")
-    return Entry(at=at, what=what, **known, found=written)
+    accuracy = None
+    if what != "rolled back":
+        known["n_pairs"], accuracy = written.pop("n_pairs"), Share(**written.pop("accuracy"))
+    numbers = [known[name] for name in ("version", "current", "n_pairs") if known.get(name) is not None]
+    if not all(isinstance(number, int) for number in numbers):
+        raise ValueError(f"what should be whole numbers is {numbers}")
+    if accuracy is not None and not np.isfinite(np.array(astuple(accuracy), dtype=np.float64)).all():
+        raise ValueError(f"an accuracy is {accuracy.estimate}")
+    return Entry(at=at, what=what, **known, accuracy=accuracy, found=written)
 
 
 def _refuse(folder: Path, why: Exception) -> NoReturn:

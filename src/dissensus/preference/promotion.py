@@ -2,9 +2,9 @@
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from math import ceil
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -74,10 +74,6 @@ class Judgement:
     why: str
     accuracy: Share
     difference: Difference | None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values for JSON."""
-        return asdict(self)
 
 
 def deal(pairs: Sequence[Pair]) -> Dealt:

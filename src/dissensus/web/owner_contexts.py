@@ -7,10 +7,12 @@ from typing import ClassVar
 from dissensus.pipeline.annotate.filling import Filling
 from dissensus.schema.columns import CROSSED
 from dissensus.schema.quota import REST, Quota
+from dissensus.web.charts import Scale
 from dissensus.web.limited import Listed
 from dissensus.web.permissions import Who
 from dissensus.web.phrases import FIRST
 from dissensus.web.proposal import Proposal
+from dissensus.workflows.lines import LineSeen
 from dissensus.workflows.overview import Overview
 from dissensus.workflows.withdrawing import Erasable
 
@@ -81,6 +83,8 @@ class CampaignPage:
     may: frozenset[str]
     open_link: str | None
     most_rehearsing: int
+    lines: tuple[LineSeen, ...]
+    accuracy: ClassVar[Scale] = Scale(0.4, 1.0)
     language: str = FIRST
 
 

@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -132,14 +132,15 @@ def retrain(
             version=number,
             current=number if judged.promoted else line.current,
             why=judged.why,
+            n_pairs=len(dealt.known),
+            accuracy=judged.accuracy,
             found={
                 "against": line.current,
                 "sha256": identity(place).sha256,
                 "data_sha256": data,
-                "n_pairs": len(dealt.known),
                 "n_held_out": len(dealt.apart),
                 "by_source": dict(found.by_source),
-                **{name: value for name, value in judged.to_dict().items() if name in ("accuracy", "difference")},
+                "difference": None if judged.difference is None else asdict(judged.difference),
             },
         )
         add_entry(line, entry)

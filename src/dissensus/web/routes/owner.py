@@ -22,6 +22,7 @@ from dissensus.web.visiting import May, Name, Sent, SiteOf, Visit, looked
 from dissensus.workflows import campaigns, entering, exporting, overview, staff
 from dissensus.workflows.entering import Arrival
 from dissensus.workflows.entrance import doors, personal_link
+from dissensus.workflows.lines import lines_of
 
 router = APIRouter()
 
@@ -86,6 +87,7 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Req
         may=visit.may,
         open_link=None if by is None else by.anybody,
         most_rehearsing=MOST_REHEARSING,
+        lines=lines_of(site.settings.models, found.campaign) if "numbers" in visit.may else (),
     )
     return page(site, context)
 
