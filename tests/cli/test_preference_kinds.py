@@ -50,7 +50,13 @@ def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> N
     assert every["difference"]["estimate"] == pytest.approx(gap)
     assert every["difference"]["ci_low"] > 0
     assert {one["by"] for one in found["slices"]} >= {"rater_gender", "rater_age", "raters were", "strength"}
+    shares = found["soft_labels"]
+    assert (shares["n_comparisons"], shares["n_raters"]) == (150, 40)
+    assert shares["entropy"] < shares["model"]["cross_entropy"]["estimate"]
+    assert shares["model"]["error_rate"]["ci_high"] < shares["one_half"]["error_rate"]["estimate"] == 0.5
     table = run(*model).stdout
+    assert "150 comparisons by 40 raters, of which cross-entropy cannot be below" in table
+    assert "always one half" in table
     assert "as their group" in table
     assert "rater_gender: Woman" in table
     assert run(*model, "-o", "report.html").returncode == 0

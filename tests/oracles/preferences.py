@@ -57,3 +57,22 @@ def group_effects(
     known = [(count, added[group]) for group, count in zip(groups, weight, strict=True) if group is not None]
     mean = sum(count * effect for count, effect in known) / sum(count for count, _ in known)
     return every + mean, {name: added[name] - mean for name in names}
+
+
+Vote = tuple[str, bool, float]
+"""A comparison, whether its first answer was chosen, and the log odds that a model gives that answer."""
+
+
+def soft_label_scores(votes: list[Vote]) -> tuple[float, float, float]:
+    """Return distance, cross-entropy and error rate over comparisons, each of several votes."""
+    found = []
+    for one in sorted({vote[0] for vote in votes}):
+        of = [(first, odds) for comparison, first, odds in votes if comparison == one]
+        target = [sum(first for first, _ in of) / len(of), sum(not first for first, _ in of) / len(of)]
+        said = [sum(1 / (1 + math.exp(-odds * sign)) for _, odds in of) / len(of) for sign in (1, -1)]
+        distance = sum(abs(p - t) for p, t in zip(said, target, strict=True))
+        cross = -sum(t * math.log(p) for p, t in zip(said, target, strict=True))
+        wrong = sum((odds > 0) != first if odds else 0.5 for first, odds in of) / len(of)
+        found.append((distance, cross, wrong))
+    distances, crosses, errors = zip(*found, strict=True)
+    return tuple(sum(values) / len(found) for values in (distances, crosses, errors))

@@ -1,5 +1,7 @@
 """The report of a preference model: what it says, and that it fits its page."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.preference.pairs import simulated
@@ -11,6 +13,7 @@ from dissensus.preference.pairs import Pair
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
+from dissensus.report.tables import Table
 from dissensus.schema.conversation import Turn
 
 HOSTILE = '</text></svg><script>alert(1)</script>"\u202e'
@@ -66,3 +69,19 @@ def test_one_pair_is_enough() -> None:
     assert fits(reliability(found))
     assert fits(slices(found))
     assert evaluation_report(found, model="m").to_html()
+
+
+def test_shares_of_raters_are_told_where_several_compared_the_same() -> None:
+    pairs, odds = simulated(40)
+    several = [replace(pair, rater=rater) for pair in pairs for rater in ("ann", "bo")]
+    found = evaluate(several, np.repeat(odds, 2), np.zeros(80))
+    rival = Rival(name="coin", found=found, difference=compare(several, np.zeros(80), np.ones(80)))
+    report = evaluation_report(found, model="taste", rival=rival)
+    page = report.to_html()
+    assert "40 comparisons by 2 raters" in page
+    assert "The model is nearer to the shares of raters than who always says one half" in page
+    (table,) = report.sections[-1].parts
+    assert isinstance(table, Table)
+    assert table.table is not None
+    assert table.table["of"].to_list() == ["taste", "coin", "length alone", "always one half"]
+    assert "soft_labels" not in {one.name for one in evaluation_report(evaluate(pairs, odds, odds), model="m").sections}

@@ -16,6 +16,7 @@ def page(found: Evaluation, model: str = "model", rival: Rival | None = None, fi
     """Return the evaluation as a page."""
     beside = [] if rival is None else [_difference(model, rival)]
     beside += [] if findings is None else list(_findings(findings))
+    beside += list(_soft_labels(found, rival))
     return Page(
         f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
         (_whole(found, rival), *beside, _reliability(found), *_slices(found)),
@@ -64,6 +65,14 @@ def _findings(findings: Findings) -> Iterator[Grid]:
         from dissensus.report.by_group import gains_grid
 
         yield gains_grid(findings)
+
+
+def _soft_labels(found: Evaluation, rival: Rival | None) -> Iterator[Grid]:
+    if found.soft_labels is not None:
+        from dissensus.report.soft_labels import soft_labels_grid, soft_labels_lines
+
+        other = None if rival is None else (rival.name, rival.found)
+        yield soft_labels_grid(found.soft_labels, soft_labels_lines(found.soft_labels, "model", other))
 
 
 def _reliability(found: Evaluation) -> Grid:

@@ -11,6 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.features import log_length
 from dissensus.preference.logistic import probability
 from dissensus.preference.pairs import Pair, answers, dialogues, unanimity
+from dissensus.preference.soft_labels import SoftLabels, soft_labels
 from dissensus.preference.sparse import Floats, Integers
 from dissensus.stats.proportion import Share, clustered_share
 
@@ -68,6 +69,8 @@ class Evaluation:
     slices
         By number of human turns, quartile of confidence, length, strength, tranche, groups of the rater, and whether
         all raters of a pair chose the same answer, where these are known.
+    soft_labels
+        How near the model comes to the shares of raters; None where no comparison has two.
     """
 
     accuracy: Share
@@ -77,10 +80,13 @@ class Evaluation:
     ece: float
     bins: tuple[Bin, ...]
     slices: tuple[Slice, ...]
+    soft_labels: SoftLabels | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as plain values for JSON."""
+        """Return it as plain values for JSON, without shares of raters where there are none."""
         found = {**asdict(self), "human_agreement": HUMAN_AGREEMENT}
+        if self.soft_labels is None:
+            del found["soft_labels"]
         found["bins"] = [{**one._asdict(), "accuracy": asdict(one.accuracy)} for one in self.bins]
         found["slices"] = [
             {**one._asdict(), "accuracy": asdict(one.accuracy), "length_alone": asdict(one.length_alone)}
@@ -154,6 +160,7 @@ def evaluate(
             for by, labels in _labels(pairs, confidence)
             for value in _values(labels)
         ),
+        soft_labels=soft_labels(pairs, margin, of_length, level=level),
     )
 
 

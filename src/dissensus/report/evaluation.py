@@ -17,6 +17,7 @@ from dissensus.report.groups import counted
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
+from dissensus.report.soft_labels import soft_labels_table
 from dissensus.report.tables import Table
 from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
@@ -58,6 +59,15 @@ METHODS: Final = (
         "Liang and Zeger (1986), Longitudinal Data Analysis Using Generalized Linear Models",
         ("difference", "groups"),
     ),
+    Method(
+        "Distance from the shares of raters",
+        r"\frac{\sum_c w_c \, 2 \left| P_c - t_c \right|}{\sum_c w_c}, \quad "
+        r"\frac{\sum_c w_c \left( -t_c \ln P_c - (1 - t_c) \ln (1 - P_c) \right)}{\sum_c w_c}",
+        "Over comparisons c by several raters: the Manhattan distance and the cross-entropy of what the model says, P, "
+        "and the share of raters who chose the same answer, t.",
+        "Leonardelli et al. (2025), LeWiDi-2025 at NLPerspectives",
+        ("soft_labels",),
+    ),
 )
 
 
@@ -98,7 +108,7 @@ def evaluation_report(
     Document
     """
     told = findings or Findings()
-    made = (*_sections(found, model, rival), *_by_group(told))
+    made = (*_sections(found, model, rival), *_by_group(told), *_soft_labels(found, model, rival))
     names = {section.name for section in made}
     return Document(
         title=title or f"How well {printable(model)} knows what people choose",
@@ -143,6 +153,13 @@ def _by_group(findings: Findings) -> Iterator[Section]:
     if findings.by_group:
         lead = "Does it help to know to which groups those belong who chose?"
         yield Section("groups", "Group by group", lead, (gains_table(findings),))
+
+
+def _soft_labels(found: Evaluation, model: str, rival: Rival | None) -> Iterator[Section]:
+    if found.soft_labels is not None:
+        lead = "People choose differently. Does the model say how many choose which answer?"
+        other = None if rival is None else (rival.name, rival.found)
+        yield Section("soft_labels", "Shares of raters", lead, (soft_labels_table(found.soft_labels, model, other),))
 
 
 def _whole(found: Evaluation, model: str, rival: Rival | None) -> Table:

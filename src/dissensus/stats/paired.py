@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.level import check_level
+from dissensus.stats.mean import clustered_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,5 @@ def paired_difference(
         )
     w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
     difference = float(np.average(x - y, weights=w))
-    apart = np.bincount(cluster, weights=w * (x - y - difference))
-    error = (groups / (groups - 1) * float(apart @ apart)) ** 0.5 / float(w.sum())
-    half = NormalDist().inv_cdf((1 + level) / 2) * error
+    half = NormalDist().inv_cdf((1 + level) / 2) * clustered_variance(x - y - difference, cluster, w) ** 0.5
     return Difference(difference, difference - half, difference + half, len(x), groups)

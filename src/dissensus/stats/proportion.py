@@ -8,6 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.stats.level import check_level
+from dissensus.stats.mean import clustered_variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +80,7 @@ def clustered_share(
         raise UndefinedEstimate("There is no case, so there is no share.")
     w = np.ones(len(y)) if weights is None else np.asarray(weights, dtype=np.float64)
     p, groups = float(np.average(y, weights=w)), int(cluster.max()) + 1
-    apart = np.bincount(cluster, weights=w * (y - p))
-    variance = groups / max(groups - 1, 1) * float(apart @ apart) / float(w.sum()) ** 2
+    variance = clustered_variance(y - p, cluster, w)
     n = p * (1 - p) / variance if groups > 1 and variance > 1e-18 and 0 < p < 1 else float(groups)
     low, high = _wilson(p, n, NormalDist().inv_cdf((1 + level) / 2))
     return Share(p, low, high, len(y), groups)
