@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from dissensus.errors import InvalidInput, NotAllowed, Unavailable
+from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.preference.seen import Seen
 from dissensus.remote import AT_ONCE, Remote, remote
 from dissensus.schema.conversation import Conversation
 
@@ -151,6 +152,39 @@ def test_another_model_in_between(server: Server) -> None:
     server.answer = lambda _: (200, {"model": {**ABOUT, "sha256": "b" * 64}, "scores": [[1.0, 2.0]]})
     with pytest.raises(Unavailable, match="another model than before"):
         score(server)
+
+
+AS_WOMAN = "rater_gender=Woman"
+
+
+def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
+    server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
+    with asked(server) as model:
+        assert Seen(model=model, as_group=AS_WOMAN).score([TALK] * (AT_ONCE + 1)) == [[5.0, 3.0]] * (AT_ONCE + 1)
+        assert Seen(model=model, quantile=0.05).score([TALK]) == Seen(model=model).score([TALK]) == [[5.0, 3.0]]
+        assert model.groups == {"rater_gender": ("Man", "Woman")}
+    how = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
+    assert how == [{"as_group": AS_WOMAN}, {"as_group": AS_WOMAN}, {"quantile": 0.05}, {}]
+
+
+@pytest.mark.parametrize(
+    ("about", "how", "says"),
+    [
+        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"as_group": "rater_gender=Women"}, "Did you mean 'Woman'"),
+        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"quantile": 0.05}, "does not say that its model knows a spr"),
+        ({"groups": ["Woman"]}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
+        ({}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
+        ({"quantiles": True}, {"quantile": 2.0}, "The quantile is 2; give a share between 0 and 1"),
+        ({"quantiles": "yes"}, {"quantile": 0.05}, "does not say that its model knows a spread"),
+    ],
+)
+def test_what_a_server_might_pass_over_is_not_asked_for(
+    server: Server, about: dict[str, Any], how: dict[str, Any], says: str
+) -> None:
+    server.about = (200, {**ABOUT, **about})
+    with asked(server) as model, pytest.raises((InvalidInput, NotFound), match=says):
+        Seen(model=model, **how)
+    assert not server.bodies
 
 
 def test_a_key_goes_along_and_is_not_told(server: Server) -> None:

@@ -4,7 +4,7 @@ import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Final, get_args
 from urllib.parse import urlsplit
@@ -13,6 +13,8 @@ import httpx
 
 from dissensus.asking import Asking, Service, check_token
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.preference.groups import group_among
+from dissensus.preference.mean_variance import check_quantile
 from dissensus.preference.model import Identity
 from dissensus.preference.pairs import Purpose
 from dissensus.schema.address import check_secure
@@ -37,12 +39,18 @@ class Remote:
         What the server says that it is.
     purpose
         What people chose by.
+    groups
+        By axis the groups that the server says it can score as.
+    quantiles
+        Whether it says that it knows spreads.
     """
 
     asking: Asking
     address: str
     identity: Identity
     purpose: Purpose
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quantiles: bool = False
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot.
@@ -54,13 +62,44 @@ class Remote:
         DissensusError
             It refuses what is asked.
         """
+        return self.score_as(transcripts)
+
+    def score_as(
+        self, transcripts: Iterable[Conversation], *, as_group: str | None = None, quantile: float | None = None
+    ) -> list[list[float]]:
+        """Return the same as a group sees it, such as ``rater_gender=Woman``, or at most this share of people.
+
+        Raises
+        ------
+        InvalidInput
+            The server does not say that it can: it might pass over what is asked.
+        NotFound
+            It names no such group.
+        DissensusError
+            As `score`.
+        """
+        how = self._checked(as_group, quantile)
         given, found = iter(transcripts), list[list[float]]()
         while some := list(islice(given, AT_ONCE)):
-            found += self._ask(some)
+            found += self._ask(some, how)
         return found
 
-    def _ask(self, talks: Sequence[Conversation]) -> list[list[float]]:
-        body = {"transcripts": [messages_of(talk) for talk in talks]}
+    def _checked(self, as_group: str | None, quantile: float | None) -> dict[str, str | float]:
+        how: dict[str, str | float] = {}
+        if as_group is not None:
+            if not self.groups:
+                raise InvalidInput(f"The server at {self.address} does not say that its model knows groups.")
+            group_among(self.groups, as_group)
+            how["as_group"] = as_group
+        if quantile is not None:
+            if not self.quantiles:
+                raise InvalidInput(f"The server at {self.address} does not say that its model knows a spread.")
+            check_quantile(quantile)
+            how["quantile"] = quantile
+        return how
+
+    def _ask(self, talks: Sequence[Conversation], how: Mapping[str, str | float]) -> list[list[float]]:
+        body = {"transcripts": [messages_of(talk) for talk in talks], **how}
         said = self.asking.ask("POST", self.address, body=body).json()
         model = said.get("model") if isinstance(said, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
@@ -131,7 +170,14 @@ def remote(
         if not said:
             raise InvalidInput(f"{url} does not say what its model is for. Say it: --purpose harmless or helpful.")
         identity = Identity(str(about.get("name") or url), str(about.get("sha256") or ""))
-        yield Remote(asking=asking, address=address, identity=identity, purpose=said[0])
+        yield Remote(
+            asking=asking,
+            address=address,
+            identity=identity,
+            purpose=said[0],
+            groups=_groups(about.get("groups")),
+            quantiles=about.get("quantiles") is True,
+        )
 
 
 def _about(asking: Asking, address: str) -> dict[str, Any]:
@@ -145,6 +191,12 @@ def _about(asking: Asking, address: str) -> dict[str, Any]:
             return {}
         raise
     return said if isinstance(said, dict) else {}
+
+
+def _groups(said: object) -> dict[str, tuple[str, ...]]:
+    """Return the groups that a server names; nothing of what is named otherwise than ours are."""
+    axes = said.items() if isinstance(said, dict) else ()
+    return {str(axis): tuple(map(str, names)) for axis, names in axes if isinstance(names, list) and names}
 
 
 def _scores(said: object, talks: Sequence[Conversation]) -> list[list[float]]:

@@ -11,14 +11,17 @@ from pathlib import Path
 import pytest
 from tests.cli.conftest import SCRIPT, Run
 from tests.preference.pairs import simulated
+from tests.preference.people import people
+from tests.web.live import answering
 
 from dissensus.errors import NotAllowed
 from dissensus.files.attempts import write_attempts
 from dissensus.files.model_folder import identity, load_model, save_model
-from dissensus.preference.training import train
+from dissensus.preference.training import Plan, train
 from dissensus.remote import remote
 from dissensus.schema.attempt import Attempt
 from dissensus.schema.conversation import Conversation
+from dissensus.web.scoring import create_scoring_app
 
 KEY = "let-me-in"
 
@@ -81,5 +84,23 @@ def test_what_is_served_is_what_is_in_the_folder(
     assert beyond["accuracy"] == here["accuracy"]
     assert beyond["model"] == here["model"]
     assert beyond["log_loss"] == pytest.approx(here["log_loss"])
-    helpful = run("preference", "score", "attempts.jsonl", "--model", url, "-o", "x.jsonl", "--purpose", "helpful")
-    assert "trained for what is harmless" in helpful.stderr
+    for options, says in (
+        (("--purpose", "helpful"), "trained for what is harmless"),
+        (("--as-group", "rater_gender=Woman"), "does not say that its model knows groups"),
+        (("--quantile", "0.05"), "does not say that its model knows a spread"),
+    ):
+        refused = run("preference", "score", "attempts.jsonl", "--model", url, "-o", "x.jsonl", *options)
+        assert (refused.returncode, refused.stdout) == (1, "")
+        assert says in refused.stderr
+
+
+def test_who_sees_it_is_asked_for_across_a_network(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    save_model(train(people(2.0, known=120).votes, purpose="helpful", plan=Plan(kind="groups")), tmp_path / "by-group")
+    (tmp_path / "talk.jsonl").write_text('{"transcript": "\\n\\nHuman: Hi\\n\\nAssistant: tea and maps"}\n')
+    app = create_scoring_app(load_model(tmp_path / "by-group"), identity(tmp_path / "by-group"))
+    with answering(app) as url:
+        for words in ((), ("--as-group", "rater_gender=Woman"), ("--as-group", "rater_gender=Man")):
+            far, near = (run("preference", "score", "talk.jsonl", "--model", of, *words) for of in (url, "by-group"))
+            assert far.returncode == 0, far.stderr
+            assert far.stdout == near.stdout

@@ -6,16 +6,21 @@ from typing import Any
 import httpx
 import pytest
 from tests.preference.pairs import simulated
+from tests.preference.people import people
 from tests.web.live import answering
 
+from dissensus.preference.examples import RATER
+from dissensus.preference.groups import Groups
 from dissensus.preference.linear import Linear
+from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.model import Identity
-from dissensus.preference.training import train
+from dissensus.preference.training import Plan, train
 from dissensus.web.guard import MOST_FROM_PROGRAMS
 from dissensus.web.scoring import MOST, create_scoring_app
 
 NAME = Identity("taste", "f" * 64)
 ABOUT = {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
+KNOWN = {**ABOUT, "groups": {}, "quantiles": False}
 MESSAGES = [
     {"role": "system", "content": "Be kind."},
     {"role": "user", "content": "Hi"},
@@ -46,11 +51,14 @@ def test_messages_and_transcripts_have_the_same_scores(http: httpx.Client, model
 
 
 def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
-    assert http.get("/score").json() == ABOUT
+    assert http.get("/score").json() == KNOWN
     document = http.get("/openapi.json").json()
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {"/score"}
     assert set(document["paths"]["/score"]) == {"get", "post"}
+    asked = document["components"]["schemas"]["Asked"]["properties"]
+    assert "rater_gender=Woman" in asked["as_group"]["description"]
+    assert asked["quantile"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -64,6 +72,10 @@ def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
         ({"transcripts": ["fine", [{"role": "judge", "content": "x"}]]}, "Transcript 2: "),
         ({"transcripts": [[]]}, "Transcript 1: "),
         ({"transcripts": ["a\x00b"]}, "Transcript 1: "),
+        ({"transcripts": ["x"], "as_group": "rater_gender=Woman"}, "knows no groups, so it cannot score as one"),
+        ({"transcripts": ["x"], "as_group": "x" * 1001}, "as_group"),
+        ({"transcripts": ["x"], "quantile": 0.05}, "knows no spread, so it has no quantiles"),
+        ({"transcripts": ["x"], "quantile": 1}, "quantile: Input should be less than 1"),
     ],
 )
 def test_what_cannot_be_scored_is_told(http: httpx.Client, body: dict[str, Any], says: str) -> None:
@@ -71,6 +83,60 @@ def test_what_cannot_be_scored_is_told(http: httpx.Client, body: dict[str, Any],
     assert answer.status_code == 422
     assert says in answer.json()["detail"]
     assert len(answer.text) < 2_000
+
+
+@pytest.fixture(scope="module")
+def groups() -> Groups:
+    found = train(people(1.5, seed=3, known=120, rater_sd=1.5).votes, purpose="helpful", plan=Plan(kind="groups"))
+    assert isinstance(found, Groups)
+    assert set(found.effects) == {"rater_gender", RATER}
+    return found
+
+
+@pytest.fixture(scope="module")
+def by_group(groups: Groups) -> Iterator[httpx.Client]:
+    with answering(create_scoring_app(groups, NAME)) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        yield client
+
+
+def test_a_model_of_groups_scores_as_each_of_them(by_group: httpx.Client, groups: Groups) -> None:
+    known = by_group.get("/score").json()
+    assert known["groups"] == {axis: list(names) for axis, names in groups.axes.items() if axis != RATER}
+    for name in known["groups"]["rater_gender"]:
+        told = f"rater_gender={name}"
+        found = by_group.post("/score", json={"transcripts": ["tea"], "as_group": told}).json()
+        assert found["scores"] == [groups.score_answers(["tea"], as_group=told).tolist()]
+        assert found["model"] == {"name": f"taste as {told}", "sha256": "f" * 64, "purpose": "helpful"}
+    everybody = by_group.post("/score", json={"transcripts": ["tea"], "as_group": None}).json()
+    assert everybody["scores"] == [groups.score_answers(["tea"]).tolist()]
+
+
+def test_no_rater_is_named_to_who_asks(by_group: httpx.Client, groups: Groups) -> None:
+    for told, says in (
+        (f"{RATER}={groups.axes[RATER][0]}", "Single raters are not told apart across a network"),
+        (f"{RATER}=", "Single raters are not told apart across a network"),
+        (RATER, "Single raters are not told apart across a network"),
+        ("", "is no group. Write axis=group, such as rater_"),
+        ("rater_gender=Women", "Did you mean 'Woman'"),
+        ("rater_shoes=red", "There was no axis 'rater_shoes'"),
+    ):
+        answer = by_group.post("/score", json={"transcripts": ["tea"], "as_group": told})
+        assert answer.status_code == 422
+        assert says in answer.json()["detail"]
+        assert not any(rater in answer.text.removeprefix(told) for rater in groups.axes[RATER])
+    assert groups.axes[RATER][0] not in by_group.get("/score").text
+
+
+def test_a_model_of_spreads_scores_as_a_share_of_people() -> None:
+    spread = train(simulated(100)[0], purpose="harmless", plan=Plan(kind="mean-variance"))
+    assert isinstance(spread, MeanVariance)
+    with answering(create_scoring_app(spread, NAME)) as url, httpx.Client(base_url=url, trust_env=False) as http:
+        assert http.get("/score").json() == {**ABOUT, "groups": {}, "quantiles": True}
+        found = http.post("/score", json={"transcripts": ["sorry"], "quantile": 0.05}).json()
+        refused = http.post("/score", json={"transcripts": ["sorry"], "quantile": 0.05, "as_group": "a=b"})
+    assert found["scores"] == [spread.score_answers(["sorry"], quantile=0.05).tolist()]
+    assert found["model"]["name"] == "taste at 0.05"
+    assert refused.status_code == 422
 
 
 def test_no_more_is_read_than_is_taken(http: httpx.Client) -> None:
@@ -86,4 +152,4 @@ def test_where_there_is_a_key_who_asks_must_send_it(model: Linear) -> None:
         for headers in ({}, {"authorization": "Bearer wrong"}, {"authorization": "Basic let-me-in"}):
             for answer in (http.get("/score", headers=headers), http.post("/score", json={}, headers=headers)):
                 assert answer.status_code == 401
-        assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == ABOUT
+        assert http.get("/score", headers={"authorization": "Bearer let-me-in"}).json() == KNOWN

@@ -1,6 +1,6 @@
 """A preference model of people who differ: what all choose, and how groups and raters depart from it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -110,7 +110,7 @@ class Groups:
         scores = self.population.score_answers(texts)
         if as_group is None:
             return scores
-        axis, name = self._group(as_group)
+        axis, name = group_among(self.axes, as_group)
         effects = self.effects.get(axis)
         if effects is None:
             return scores
@@ -128,7 +128,7 @@ class Groups:
         NotFound
             There was no such axis in training.
         """
-        groups = self._groups(axis)
+        groups = groups_of_axis(self.axes, axis)
         scores = np.repeat(self.population.score_answers(texts)[:, None], len(groups), axis=1)
         effects = self.effects.get(axis)
         if effects is not None:
@@ -165,24 +165,43 @@ class Groups:
     def _rows(self, texts: Sequence[str]) -> Rows:
         return stacked(list(self.population.features_of(texts).values()), log_length(texts))
 
-    def _group(self, told: str) -> tuple[str, str]:
-        axis, sign, name = told.partition("=")
-        if not sign:
-            raise NotFound(f"{shown(told)} is no group. Write axis=group, such as {self._example()}.")
-        groups = self._groups(axis)
-        if name not in groups:
-            raise NotFound(
-                f"There was no group {shown(name)} of {axis} in training.{did_you_mean(name, groups)} "
-                f"The groups are {listed(groups)}."
-            )
-        return axis, name
 
-    def _groups(self, axis: str) -> tuple[str, ...]:
-        if axis not in self.axes:
-            known = f"The axes are {listed(list(self.axes))}." if self.axes else "There was none at all."
-            near = did_you_mean(axis, list(self.axes))
-            raise NotFound(f"There was no axis {shown(axis)} in training.{near} {known}")
-        return self.axes[axis]
+def group_among(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str]:
+    """Return axis and name of a group that is told like ``rater_gender=Woman``.
 
-    def _example(self) -> str:
-        return next((f"{axis}={names[0]}" for axis, names in self.axes.items()), "rater_gender=Woman")
+    Raises
+    ------
+    NotFound
+        There was no such group in training.
+
+    Examples
+    --------
+    >>> group_among({"rater_gender": ("Man", "Woman")}, "rater_gender=Woman")
+    ('rater_gender', 'Woman')
+    """
+    axis, sign, name = told.partition("=")
+    if not sign:
+        example = next((f"{axis}={names[0]}" for axis, names in axes.items() if names), "rater_gender=Woman")
+        raise NotFound(f"{shown(told)} is no group. Write axis=group, such as {example}.")
+    groups = groups_of_axis(axes, axis)
+    if name not in groups:
+        raise NotFound(
+            f"There was no group {shown(name)} of {axis} in training.{did_you_mean(name, groups)} "
+            f"The groups are {listed(groups)}."
+        )
+    return axis, name
+
+
+def groups_of_axis(axes: Mapping[str, tuple[str, ...]], axis: str) -> tuple[str, ...]:
+    """Return the groups of an axis.
+
+    Raises
+    ------
+    NotFound
+        There was no such axis in training.
+    """
+    if axis not in axes:
+        known = f"The axes are {listed(list(axes))}." if axes else "There was none at all."
+        near = did_you_mean(axis, list(axes))
+        raise NotFound(f"There was no axis {shown(axis)} in training.{near} {known}")
+    return axes[axis]

@@ -93,8 +93,8 @@ class MeanVariance:
         InvalidInput
             The quantile is not between 0 and 1.
         """
-        if quantile is not None and not 0 < quantile < 1:
-            raise InvalidInput(f"The quantile is {quantile:g}; give a share between 0 and 1, such as 0.05.")
+        if quantile is not None:
+            check_quantile(quantile)
         mean, spread = self.opinion(texts)
         return mean if quantile is None else mean + NormalDist().inv_cdf(quantile) * spread
 
@@ -130,3 +130,15 @@ class MeanVariance:
         for kind, rows in self.mean.features_of(texts).items():
             total += rows @ self.spread_weights[kind].astype(np.float64)
         return total
+
+
+def check_quantile(quantile: float) -> None:
+    """Refuse what is no share of people.
+
+    Raises
+    ------
+    InvalidInput
+        It is not between 0 and 1.
+    """
+    if not 0 < quantile < 1:
+        raise InvalidInput(f"The quantile is {quantile:g}; give a share between 0 and 1, such as 0.05.")

@@ -1,7 +1,7 @@
 """What every preference model does, wherever it runs."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,17 @@ class Model(Protocol):
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot, given all before it."""
+        ...
+
+
+@runtime_checkable
+class Elsewhere(Protocol):
+    """A model that runs elsewhere, and is asked there to score as somebody sees it."""
+
+    def score_as(
+        self, transcripts: Iterable[Conversation], *, as_group: str | None, quantile: float | None
+    ) -> list[list[float]]:
+        """Return for each conversation the score of each turn of the bot, as a group or a share of people sees it."""
         ...
 
 

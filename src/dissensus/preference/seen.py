@@ -2,13 +2,25 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from dissensus.errors import InvalidInput
+from dissensus.preference.examples import RATER
 from dissensus.preference.groups import Groups
 from dissensus.preference.mean_variance import MeanVariance
-from dissensus.preference.model import Identity, Model
+from dissensus.preference.model import Elsewhere, Identity, Model
 from dissensus.preference.pairs import Purpose
 from dissensus.schema.conversation import Conversation
+
+NO_GROUPS: Final = "The model knows no groups, so it cannot score as one. Train one with --kind groups."
+NO_SPREAD: Final = "The model knows no spread, so it has no quantiles. Train one with --kind mean-variance."
+
+
+def groups_known(model: Model) -> dict[str, tuple[str, ...]]:
+    """Return the groups of each axis that a model can score as, without single raters."""
+    if not isinstance(model, Groups):
+        return {}
+    return {axis: names for axis, names in model.axes.items() if axis != RATER}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -18,7 +30,7 @@ class Seen:
     Parameters
     ----------
     model
-        One that knows groups or spreads.
+        One that knows groups or spreads, or one elsewhere, which is asked.
     as_group
         Such as ``rater_gender=Woman``; None for all.
     quantile
@@ -35,12 +47,11 @@ class Seen:
     quantile: float | None = None
 
     def __post_init__(self) -> None:
-        if self.as_group is not None and not isinstance(self.model, Groups):
-            raise InvalidInput("The model knows no groups, so --as-group means nothing. Train one with --kind groups.")
-        if self.quantile is not None and not isinstance(self.model, MeanVariance):
-            raise InvalidInput(
-                "The model knows no spread, so --quantile means nothing. Train one with --kind mean-variance."
-            )
+        if not isinstance(self.model, Elsewhere):
+            if self.as_group is not None and not isinstance(self.model, Groups):
+                raise InvalidInput(NO_GROUPS)
+            if self.quantile is not None and not isinstance(self.model, MeanVariance):
+                raise InvalidInput(NO_SPREAD)
         if self.as_group is not None or self.quantile is not None:
             self.score([])  # so that an unknown group is told before the work begins
 
@@ -51,6 +62,8 @@ class Seen:
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot."""
+        if isinstance(self.model, Elsewhere):
+            return self.model.score_as(transcripts, as_group=self.as_group, quantile=self.quantile)
         if isinstance(self.model, Groups):
             return self.model.score(transcripts, as_group=self.as_group)
         if isinstance(self.model, MeanVariance):

@@ -12,8 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 import dissensus
-from dissensus.errors import DissensusError, InvalidInput, NotAllowed
+from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
+from dissensus.preference.examples import RATER
+from dissensus.preference.groups import Groups, group_among
+from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.model import Identity, Model
+from dissensus.preference.pairs import Purpose
+from dissensus.preference.seen import Seen, groups_known
 from dissensus.schema.conversation import Conversation
 from dissensus.text.messages import parse_messages
 from dissensus.text.transcripts import is_hh, parse_hh
@@ -21,6 +26,9 @@ from dissensus.web.guard import MOST_FROM_PROGRAMS, Guard, TooLarge, TooSlow
 
 MOST: Final = 1_000
 """Transcripts of one request."""
+
+MOST_NAMED: Final = 1_000
+"""Characters of the name of a group."""
 
 DESCRIPTION: Final = f"""Scores of what chatbots say, by a model of what people choose.
 
@@ -44,6 +52,14 @@ class Asked(BaseModel):
     transcripts: Annotated[list[str | list[Message]], Field(min_length=1, max_length=MOST)] = Field(
         description="Each a list of messages, a transcript as hh-rlhf writes it, or a response alone."
     )
+    as_group: Annotated[str, Field(max_length=MOST_NAMED)] | None = Field(
+        default=None,
+        description="As this group sees it, by a model of groups: `rater_gender=Woman`, one that `GET /score` names.",
+    )
+    quantile: Annotated[float, Field(gt=0, lt=1)] | None = Field(
+        default=None,
+        description="What this share of people thinks it is worth at most, by a model that knows spreads.",
+    )
 
 
 class About(BaseModel):
@@ -52,6 +68,15 @@ class About(BaseModel):
     name: str
     sha256: str
     purpose: Literal["helpful", "harmless"]
+
+
+class Known(About):
+    """The model, and as whom it can score."""
+
+    groups: dict[str, list[str]] = Field(
+        description="By axis the groups that `as_group` may name; none by most models."
+    )
+    quantiles: bool = Field(description="Whether `quantile` may be asked for.")
 
 
 class Scored(BaseModel):
@@ -72,7 +97,11 @@ def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> Fa
     key
         What who asks must send as a bearer token; empty for nothing.
     """
-    about = About(name=identity.name, sha256=identity.sha256, purpose=model.purpose)
+    known = Known(
+        **_about(identity, model.purpose).model_dump(),
+        groups={axis: list(names) for axis, names in groups_known(model).items()},
+        quantiles=isinstance(model, MeanVariance),
+    )
     app = FastAPI(
         title="Dissensus scores",
         version=dissensus.__version__,
@@ -83,15 +112,16 @@ def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> Fa
     )
 
     @app.get("/score")
-    def tell() -> About:
-        """Tell which model scores."""
-        return about
+    def tell() -> Known:
+        """Tell which model scores, and as whom it can."""
+        return known
 
     @app.post("/score", responses={413: {"description": "Too much at once."}})
     def score(asked: Asked) -> Scored:
         """Score transcripts."""
+        seen = _seen(model, asked)
         talks = [_talk(number, given) for number, given in enumerate(asked.transcripts, start=1)]
-        scores = model.score(talks)
+        scores, about = seen.score(talks), _about(seen.named(identity), model.purpose)
         return Scored(model=about, scores=scores, minimums=[min(some, default=None) for some in scores])
 
     @app.get("/healthz", include_in_schema=False)
@@ -116,6 +146,19 @@ def _checking(key: str) -> Any:
     return check
 
 
+def _about(identity: Identity, purpose: Purpose) -> About:
+    return About(name=identity.name, sha256=identity.sha256, purpose=purpose)
+
+
+def _seen(model: Model, asked: Asked) -> Seen:
+    """Return the model as somebody sees it; what single raters like stays where their ids are known."""
+    if asked.as_group is not None and isinstance(model, Groups):
+        if asked.as_group.partition("=")[0] == RATER:
+            raise InvalidInput("Single raters are not told apart across a network. Ask as a group of GET /score.")
+        group_among(groups_known(model), asked.as_group)
+    return Seen(model=model, as_group=asked.as_group, quantile=asked.quantile)
+
+
 def _talk(number: int, given: str | Sequence[Message]) -> Conversation:
     try:
         if isinstance(given, str):
@@ -126,7 +169,7 @@ def _talk(number: int, given: str | Sequence[Message]) -> Conversation:
 
 
 def _refused(_request: Request, error: Exception) -> JSONResponse:
-    status = 401 if isinstance(error, NotAllowed) else 422 if isinstance(error, InvalidInput) else 503
+    status = 401 if isinstance(error, NotAllowed) else 422 if isinstance(error, (InvalidInput, NotFound)) else 503
     return JSONResponse({"detail": str(error)}, status)
 
 
