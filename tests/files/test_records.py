@@ -1,9 +1,11 @@
 """Objects of JSON files, one after the other: arrays and lines, whole, damaged and hostile."""
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -41,6 +43,19 @@ def test_compressed_data_are_known_under_any_name(tmp_path: Path) -> None:
     path.write_bytes(gzip.compress(json.dumps(ROWS).encode()))
     assert list(records(path)) == ROWS
     assert list(records(put(tmp_path / "none.json", "[ ]"))) == []
+
+
+@pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"])
+@pytest.mark.parametrize("n", [1, 40, 20_000])
+def test_the_share_that_was_read_grows_with_what_was_yielded(tmp_path: Path, name: str, n: int) -> None:
+    """Two of the sizes are read at once, so that bytes alone would tell nothing."""
+    rows = [{"row": row, "text": hashlib.sha256(str(row).encode()).hexdigest()} for row in range(n)]
+    text = json.dumps(rows) if ".json." in f"{name}." else "\n".join(map(json.dumps, rows))
+    shares: list[float] = []
+    assert list(records(put(tmp_path / name, text), progress=shares.append)) == rows
+    assert shares == sorted(shares)
+    assert shares == pytest.approx([*(np.arange(1, n + 1) / n), 1], abs=0.12)
+    assert shares[-1] == 1
 
 
 values = st.recursive(

@@ -96,6 +96,26 @@ def test_the_record_names_the_model_and_both_files(model: Linear, source: Path, 
     assert record["n_attempts"] == record["scored_transcripts"] == N
 
 
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.jsonl", "a.jsonl.gz", "a.csv", "a.parquet"])
+def test_how_much_is_done_is_told_after_each_batch(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
+    write_attempts(read_attempts(source).attempts, tmp_path / name)
+    told: list[tuple[int, float]] = []
+    given = asked(tmp_path / name, tmp_path / "out.jsonl", model)
+    score_attempts(given, progress=lambda n, share: told.append((n, share)))
+    assert [n for n, _ in told] == [BATCH, 2 * BATCH, 3 * BATCH, N]
+    assert [share for _, share in told] == pytest.approx([n / N for n, _ in told], abs=0.02)
+    assert told[-1][1] == 1
+
+
+def test_what_was_done_before_the_interruption_is_done(model: Linear, source: Path, tmp_path: Path) -> None:
+    target, told = tmp_path / "out.jsonl", list[float]()
+    with pytest.raises(Unavailable):
+        score_attempts(asked(source, target, Failing(model, 1)), progress=lambda _, share: told.append(share))
+    assert told == pytest.approx([BATCH / N], abs=0.02)
+    score_attempts(asked(source, target, model, resume=True), progress=lambda _, share: told.append(share))
+    assert told[1:] == pytest.approx([BATCH / N, 2 * BATCH / N, 3 * BATCH / N, 1], abs=0.02)
+
+
 @pytest.mark.parametrize("torn", [False, True])
 def test_an_interruption_changes_no_byte(model: Linear, source: Path, tmp_path: Path, torn: bool) -> None:
     whole, target = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"

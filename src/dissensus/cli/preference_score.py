@@ -107,17 +107,18 @@ def _attempts(asked: "Asked") -> None:
 
 @contextmanager
 def _counting() -> "Iterator[Progress | None]":
-    """Show how many are done, on a terminal alone: how many there are is known at the end of the file."""
+    """Show how much of the file is done, on a terminal alone."""
     if not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("Scoring"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    attempts = TextColumn("{task.fields[n]:,} attempts")
+    columns = (TextColumn("Scoring"), BarColumn(), TaskProgressColumn(), attempts, TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        job = bar.add_task("Scoring", total=None)
-        yield lambda n: bar.update(job, completed=n)
+        job = bar.add_task("Scoring", total=1.0, n=0)
+        yield lambda n, share: bar.update(job, completed=share, n=n)
 
 
 def _rows(conversations: Path, model: "Model") -> str:

@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files import content, streaming, writing
-from dissensus.files.records import records
+from dissensus.files.records import Progress, records
 from dissensus.files.tables import frame_of, is_path, named
 from dissensus.schema.attempt import KEYS, SCHEMA, Attempt, attempts_table
 from dissensus.schema.attempt_parsing import AS_RELEASED, DESCRIPTION_SCORE, attempt_from, attempts_in
@@ -82,7 +82,9 @@ def left_out(unknown: Iterable[str]) -> tuple[str, ...]:
     return (f"Left out, because attempts do not have it: {listed(names)}.",) if names else ()
 
 
-def stream_attempts(source: Any, unknown: dict[str, None] | None = None) -> Iterator[Attempt]:
+def stream_attempts(
+    source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
+) -> Iterator[Attempt]:
     """Yield the attempts of a source one after the other; see `read_attempts`.
 
     Parameters
@@ -91,15 +93,19 @@ def stream_attempts(source: Any, unknown: dict[str, None] | None = None) -> Iter
         As for `read_attempts`. Of JSON no more than a record is held at a time.
     unknown
         Keys that attempts do not have are noted here.
+    progress
+        Called before each attempt with the share of the source that was used: of bytes, or of the rows of a table.
     """
     if is_path(source) and content.kind_of(Path(source)) == "json":
-        yield from _from_json(Path(source), unknown)
+        yield from _from_json(Path(source), unknown, progress)
         return
     frame = frame_of(source)
     if unknown is not None:
         unknown |= {name: None for name in frame.columns if name not in _KNOWN}
     with named(source):
         for row, attempt in enumerate(attempts_in(frame), start=1):
+            if progress is not None:
+                progress(row / frame.height)
             yield _checked(attempt, f"Row {row:,}")
 
 
@@ -109,8 +115,8 @@ def holds_attempts(path: Path) -> bool:
     return set(next(records(path), {}) if is_json else frame_of(path).columns) >= _TELLING
 
 
-def _from_json(path: Path, unknown: dict[str, None] | None) -> Iterator[Attempt]:
-    for number, record in enumerate(records(path), start=1):
+def _from_json(path: Path, unknown: dict[str, None] | None, progress: Progress | None) -> Iterator[Attempt]:
+    for number, record in enumerate(records(path, progress=progress), start=1):
         where = f"{path}, record {number:,}"
         if unknown is not None and not record.keys() <= _KNOWN:
             unknown |= {key: None for key in record if key not in _KNOWN}

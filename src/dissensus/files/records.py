@@ -5,7 +5,7 @@ import json
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from io import BufferedReader, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
@@ -15,6 +15,7 @@ from dissensus.files import content, limits
 from dissensus.schema.hints import shown
 
 Record = dict[str, Any]
+Progress = Callable[[float], None]
 
 _GZIP: Final = b"\x1f\x8b"
 _STEP: Final = 2**20
@@ -22,11 +23,12 @@ _BLANK: Final = " \t\n\r"
 _BLANKS: Final = re.compile(rf"[{_BLANK}]*+")
 
 
-def records(path: Path) -> Iterator[Record]:
+def records(path: Path, *, progress: Progress | None = None) -> Iterator[Record]:
     """Yield the objects of a JSON array, or of a file with one a line, compressed or not.
 
     What the file is is told from its first character, not from its name: the published attempts are called .jsonl and
-    are one array.
+    are one array. `progress` is called with the share of the file that objects took, before each of them, and with 1
+    at the end.
 
     Raises
     ------
@@ -34,10 +36,10 @@ def records(path: Path) -> Iterator[Record]:
         The file cannot be read, or is no such thing; the message has the number of the object, counted from 1.
     """
     content.kind_of(path)
-    with content.opened(path) as (file, _):
-        stream = _Counted(file, path)
+    with content.opened(path) as (file, size):
+        stream = _Counted(file, path, size)
         try:
-            yield from _of(stream, path)
+            yield from _of(stream, path) if progress is None else _told(stream, path, progress)
         except EOFError:
             raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
         except (gzip.BadGzipFile, zlib.error) as error:
@@ -54,18 +56,25 @@ def records(path: Path) -> Iterator[Record]:
 class _Counted:
     """Text of a file, decompressed if it is compressed; too much of it is refused."""
 
-    def __init__(self, file: BinaryIO, path: Path) -> None:
+    def __init__(self, file: BinaryIO, path: Path, size: int) -> None:
         packed = cast("BufferedReader", file).peek(2).startswith(_GZIP)
         stream = gzip.GzipFile(fileobj=file) if packed else file
         self.text = TextIOWrapper(cast("BinaryIO", stream), "utf-8-sig", newline="\n")
         self.path = path
         self.seen = 0
+        self.used = 0
+        self._file, self._size = file, size
 
     def read(self, size: int) -> str:
         return self._count(self.text.read(size))
 
     def line(self) -> str:
         return self._count(self.text.readline(limits.ROW + 1))
+
+    @property
+    def share(self) -> float:
+        """Bytes of the file that were read, in as far as the text that they are was used, over all of them."""
+        return self._file.tell() / self._size * (self.used / self.seen)
 
     def _count(self, text: str) -> str:
         self.seen += len(text)
@@ -83,11 +92,21 @@ def _of(stream: _Counted, path: Path) -> Iterator[Record]:
         yield from _by_line(window[place:], stream, path)
 
 
+def _told(stream: _Counted, path: Path, progress: Progress) -> Iterator[Record]:
+    share = 0.0
+    for record in _of(stream, path):
+        share = max(share, stream.share)  # what compresses better than all before would take a little back
+        progress(share)
+        yield record
+    progress(1.0)
+
+
 def _by_line(window: str, stream: _Counted, path: Path) -> Iterator[Record]:
     number = 0
     for line in _lines(window, stream):
         if len(line) > limits.ROW:
             raise _too_long(path, number + 1)
+        stream.used = min(stream.seen, stream.used + len(line) + (not line.endswith("\n")))
         if line.strip(_BLANK):
             number += 1
             yield _record(_loaded(line, path, number), path, number)
@@ -117,6 +136,7 @@ def _array(window: str, place: int, stream: _Counted, path: Path) -> Iterator[Re
         if window[place : place + 1] == "]" and number == 1:
             break
         value, window, place = _next(window, place, stream, path, number)
+        stream.used = stream.seen - (len(window) - place)
         yield _record(value, path, number)
         window, place = _ahead(window, place, stream)
         mark = window[place : place + 1]

@@ -21,7 +21,7 @@ from dissensus.schema.attempt import Attempt
 BATCH: Final = 500
 """Attempts that are scored at a time, and after which an interruption loses nothing of them."""
 
-Progress = Callable[[int], None]
+Progress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +70,7 @@ def score_attempts(asked: Asked, *, progress: Progress | None = None) -> Done:
     asked
         What is scored, and by whom.
     progress
-        Called with the number of attempts that are done.
+        Called with the number of attempts that are done, and with the share of the file that they are.
 
     Returns
     -------
@@ -93,7 +93,8 @@ def score_attempts(asked: Asked, *, progress: Progress | None = None) -> Done:
     journal = _Journal(asked.target.with_name(f"{asked.target.name}.partial"), _head(asked))
     known = journal.open(resume=asked.resume)
     tally, counted = Tally(), _Counted(progress)
-    attempts = _scored(stream_attempts(asked.source, unknown), asked, known, journal, tally)
+    given = stream_attempts(asked.source, unknown, progress=counted.read)
+    attempts = _scored(given, asked, known, journal, tally)
     try:
         write_attempts(counted(attempts), asked.target, overwrite=asked.overwrite)
     finally:
@@ -121,18 +122,28 @@ def _scored(
 
 
 class _Counted:
-    """How many attempts have gone by."""
+    """How many attempts have gone by, and what share of the file was read."""
 
     def __init__(self, progress: Progress | None) -> None:
         self.n = 0
+        self._share = 0.0
         self._progress = progress
+
+    def read(self, share: float) -> None:
+        """Note what share of the file was read."""
+        self._share = share
 
     def __call__(self, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
         for attempt in attempts:
             yield attempt
             self.n += 1
-            if self._progress is not None and not self.n % BATCH:
-                self._progress(self.n)
+            if not self.n % BATCH:
+                self._tell()
+        self._tell()
+
+    def _tell(self) -> None:
+        if self._progress is not None:
+            self._progress(self.n, self._share)
 
 
 class _Journal:
