@@ -1,24 +1,34 @@
 """Measure the linear preference model on the real harmless-base test split, and write docs/generated/preference.md.
 
-Run it with `DISSENSUS_DATA=… .venv/bin/python benchmarks/preference.py`; it takes no options and uses one core.
+Run it with `DISSENSUS_DATA=… .venv/bin/python benchmarks/preference.py`; it uses one core. With `--embeddings` it
+measures the model of embeddings beside the linear one instead, which needs the extra embeddings, and writes
+docs/generated/preference-embeddings.md.
 """
 
+import argparse
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.metadata import version
 from pathlib import Path
 
-from dissensus.files.pairs import read_pairs
+import numpy as np
+
+from dissensus.files.pairs import ReadPairs, read_pairs
+from dissensus.preference.encoder import Encoded, Encoder
 from dissensus.preference.evaluation import Evaluation, evaluate
 from dissensus.preference.features import Kind
 from dissensus.preference.fitting import FEATURES
+from dissensus.preference.mini_lm import minilm
+from dissensus.preference.paired import compare
 from dissensus.preference.pairs import Pair
 from dissensus.preference.training import Plan, cross_validate, train
+from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 
-PAGE = Path(__file__).parent.parent / "docs" / "generated" / "preference.md"
+GENERATED = Path(__file__).parent.parent / "docs" / "generated"
+PAGE, EMBEDDINGS = GENERATED / "preference.md", GENERATED / "preference-embeddings.md"
 FOLDS, SEEDS = 5, (0, 1, 2)
 MODELS: tuple[tuple[str, tuple[tuple[Kind, ...], ...]], ...] = (
     ("**linear**: features chosen among the three below", FEATURES),
@@ -74,46 +84,113 @@ def costs(pairs: tuple[Pair, ...]) -> Iterator[str]:
     yield f"one pair at a time: {1e3 * (time.process_time() - start) / 500:.2f} ms."
 
 
+class Remembering:
+    """An encoder that reads a text once, however many folds ask for it."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self.encoder, self.known, self.seconds = encoder, dict[str, tuple[np.ndarray, bool]](), 0.0
+        self.name, self.dimension, self.sha256 = encoder.name, encoder.dimension, encoder.sha256
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        new = [text for text in texts if text not in self.known]
+        start = time.process_time()
+        found = self.encoder.encode(new)
+        self.seconds += time.process_time() - start
+        self.known |= dict(zip(new, zip(found.vectors, found.cut.tolist(), strict=True), strict=True))
+        vectors, cut = zip(*(self.known[text] for text in texts), strict=True)
+        return Encoded(np.stack(vectors), np.array(cut))
+
+
+def difference(one: Difference, digits: int) -> str:
+    """Return a difference with its interval."""
+    return f"{one.estimate:+.{digits}f} | {one.ci_low:+.{digits}f} to {one.ci_high:+.{digits}f}"
+
+
+def beside_embeddings(pairs: tuple[Pair, ...], encoder: Remembering) -> Iterator[str]:
+    """Yield the rows of both models by seed, and of their paired differences."""
+    for seed in SEEDS:
+        linear = cross_validate(pairs, n_folds=FOLDS, seed=seed)
+        plan = Plan(kind="embedding", encoder=encoder)
+        tested = cross_validate(pairs, n_folds=FOLDS, plan=plan, seed=seed)
+        for name, one in (("linear", linear), ("embedding", tested)):
+            found = evaluate(pairs, one.margins, one.length)
+            yield f"| {seed} | {name} | {cells(found.accuracy)} | {found.log_loss:.4f} | | {found.ece:.3f} |"
+        apart = compare(pairs, tested.margins, linear.margins)
+        context = sum(settings["context"] for settings in tested.settings)
+        name = f"difference, context in {context} of {FOLDS} folds"
+        yield f"| {seed} | {name} | {difference(apart.accuracy, 3)} | {difference(apart.log_loss, 4)} | |"
+        print(seed, apart, tested.settings, flush=True)
+
+
+def of_embeddings(read: ReadPairs) -> str:
+    """Return the page of the model of embeddings."""
+    encoder = Remembering(minilm())
+    rows = list(beside_embeddings(read.pairs, encoder))
+    cut = sum(cut for _, cut in encoder.known.values())
+    n = len(encoder.known)
+    return "\n".join(
+        [
+            "% Made by `benchmarks/preference.py --embeddings`; do not edit.",
+            "",
+            f"The same pairs and folds; {encoder.name} reads {n:,} texts, answers and last human turns, in "
+            f"{1e3 * encoder.seconds / n:.0f} ms each (CPU time, {platform.machine()}); {cut:,} are longer than it "
+            "reads. Differences are of the embedding less the linear model, on the same pairs.",
+            "",
+            "| Seed | Model | Accuracy | 95 % interval | Log-loss | 95 % interval | ECE |",
+            "|--:|---|--:|--:|--:|--:|--:|",
+            *rows,
+            "",
+        ]
+    )
+
+
 def main() -> None:
     """Run everything and write the page."""
+    asked = argparse.ArgumentParser(description=__doc__)
+    asked.add_argument("--embeddings", action="store_true", help="measure the model of embeddings instead")
     read = read_pairs(Path(os.environ["DISSENSUS_DATA"]) / "hh-rlhf" / "harmless-base-test.jsonl.gz")
     cross_validate(read.pairs[:100], n_folds=2)  # compiles
+    if asked.parse_args().embeddings:
+        EMBEDDINGS.write_text(of_embeddings(read), encoding="utf-8")
+    else:
+        PAGE.write_text(of_linear(read), encoding="utf-8")
+
+
+def of_linear(read: ReadPairs) -> str:
+    """Return the page of the linear model."""
     found = list(models(read.pairs))
     first = found[0][2]
     machine = f"Python {platform.python_version()}, NumPy {version('numpy')}, {platform.machine()}"
-    PAGE.write_text(
-        "\n".join(
-            [
-                "% Made by `benchmarks/preference.py`; do not edit.",
-                "",
-                f"{len(read.pairs):,} pairs of {first.accuracy.clusters:,} dialogues; " + " ".join(read.notes),
-                f"{FOLDS} folds of dialogues, dealt by each of {len(SEEDS)} seeds; seconds are CPU time of all folds "
-                f"({machine}).",
-                "",
-                "| Seed | Model | Accuracy | 95 % interval | Log-loss | ECE | Seconds |",
-                "|--:|---|--:|--:|--:|--:|--:|",
-                *accuracies(found),
-                "",
-                *costs(read.pairs),
-                "",
-                f"The linear model by seed {SEEDS[0]}, on parts of the pairs:",
-                "",
-                "| By | | Pairs | Accuracy | 95 % interval | Length alone |",
-                "|---|---|--:|--:|--:|--:|",
-                *parts(first),
-                "",
-                "Reliability, how sure the model is beside how often it is right:",
-                "",
-                "| Confidence | Pairs | Mean | Accuracy | 95 % interval |",
-                "|---|--:|--:|--:|--:|",
-                *(
-                    f"| {b.low:.2f} – {b.high:.2f} | {b.accuracy.n:,} | {b.confidence:.3f} | {cells(b.accuracy)} |"
-                    for b in first.bins
-                ),
-                "",
-            ]
-        ),
-        encoding="utf-8",
+    return "\n".join(
+        [
+            "% Made by `benchmarks/preference.py`; do not edit.",
+            "",
+            f"{len(read.pairs):,} pairs of {first.accuracy.clusters:,} dialogues; " + " ".join(read.notes),
+            f"{FOLDS} folds of dialogues, dealt by each of {len(SEEDS)} seeds; seconds are CPU time of all folds "
+            f"({machine}).",
+            "",
+            "| Seed | Model | Accuracy | 95 % interval | Log-loss | ECE | Seconds |",
+            "|--:|---|--:|--:|--:|--:|--:|",
+            *accuracies(found),
+            "",
+            *costs(read.pairs),
+            "",
+            f"The linear model by seed {SEEDS[0]}, on parts of the pairs:",
+            "",
+            "| By | | Pairs | Accuracy | 95 % interval | Length alone |",
+            "|---|---|--:|--:|--:|--:|",
+            *parts(first),
+            "",
+            "Reliability, how sure the model is beside how often it is right:",
+            "",
+            "| Confidence | Pairs | Mean | Accuracy | 95 % interval |",
+            "|---|--:|--:|--:|--:|",
+            *(
+                f"| {b.low:.2f} – {b.high:.2f} | {b.accuracy.n:,} | {b.confidence:.3f} | {cells(b.accuracy)} |"
+                for b in first.bins
+            ),
+            "",
+        ]
     )
 
 

@@ -26,13 +26,13 @@ from dissensus.files.model_line import (
 )
 from dissensus.preference.counting import Counting
 from dissensus.preference.promotion import Rule
-from dissensus.preference.training import Plan
 from dissensus.stats.proportion import Share
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
 HELPFUL = Terms(
     purpose="helpful",
-    plan=Plan(kind="mean-variance", counting=Counting(strength="weight", soft=True)),
+    kind="mean-variance",
+    counting=Counting(strength="weight", soft=True),
     rule=Rule(margin=0.05, level=0.9),
 )
 FIRST = Entry(

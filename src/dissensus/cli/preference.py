@@ -54,7 +54,7 @@ def train(
     known = purpose or told(pairs)
     if known is None:
         raise InvalidInput("It is not known what people chose by. Say --purpose harmless or --purpose helpful.")
-    plan = Plan(kind=kind, counting=Counting(strength=strength, soft=soft_labels))
+    plan = Plan.of(kind, Counting(strength=strength, soft=soft_labels))
     make_folder(output)
     found = read(pairs, known, raters)
     with writing.progress("Training") as progress:

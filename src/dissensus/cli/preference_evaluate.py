@@ -164,7 +164,7 @@ def _of_folds(read: "ReadPairs", folds: int, kind: "KindOfModel", *, level: floa
     from dissensus.preference.training import Plan, cross_validate
 
     with writing.progress("Training") as progress:
-        tested = cross_validate(read.pairs, n_folds=folds, plan=Plan(kind=kind), seed=seed, progress=progress)
+        tested = cross_validate(read.pairs, n_folds=folds, plan=Plan.of(kind), seed=seed, progress=progress)
     found = evaluate(read.pairs, tested.margins, tested.length, level=level)
     return _Tested(
         {"name": f"the {kind} model in {folds} folds", "sha256": None, "purpose": None}, tested.margins, found

@@ -44,8 +44,10 @@ def line(
     from dissensus.preference.promotion import Rule
     from dissensus.preference.training import Plan
 
-    plan = Plan(kind=kind, counting=Counting(strength=strength, soft=soft_labels))
-    terms = Terms(purpose=purpose, plan=plan, rule=Rule(margin=margin, level=level))
+    counting = Counting(strength=strength, soft=soft_labels)
+    # So that what a kind needs is missed here, and not by those who train it.
+    Plan.of(kind, counting)
+    terms = Terms(purpose=purpose, kind=kind, counting=counting, rule=Rule(margin=margin, level=level))
     made = make_line(folder_of(load_settings(settings).models, name), terms)
     typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: lines = ["{name}"]')
 

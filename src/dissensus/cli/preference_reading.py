@@ -26,8 +26,11 @@ PurposeOption = Annotated[
     typer.Option(help="What people chose by. Default: what the names of file and folder say."),
 ]
 KindOption = Annotated[
-    Literal["linear", "mean-variance", "groups"],
-    typer.Option(help="One score for all; how far people differ beside it; or how groups and raters depart from all."),
+    Literal["linear", "mean-variance", "groups", "embedding"],
+    typer.Option(
+        help="One score for all; how far people differ beside it; how groups and raters depart from all; or one score "
+        "by what MiniLM makes of answers too (extra embeddings)."
+    ),
 ]
 StrengthOption = Annotated[
     Literal["ignored", "weight", "margin"],

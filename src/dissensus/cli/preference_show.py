@@ -58,6 +58,8 @@ def _of_card(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
     counting = card.get("counting")
     if counting:
         yield "strength", counting["strength"] + (", soft labels" if counting["soft"] else "")
+    if card.get("encoder"):
+        yield "encoder", card["encoder"]["name"]
     held = card.get("held_out")
     if held:
         yield "accuracy held out", "{estimate:.3f} ({ci_low:.3f}–{ci_high:.3f})".format(**held["accuracy"])

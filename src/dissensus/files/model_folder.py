@@ -13,6 +13,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.model_parts import put_together, taken_apart
 from dissensus.files.whole import write_whole
+from dissensus.preference.encoder import Encoder
 from dissensus.preference.kinds import AnyModel
 from dissensus.preference.model import Identity
 from dissensus.schema.hints import listed, shown
@@ -76,8 +77,15 @@ def identity(folder: Path) -> Identity:
     return Identity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
-def load_model(folder: Path) -> AnyModel:
+def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
     """Read a model.
+
+    Parameters
+    ----------
+    folder
+        As `save_model` writes it.
+    encoder
+        The one that a model of embeddings was made with; by default the one of its name that is installed.
 
     Raises
     ------
@@ -85,6 +93,8 @@ def load_model(folder: Path) -> AnyModel:
         There is no such folder, or a file of it is missing.
     InvalidInput
         A file is not what was written: it was cut, changed, or comes from elsewhere.
+    Unavailable
+        The encoder is not installed, or is another one.
     """
     if not folder.is_dir():
         raise NotFound(f"There is no folder {shown(folder)}. Make a model with: dissensus preference train.")
@@ -94,7 +104,7 @@ def load_model(folder: Path) -> AnyModel:
     contents = {name: _read(folder / name) for name in (*NAMES, SUMS)}
     _check_sums(folder, contents)
     try:
-        return _model(json.loads(contents[MODEL]), json.loads(contents[CARD]), contents[WEIGHTS])
+        return _model(json.loads(contents[MODEL]), json.loads(contents[CARD]), contents[WEIGHTS], encoder)
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
         _refuse(folder, shown(error))
 
@@ -127,9 +137,9 @@ def _packed(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
     return out.getvalue()
 
 
-def _model(head: dict[str, Any], card: dict[str, Any], weights: bytes) -> AnyModel:
+def _model(head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None) -> AnyModel:
     with zipfile.ZipFile(io.BytesIO(weights)) as packed:
         if sum(part.file_size for part in packed.infolist()) > LARGEST:
             raise ValueError("its arrays are too large")
     with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-        return put_together(head, card, arrays)
+        return put_together(head, card, arrays, encoder=encoder)

@@ -14,9 +14,9 @@ import numpy as np
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.whole import write_whole
 from dissensus.preference.counting import Counting
+from dissensus.preference.kinds import KINDS, KindOfModel
 from dissensus.preference.pairs import PURPOSES, Purpose
 from dissensus.preference.promotion import Rule
-from dissensus.preference.training import Plan
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.line import check_line_name
 from dissensus.stats.proportion import Share
@@ -37,14 +37,15 @@ class Terms:
     ----------
     purpose
         What people chose by.
-    plan
-        What is trained.
+    kind, counting
+        What is trained, and how what each person said counts.
     rule
         When a version takes the place of another.
     """
 
     purpose: Purpose
-    plan: Plan = field(default_factory=Plan)
+    kind: KindOfModel = "linear"
+    counting: Counting = field(default_factory=Counting)
     rule: Rule = field(default_factory=Rule)
 
 
@@ -163,13 +164,12 @@ def make_line(folder: Path, terms: Terms) -> Line:
         raise Conflict(f"There is a line or a file {folder} already. Choose another name.") from None
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
-    counting = terms.plan.counting
     written = {
         "schema_version": 1,
         "purpose": terms.purpose,
-        "kind": terms.plan.kind,
-        "strength": counting.strength,
-        "soft_labels": counting.soft,
+        "kind": terms.kind,
+        "strength": terms.counting.strength,
+        "soft_labels": terms.counting.soft,
         "margin": terms.rule.margin,
         "level": terms.rule.level,
     }
@@ -261,12 +261,13 @@ def _read(path: Path) -> bytes:
 
 
 def _terms(written: Mapping[str, Any]) -> Terms:
-    if written["schema_version"] != 1 or written["purpose"] not in PURPOSES:
-        raise ValueError(f"version {written['schema_version']} for what is {written['purpose']} is not known here")
-    counting = Counting(strength=written["strength"], soft=bool(written["soft_labels"]))
+    version, purpose, kind = written["schema_version"], written["purpose"], written["kind"]
+    if version != 1 or purpose not in PURPOSES or kind not in KINDS:
+        raise ValueError(f"version {version} for what is {purpose}, by models of kind {kind}, is not known here")
     return Terms(
-        purpose=written["purpose"],
-        plan=Plan(kind=written["kind"], counting=counting),
+        purpose=purpose,
+        kind=kind,
+        counting=Counting(strength=written["strength"], soft=bool(written["soft_labels"])),
         rule=Rule(margin=written["margin"], level=written["level"]),
     )
 

@@ -6,21 +6,28 @@ from typing import Any, Final, NamedTuple, get_args
 import numpy as np
 import numpy.typing as npt
 
+from dissensus.errors import Unavailable
 from dissensus.preference.effects import Effects
+from dissensus.preference.embedding import Embedding
+from dissensus.preference.encoder import Encoder
 from dissensus.preference.examples import RATER
 from dissensus.preference.features import BITS, Kind, Vocabulary
 from dissensus.preference.groups import Groups
-from dissensus.preference.kinds import AnyModel, KindOfModel
+from dissensus.preference.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.linear import Linear
 from dissensus.preference.mean_variance import MeanVariance
+from dissensus.preference.mini_lm import installed
 from dissensus.preference.pairs import PURPOSES
+from dissensus.schema.hints import shown
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
 _NUMBERS: Final = ("length_weight", "length_alone", "temperature")
 _SPREAD_NUMBERS: Final = ("spread_length_weight", "typical_length")
 _KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_ENCODER: Final = ("name", "dimension", "sha256")
 DIRECTIONS: Final = "directions"
+VECTORS: Final = "vector_weights"
 
 
 class Apart(NamedTuple):
@@ -34,6 +41,8 @@ def kind_of(model: AnyModel) -> KindOfModel:
     """Return what kind of model it is."""
     if isinstance(model, MeanVariance):
         return "mean-variance"
+    if isinstance(model, Embedding):
+        return "embedding"
     return "groups" if isinstance(model, Groups) else "linear"
 
 
@@ -51,21 +60,31 @@ def taken_apart(model: AnyModel) -> Apart:
             arrays[f"effects_{number}"] = effects.values
             arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
         return Apart(head, arrays)
+    if isinstance(model, Embedding):
+        head, arrays = _of_linear(model.words, kind)
+        encoder = {name: getattr(model.encoder, name) for name in _ENCODER}
+        return Apart(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
     return _of_linear(model, kind)
 
 
-def put_together(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> AnyModel:
-    """Return the model that plain values and arrays are.
+def put_together(
+    head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
+) -> AnyModel:
+    """Return the model that plain values and arrays are, with the encoder that is installed unless one is given.
 
     Raises
     ------
+    Unavailable
+        The encoder that the model was made with is not here.
     ValueError, KeyError, TypeError, AttributeError
         They are none.
     """
-    if head["schema_version"] != 1 or head["kind"] not in _TOGETHER:
+    if head["schema_version"] != 1 or head["kind"] not in KINDS:
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
         raise ValueError(f"its purpose is {head['purpose']}")
+    if head["kind"] == "embedding":
+        return _embedding(head, _linear(head, card, arrays), arrays, encoder)
     return _TOGETHER[head["kind"]](head, _linear(head, card, arrays), arrays)
 
 
@@ -115,6 +134,20 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
         values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), wide))
         effects[axis] = Effects(axes[axis], values, along)
     return Groups(population=population, effects=effects, axes=axes)
+
+
+def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
+    name, dimension, sha256 = (head["encoder"][one] for one in _ENCODER)
+    if not isinstance(name, str) or not isinstance(dimension, int) or not isinstance(head["context"], bool):
+        raise ValueError(f"its encoder is {head['encoder']}")
+    weights = _check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
+    found = encoder or installed(name)
+    if (found.name, found.dimension, found.sha256) != (name, dimension, sha256):
+        raise Unavailable(
+            f"The model was made with the encoder {shown(name)} whose SHA-256 begins with {shown(sha256[:12])}, and "
+            f"here is {shown(found.name)} with {shown(found.sha256[:12])}. Install that version of it."
+        )
+    return Embedding(words=words, weights=weights, encoder=found)
 
 
 _TOGETHER: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], AnyModel]]] = {

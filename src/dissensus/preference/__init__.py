@@ -19,10 +19,13 @@ from dissensus.lazily import resolver
 _HOMES = {
     "attempts": ("Scores", "scored", "scores_of"),
     "counting": ("Counting",),
+    "embedding": ("Embedding",),
+    "encoder": ("Encoded", "Encoder"),
     "evaluation": ("Evaluation", "evaluate"),
     "groups": ("Groups", "Spread"),
     "linear": ("Linear",),
     "mean_variance": ("MeanVariance", "Opinion"),
+    "mini_lm": ("minilm",),
     "model": ("Model", "check_purpose"),
     "paired": ("Comparison", "compare"),
     "pairs": ("Pair",),

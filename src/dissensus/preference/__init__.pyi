@@ -2,6 +2,9 @@ from dissensus.preference.attempts import Scores as Scores
 from dissensus.preference.attempts import scored as scored
 from dissensus.preference.attempts import scores_of as scores_of
 from dissensus.preference.counting import Counting as Counting
+from dissensus.preference.embedding import Embedding as Embedding
+from dissensus.preference.encoder import Encoded as Encoded
+from dissensus.preference.encoder import Encoder as Encoder
 from dissensus.preference.evaluation import Evaluation as Evaluation
 from dissensus.preference.evaluation import evaluate as evaluate
 from dissensus.preference.groups import Groups as Groups
@@ -9,6 +12,7 @@ from dissensus.preference.groups import Spread as Spread
 from dissensus.preference.linear import Linear as Linear
 from dissensus.preference.mean_variance import MeanVariance as MeanVariance
 from dissensus.preference.mean_variance import Opinion as Opinion
+from dissensus.preference.mini_lm import minilm as minilm
 from dissensus.preference.model import Model as Model
 from dissensus.preference.model import check_purpose as check_purpose
 from dissensus.preference.paired import Comparison as Comparison

@@ -8,10 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.counting import Counting
+from dissensus.preference.encoder import Encoder, Progress, Vectors
 from dissensus.preference.features import Kind, Vocabulary, counted, log_length
 from dissensus.preference.linear import stacked
 from dissensus.preference.logistic import Choices
-from dissensus.preference.pairs import Pair, answers, dialogues
+from dissensus.preference.pairs import Pair, answers, asked, dialogues
 from dissensus.preference.sparse import Floats, Integers, Rows
 
 RATER: Final = "rater_id"
@@ -36,6 +37,8 @@ class Examples:
         Of each pair.
     who
         By axis the group of the rater of each pair, None where it is not known.
+    encoder, vectors
+        What made vectors of both answers of each pair, and these; None where there are none.
     """
 
     counts: dict[Kind, Rows]
@@ -43,15 +46,25 @@ class Examples:
     choices: Choices
     dialogue: Integers
     who: Mapping[str, Labels]
+    encoder: Encoder | None = None
+    vectors: Vectors | None = None
 
     @classmethod
-    def of(cls, pairs: Sequence[Pair], counting: Counting | None = None) -> Self:
-        """Return pairs as numbers."""
+    def of(
+        cls,
+        pairs: Sequence[Pair],
+        counting: Counting | None = None,
+        encoder: Encoder | None = None,
+        *,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Return pairs as numbers, with vectors where there is an encoder."""
         texts = answers(pairs)
         kinds: tuple[Kind, ...] = ("characters", "words")
         counts = {kind: counted(texts, kind) for kind in kinds}
         choices = (counting or Counting()).choices(pairs)
-        return cls(counts, log_length(texts), choices, dialogues(pairs), labels_of(pairs))
+        vectors = None if encoder is None else Vectors.of(encoder, texts, asked(pairs), progress=progress)
+        return cls(counts, log_length(texts), choices, dialogues(pairs), labels_of(pairs), encoder, vectors)
 
     @property
     def lengths(self) -> Floats:
@@ -63,7 +76,15 @@ class Examples:
         both = np.stack([2 * pairs, 2 * pairs + 1], axis=1).ravel()
         counts = {kind: rows.take(both) for kind, rows in self.counts.items()}
         who = {axis: labels[pairs] for axis, labels in self.who.items()}
-        return Examples(counts, self.log_lengths[both], self.choices.take(pairs), self.dialogue[pairs], who)
+        return replace(
+            self,
+            counts=counts,
+            log_lengths=self.log_lengths[both],
+            choices=self.choices.take(pairs),
+            dialogue=self.dialogue[pairs],
+            who=who,
+            vectors=None if self.vectors is None else self.vectors.take(both),
+        )
 
     def without_margins(self) -> "Examples":
         """Return them as what is to be foretold: who chose, and not by how much."""

@@ -1,20 +1,30 @@
 """The kinds of models that can be trained here."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
 
+from dissensus.preference.embedding import Embedding
+from dissensus.preference.embedding_fit import choose_embedding, fitted_embedding
+from dissensus.preference.examples import Examples
 from dissensus.preference.fitting import choose, fitted
 from dissensus.preference.groups import Groups
 from dissensus.preference.groups_fit import choose_groups, fitted_groups
 from dissensus.preference.linear import Linear
 from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.mean_variance_fit import choose_spread, fitted_spread
+from dissensus.preference.pairs import Pair
+from dissensus.preference.sparse import Floats
 
-KindOfModel = Literal["linear", "mean-variance", "groups"]
+KindOfModel = Literal["linear", "mean-variance", "groups", "embedding"]
 KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
 
 
-AnyModel = Linear | MeanVariance | Groups
+AnyModel = Linear | MeanVariance | Groups | Embedding
+
+
+WORDS_ALONE: Final = (
+    "The model looks at the words of the answer alone, so the same answer has one score after any question."
+)
 
 
 class Recipe(NamedTuple):
@@ -25,27 +35,50 @@ class Recipe(NamedTuple):
     about: str
     limits: tuple[str, ...]
 
+    def margins(self, model: AnyModel, pairs: Sequence[Pair], examples: Examples) -> Floats:
+        """Return margins of pairs that are known as numbers, so that nothing is encoded twice."""
+        if isinstance(model, Embedding) and examples.vectors is not None:
+            return model.margins_by(pairs, examples.vectors)
+        return model.margins(pairs)
+
 
 RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "linear": Recipe(
         choose,
         fitted,
         "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
-        ("It speaks for the largest group where groups choose differently.",),
+        (
+            WORDS_ALONE,
+            "It speaks for the largest group where groups choose differently.",
+        ),
     ),
     "mean-variance": Recipe(
         choose_spread,
         fitted_spread,
         "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
-        ("The spread is told from how decided choices are, so noise and differences between people look the same.",),
+        (
+            WORDS_ALONE,
+            "The spread is told from how decided choices are, so noise and differences between people look the same.",
+        ),
     ),
     "groups": Recipe(
         choose_groups,
         fitted_groups,
         "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
         (
+            WORDS_ALONE,
             "Effects of groups are averages: people of one group differ, and nobody is to be judged by theirs.",
             "The folder may hold what single raters like, by their ids: keep it as carefully as what they chose.",
+        ),
+    ),
+    "embedding": Recipe(
+        choose_embedding,
+        fitted_embedding,
+        "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
+        (
+            "The model looks at the answer, and at most at the last human turn before it.",
+            "It speaks for the largest group where groups choose differently.",
+            "The encoder has learned from other people's texts, and what it has not learned is not seen.",
         ),
     ),
 }

@@ -124,6 +124,12 @@ def answers(pairs: Sequence[Pair]) -> list[str]:
     return [answer for pair in pairs for answer in (pair.chosen, pair.rejected)]
 
 
+def asked(pairs: Sequence[Pair]) -> list[str]:
+    """Return the last human turn before both answers of each pair, twice; empty where there is none."""
+    last = (next((turn.text for turn in reversed(pair.context) if turn.speaker == "human"), "") for pair in pairs)
+    return [text for text in last for _ in range(2)]
+
+
 def dialogues(pairs: Sequence[Pair]) -> Integers:
     """Return a number for the dialogue of each pair, which does not depend on the order of the pairs."""
     keys = [hashlib.sha256(pair.dialogue.encode()).hexdigest() for pair in pairs]

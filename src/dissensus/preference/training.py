@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final, NamedTuple, overload
+from typing import Any, Final, NamedTuple, Self, overload
 
 import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.counting import Counting
+from dissensus.preference.encoder import Encoder
 from dissensus.preference.evaluation import evaluate
 from dissensus.preference.examples import Examples
 from dissensus.preference.features import Kind
@@ -15,6 +16,7 @@ from dissensus.preference.findings import findings_of
 from dissensus.preference.fitting import FEATURES, Progress
 from dissensus.preference.kinds import KINDS, RECIPES, AnyModel, KindOfModel, Recipe
 from dissensus.preference.linear import Linear, length_margins
+from dissensus.preference.mini_lm import minilm
 from dissensus.preference.pairs import PURPOSES, Pair, Purpose, digest, folds
 from dissensus.preference.sparse import Floats
 from dissensus.schema.hints import did_you_mean, listed, shown
@@ -39,31 +41,63 @@ class Plan:
     ----------
     kind
         ``linear``: one score for all. ``mean-variance``: how far people differ beside it. ``groups``: how groups and
-        raters depart from all.
+        raters depart from all. ``embedding``: one score for all, by what an encoder makes of answers too.
     counting
         How what each person said counts.
     features
         Kinds of runs that may be chosen.
+    encoder
+        What turns texts into vectors, for the kind ``embedding`` alone.
 
     Raises
     ------
     InvalidInput
-        There is no such kind.
+        There is no such kind, it needs an encoder, or it has no use for one.
     """
 
     kind: KindOfModel = "linear"
     counting: Counting = Counting()  # noqa: RUF009 - it is frozen
     features: tuple[tuple[Kind, ...], ...] = FEATURES
+    encoder: Encoder | None = None
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
             near = did_you_mean(str(self.kind), KINDS)
             raise InvalidInput(f"kind is {shown(self.kind)}; it is one of {listed(KINDS)}.{near}")
+        if self.kind == "embedding" and self.encoder is None:
+            raise InvalidInput("A model of kind embedding needs an encoder. Give one: encoder=minilm().")
+        if self.kind != "embedding" and self.encoder is not None:
+            raise InvalidInput(
+                f"A model of kind {self.kind} has no use for an encoder. Leave it out, or say embedding."
+            )
+
+    @classmethod
+    def of(cls, kind: KindOfModel, counting: Counting | None = None) -> Self:
+        """Return what is trained, with the encoder that is installed where the kind needs one.
+
+        Raises
+        ------
+        InvalidInput
+            There is no such kind.
+        Unavailable
+            No encoder is installed, and the kind needs one.
+        """
+        encoder = minilm() if kind == "embedding" else None
+        return cls(kind=kind, counting=counting or Counting(), encoder=encoder)
 
     @property
     def recipe(self) -> Recipe:
         """How it is made."""
         return RECIPES[self.kind]
+
+    @property
+    def encoding(self) -> float:
+        """Share of the work that is encoding, about."""
+        return 0.0 if self.encoder is None else 0.9
+
+    def examples(self, pairs: Sequence[Pair], progress: Progress | None = None) -> Examples:
+        """Return pairs as numbers."""
+        return Examples.of(pairs, self.counting, self.encoder, progress=progress)
 
     def choose(self, examples: Examples, *, seed: int, progress: Progress | None = None) -> Any:
         """Choose settings."""
@@ -132,7 +166,7 @@ def train(
 
     Returns
     -------
-    Linear, MeanVariance or Groups
+    Linear, MeanVariance, Groups or Embedding
         The model that was planned, with its card.
 
     Raises
@@ -145,16 +179,17 @@ def train(
         raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or Plan()
     pairs = sorted(pairs, key=_order)
-    examples = known = Examples.of(pairs, plan.counting)
+    examples = known = plan.examples(pairs, _part(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
-        known = examples.take(np.flatnonzero(fold))
+        known, unknown = (examples.take(np.flatnonzero(some)) for some in (fold, fold == 0))
         apart = [pairs[place] for place in np.flatnonzero(fold == 0).tolist()]
     else:
         _check_apart(pairs, apart)
-    chosen = plan.choose(known, seed=seed, progress=progress)
+        unknown = plan.examples(apart)
+    chosen = plan.choose(known, seed=seed, progress=_part(progress, plan.encoding, 1))
     first = plan.recipe.fitted(known, chosen, purpose)
-    found = evaluate(apart, first.margins(apart), length_margins(first, apart))
+    found = evaluate(apart, plan.recipe.margins(first, apart, unknown), length_margins(first, apart))
     held = found.to_dict() | findings_of(first, apart).to_dict()
     card = _card(pairs, purpose, plan, chosen.told(), held) | {"excluded": dict(excluded or {}), "seed": seed}
     return plan.recipe.fitted(examples, chosen, purpose, card=card)
@@ -210,18 +245,25 @@ def cross_validate(
         There are fewer dialogues than folds.
     """
     plan = plan or Plan()
-    examples = Examples.of(pairs, plan.counting)
+    examples = plan.examples(pairs, _part(progress, 0, plan.encoding))
+    done = _part(progress, plan.encoding, 1)
     fold = folds(examples.dialogue, n_folds, seed=seed)
     margins, length, used = np.empty(len(pairs)), np.empty(len(pairs)), []
     for number in range(n_folds):
         others, here = examples.take(np.flatnonzero(fold != number)), np.flatnonzero(fold == number)
         chosen = plan.choose(others, seed=seed)
         model, apart = plan.recipe.fitted(others, chosen, "harmless"), [pairs[place] for place in here.tolist()]
-        margins[here], length[here] = model.margins(apart), length_margins(model, apart)
+        margins[here] = plan.recipe.margins(model, apart, examples.take(here))
+        length[here] = length_margins(model, apart)
         used.append(chosen.told())
-        if progress is not None:
-            progress((number + 1) / n_folds)
+        if done is not None:
+            done((number + 1) / n_folds)
     return Tested(margins, length, tuple(used))
+
+
+def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
+    """Return the progress of a part of the work."""
+    return None if progress is None else lambda share: progress(begin + share * (end - begin))
 
 
 def _card(
@@ -239,7 +281,6 @@ def _card(
         "held_out": found,
         "limits": [
             f"Scores mean what people found more {purpose} in these pairs, and nothing else.",
-            "The model looks at the words of the answer alone, so the same answer has one score after any question.",
             "Held-out figures are of dialogues of the same source; on others expect less.",
             "It is no filter: what scores high may still do harm.",
             *plan.recipe.limits,

@@ -17,7 +17,7 @@ from dissensus.files.votes import read_all
 from dissensus.preference.kinds import AnyModel
 from dissensus.preference.pairs import digest
 from dissensus.preference.promotion import Dealt, deal, judge
-from dissensus.preference.training import train
+from dissensus.preference.training import Plan, train
 from dissensus.preference.votes import votes_of
 from dissensus.store import campaigns, events
 from dissensus.workflows.compared import Compared, compared_for
@@ -158,7 +158,7 @@ def _trained(line: Line, dealt: Dealt, found: Comparisons, *, seed: int, progres
     return train(
         dealt.known,
         purpose=terms.purpose,
-        plan=terms.plan,
+        plan=Plan.of(terms.kind, terms.counting),
         apart=dealt.apart,
         excluded=found.read.excluded,
         seed=seed,

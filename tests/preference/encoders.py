@@ -1,0 +1,41 @@
+"""Small encoders that need nothing: what they make of a text can be told by hand."""
+
+import hashlib
+from collections.abc import Sequence
+
+import numpy as np
+
+from dissensus.preference.encoder import Encoded
+
+DIMENSION = 8
+
+
+class Hashed:
+    """Makes of each text the numbers that its hash draws; of one longer than 40 characters it reads the end."""
+
+    name, dimension, sha256 = "hashed", DIMENSION, "a" * 64
+
+    def __init__(self) -> None:
+        self.read: list[str] = []
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        self.read += texts
+        vectors = np.array([self._vector(text[-40:]) for text in texts]).reshape(-1, DIMENSION)
+        return Encoded(vectors.astype(np.float32), np.array([len(text) > 40 for text in texts], dtype=bool))
+
+    @staticmethod
+    def _vector(text: str) -> np.ndarray:
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
+        vector = np.random.default_rng(seed).normal(size=DIMENSION)
+        return np.asarray(vector / np.linalg.norm(vector))
+
+
+class Topics:
+    """Knows whether a text is about tea or about maps, whatever its words are."""
+
+    name, dimension, sha256 = "topics", 2, "b" * 64
+    tea = ("tea", "cup", "leaf", "kettle", "brew")
+
+    def encode(self, texts: Sequence[str]) -> Encoded:
+        of_tea = np.array([any(word in text for word in self.tea) for text in texts])
+        return Encoded(np.stack([of_tea, ~of_tea], axis=1).astype(np.float32), np.zeros(len(texts), dtype=bool))
