@@ -49,6 +49,36 @@ def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Pat
 
 
 @pytest.mark.slow
+def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: Run, tmp_path: Path, port: str) -> None:
+    done = run("demo", "--once", "--port", port, "--items", "2")
+    assert done.returncode == 0, done.stderr
+    share = r"(0\.\d\d) \[(0\.\d\d), (\d\.\d\d)\]"
+    row = rf"^(base|rejection-sampled|online) +(\d) +(promoted|kept back) +{share} +{share}$"
+    rows = re.findall(row, done.stdout, re.MULTILINE)
+    assert [found[:2] for found in rows] == [
+        ("base", "1"),
+        ("rejection-sampled", "2"),
+        ("online", "3"),
+        ("online", "4"),
+    ]
+    *_, last = rows
+    # Its people differ with every run: intervals, and not what they hold.
+    assert float(last[4]) > 0.7
+    assert float(last[7]) > 0.8
+    folder = tmp_path / "dissensus-demo"
+    database = f"sqlite:///{folder / 'dissensus-demo.db'}"
+    for name, tranche in (("base", "base"), ("rejection-sampled", "rejection-sampled"), ("online", "online")):
+        exported = run("export", f"demo-{name}", "-o", tmp_path / name, database_url=database)
+        assert exported.returncode == 0, exported.stderr
+        assert {path.parent.name for path in (tmp_path / name / "pairs").rglob("*.jsonl.gz")} == {f"helpful-{tranche}"}
+        said = [json.loads(line) for line in (tmp_path / name / "preferences.jsonl").read_text().splitlines()]
+        by = {version for one in said for version in one["ranked_by"]}
+        may = {"base": {None}, "rejection-sampled": {"demo/1"}, "online": {"demo/1", "demo/2", "demo/3"}}
+        assert by
+        assert by <= may[name]
+
+
+@pytest.mark.slow
 def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: Run, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port)
     assert done.returncode == 0, done.stderr

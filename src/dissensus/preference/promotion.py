@@ -160,7 +160,7 @@ def _of_the_first(accuracy: Share) -> str:
 
 def _of_another(found: Difference, rule: Rule) -> str:
     interval = f"[{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
-    told = f"its accuracy less that of the current one is {found.estimate:+.3f} {interval}"
+    told = f"its accuracy less that of the one in use is {found.estimate:+.3f} {interval}"
     if found.ci_low > -rule.margin:
         return f"It is shown to be no worse by more than {rule.margin:g}: {told}."
     return f"It is not shown to be no worse by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
