@@ -1,6 +1,7 @@
 """`dissensus preference line`, `retrain`, `versions` and `rollback`: versions of one model that follow each other."""
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -60,7 +61,7 @@ def versions(
 ) -> None:
     """Tell all that happened to a line: its versions, how often they were right, and why they were promoted or not.
 
-    Accuracy is on dialogues that no version was trained on; the difference is that to the version before.
+    Accuracy is on dialogues that no version was trained on; the difference is that to the one in use.
 
     Example: dissensus preference versions harmless
     """
@@ -115,8 +116,6 @@ def retrain(
 
     Example: dissensus preference retrain harmless
     """
-    from functools import partial
-
     from dissensus.files.model_line import folder_of
     from dissensus.workflows.retraining import comparisons_for, retrain, retrain_here
 

@@ -17,6 +17,7 @@ from dissensus.preference.model import Identity, Model, check_purpose
 from dissensus.preference.pairs import Purpose
 from dissensus.remote import remote
 from dissensus.schema.chatbot import Chatbot, Samples
+from dissensus.schema.line import LineName
 
 ADDRESSES: Final = ("http://", "https://")
 
@@ -109,7 +110,7 @@ def _is_model(name: str) -> bool:
 
 @dataclass(slots=True)
 class Lines:
-    """The model lines in a folder, with the versions that are in use at hand.
+    """The model lines in a folder, with what is asked of them at hand: one version of each line or pinned version.
 
     Parameters
     ----------
@@ -119,7 +120,7 @@ class Lines:
 
     folder: Path
     _read: dict[str, tuple[tuple[int, int], Line]] = field(default_factory=dict)
-    _models: dict[str, Opened] = field(default_factory=dict)
+    _models: dict[LineName, tuple[Path, Opened]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def ranker(self, samples: Samples) -> Ranker | None:
@@ -144,7 +145,7 @@ class Lines:
             number = asked.version or line.current
             if number is None:
                 return None
-            found = self._model(line, number)
+            found = self._model(asked, line.version(number))
         check_purpose(found.model, samples.purpose)
         _check_same(samples, found.identity)
         return Ranker(scorer_of(found.model), f"{line.name}/{number}")
@@ -157,10 +158,8 @@ class Lines:
             self._read[name] = known = (now, read_line(self.folder / name))
         return known[1]
 
-    def _model(self, line: Line, number: int) -> Opened:
-        folder = line.version(number)
-        found = self._models.get(str(folder))
-        if found is None:
-            # Of a line that goes on, what was current before is not needed again but to go back.
-            self._models[str(folder)] = found = Opened(load_model(folder), identity(folder))
-        return found
+    def _model(self, asked: LineName, folder: Path) -> Opened:
+        known = self._models.get(asked)
+        if known is None or known[0] != folder:
+            self._models[asked] = known = (folder, Opened(load_model(folder), identity(folder)))
+        return known[1]
