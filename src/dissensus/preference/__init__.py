@@ -29,6 +29,7 @@ _HOMES = {
     "model": ("Model", "check_purpose"),
     "paired": ("Comparison", "compare"),
     "pairs": ("Pair",),
+    "promotion": ("Dealt", "Judgement", "Rule", "deal", "judge"),
     "ranking": ("Comparisons", "Ranking", "rank"),
     "training": ("Plan", "cross_validate", "train"),
     "votes": ("Votes", "votes_of"),

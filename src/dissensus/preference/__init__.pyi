@@ -18,6 +18,11 @@ from dissensus.preference.model import check_purpose as check_purpose
 from dissensus.preference.paired import Comparison as Comparison
 from dissensus.preference.paired import compare as compare
 from dissensus.preference.pairs import Pair as Pair
+from dissensus.preference.promotion import Dealt as Dealt
+from dissensus.preference.promotion import Judgement as Judgement
+from dissensus.preference.promotion import Rule as Rule
+from dissensus.preference.promotion import deal as deal
+from dissensus.preference.promotion import judge as judge
 from dissensus.preference.ranking import Comparisons as Comparisons
 from dissensus.preference.ranking import Ranking as Ranking
 from dissensus.preference.ranking import rank as rank
