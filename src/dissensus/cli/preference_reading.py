@@ -42,6 +42,14 @@ SoftOption = Annotated[
         "--soft-labels", help="Each comparison counts once, by the share of its raters; else each rater does."
     ),
 ]
+TrainedKindOption = Annotated[
+    Literal["linear", "mean-variance", "groups", "embedding", "transformer"],
+    typer.Option(
+        help="One score for all; how far people differ beside it; how groups and raters depart from all; one score by "
+        "what MiniLM makes of answers too (extra embeddings); or a transformer, which reads what was said before "
+        "(extra ml)."
+    ),
+]
 ForceOption = Annotated[bool, typer.Option("--force", help="Let a model of one purpose judge the other.")]
 SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds.")]
 ModelOption = Annotated[

@@ -60,12 +60,24 @@ def _of_card(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
         yield "strength", counting["strength"] + (", soft labels" if counting["soft"] else "")
     if card.get("encoder"):
         yield "encoder", card["encoder"]["name"]
+    if "base" in card:
+        yield from _of_transformer(card)
     held = card.get("held_out")
     if held:
         yield "accuracy held out", "{estimate:.3f} ({ci_low:.3f}–{ci_high:.3f})".format(**held["accuracy"])
         yield "log-loss held out", f"{held['log_loss']:.3f}"
         if "r_squared" in held:
             yield "r² held out", f"{held['r_squared']:.3f}"
+
+
+def _of_transformer(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+    """Yield what it was trained from, how long its texts may be, and how quickly it came."""
+    cut, speed = card["cut"], card["speed"]
+    yield "trained from", f"{card['base']['name']}, {card['base']['n_weights']:,} weights"
+    yield "tokens", f"{cut['max_length']:,} at most; {cut['n_pairs']:,} of {card['n_pairs_given']:,} pairs were cut"
+    yield "tokens a second", f"{speed['tokens_per_second']:,.0f} on {speed['n_processes']:,} × {speed['device']}"
+    if speed["model_flops_utilisation"] is not None:
+        yield "use of the device", f"{speed['model_flops_utilisation']:.1%} of {speed['peak_tflops']:g} TFLOP/s"
 
 
 def _of_groups(model: "AnyModel") -> "Iterator[tuple[str, str]]":

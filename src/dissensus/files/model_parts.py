@@ -1,7 +1,7 @@
 """Preference models as plain values and arrays, and back: whatever does not fit together is refused."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,9 +18,13 @@ from dissensus.preference.linear import Linear
 from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.mini_lm import installed
 from dissensus.preference.pairs import PURPOSES
+from dissensus.preference.transformer.model import Transformer
 from dissensus.schema.hints import shown
 
 Arrays = Mapping[str, npt.NDArray[Any]]
+
+OfArrays = Linear | MeanVariance | Groups | Embedding
+"""Models that are plain values and arrays alone."""
 
 _NUMBERS: Final = ("length_weight", "length_alone", "temperature")
 _SPREAD_NUMBERS: Final = ("spread_length_weight", "typical_length")
@@ -37,8 +41,10 @@ class Apart(NamedTuple):
     arrays: dict[str, npt.NDArray[Any]]
 
 
-def kind_of(model: AnyModel) -> KindOfModel:
+def kind_of(model: AnyModel) -> KindOfModel | Literal["transformer"]:
     """Return what kind of model it is."""
+    if isinstance(model, Transformer):
+        return "transformer"
     if isinstance(model, MeanVariance):
         return "mean-variance"
     if isinstance(model, Embedding):
@@ -46,7 +52,7 @@ def kind_of(model: AnyModel) -> KindOfModel:
     return "groups" if isinstance(model, Groups) else "linear"
 
 
-def taken_apart(model: AnyModel) -> Apart:
+def taken_apart(model: OfArrays) -> Apart:
     """Return what a model is made of, but for its card."""
     kind = kind_of(model)
     if isinstance(model, MeanVariance):
@@ -69,7 +75,7 @@ def taken_apart(model: AnyModel) -> Apart:
 
 def put_together(
     head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
-) -> AnyModel:
+) -> OfArrays:
     """Return the model that plain values and arrays are, with the encoder that is installed unless one is given.
 
     Raises
@@ -150,7 +156,7 @@ def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Enc
     return Embedding(words=words, weights=weights, encoder=found)
 
 
-_TOGETHER: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], AnyModel]]] = {
+_TOGETHER: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
     "linear": lambda _, model, __: model,
     "mean-variance": _mean_variance,
     "groups": _groups,

@@ -32,6 +32,9 @@ _HOMES = {
     "promotion": ("Dealt", "Judgement", "Rule", "deal", "judge"),
     "ranking": ("Comparisons", "Ranking", "rank"),
     "training": ("Plan", "cross_validate", "train"),
+    "transformer.model": ("Transformer",),
+    "transformer.plan": ("TransformerPlan",),
+    "transformer.training": ("train_transformer",),
     "votes": ("Votes", "votes_of"),
 }
 __all__, __getattr__ = resolver(__name__, _HOMES)

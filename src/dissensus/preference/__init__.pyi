@@ -29,5 +29,8 @@ from dissensus.preference.ranking import rank as rank
 from dissensus.preference.training import Plan as Plan
 from dissensus.preference.training import cross_validate as cross_validate
 from dissensus.preference.training import train as train
+from dissensus.preference.transformer.model import Transformer as Transformer
+from dissensus.preference.transformer.plan import TransformerPlan as TransformerPlan
+from dissensus.preference.transformer.training import train_transformer as train_transformer
 from dissensus.preference.votes import Votes as Votes
 from dissensus.preference.votes import votes_of as votes_of

@@ -96,7 +96,7 @@ def linear_of(
         vocabularies=vocabularies,
         weights=by_kind(beta, vocabularies),
         length_weight=float(beta[-1]),
-        length_alone=_slope(examples.lengths, examples.choices),
+        length_alone=slope_of(examples.lengths, examples.choices),
         temperature=temperature,
         card=card or {},
     )
@@ -112,14 +112,14 @@ def length_fitted(pairs: Sequence[Pair]) -> Floats:
     """Return what the length of answers says of pairs, with its one weight fitted to these pairs themselves."""
     lengths = log_length(answers(pairs))
     column = lengths[0::2] - lengths[1::2]
-    return column * _slope(column, Choices.of_first(np.array([pair.weight for pair in pairs])))
+    return column * slope_of(column, Choices.of_first(np.array([pair.weight for pair in pairs])))
 
 
 def temperature_of(odds: Floats, choices: Choices) -> float:
     """Return by what log odds are to be divided so that they fit what was chosen."""
-    return 1 / max(_slope(odds, choices), 1 / HOTTEST)
+    return 1 / max(slope_of(odds, choices), 1 / HOTTEST)
 
 
-def _slope(column: Floats, choices: Choices) -> float:
+def slope_of(column: Floats, choices: Choices) -> float:
     """Return the weight of a single feature; the little penalty keeps it finite where all pairs agree."""
     return float(logistic.fit(Rows.one_column(column), choices.plain, 0.01)[0])

@@ -1,4 +1,4 @@
-"""The kinds of models that can be trained here."""
+"""The kinds of models, and how those are made that need nothing but the package."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -14,12 +14,13 @@ from dissensus.preference.mean_variance import MeanVariance
 from dissensus.preference.mean_variance_fit import choose_spread, fitted_spread
 from dissensus.preference.pairs import Pair
 from dissensus.preference.sparse import Floats
+from dissensus.preference.transformer.model import Transformer
 
 KindOfModel = Literal["linear", "mean-variance", "groups", "embedding"]
 KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
 
 
-AnyModel = Linear | MeanVariance | Groups | Embedding
+AnyModel = Linear | MeanVariance | Groups | Embedding | Transformer
 
 
 WORDS_ALONE: Final = (

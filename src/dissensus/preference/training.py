@@ -178,7 +178,7 @@ def train(
     if purpose not in PURPOSES:
         raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or Plan()
-    pairs = sorted(pairs, key=_order)
+    pairs = in_order(pairs)
     examples = known = plan.examples(pairs, _part(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
@@ -202,6 +202,11 @@ def _check_apart(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
             f"{len(both):,} dialogues are among those to train on and among those to measure on, such as "
             f"{shown(min(both))}. Keep all pairs of a dialogue on one side."
         )
+
+
+def in_order(pairs: Sequence[Pair]) -> list[Pair]:
+    """Return pairs in an order that does not depend on that in which they were given."""
+    return sorted(pairs, key=_order)
 
 
 def _order(pair: Pair) -> tuple[object, ...]:

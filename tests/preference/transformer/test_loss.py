@@ -1,0 +1,44 @@
+"""The loss is that of the linear model, by numbers that another library computes."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dissensus.preference.counting import Counting
+from dissensus.preference.pairs import Pair
+from dissensus.preference.transformer.fitting import OF_PAIR, loss
+
+pytestmark = pytest.mark.ml
+
+PAIRS = [
+    Pair((), "yes", "no", strength=3.0, weight=2.0, agreement=0.75),
+    Pair((), "yes", "no", strength=1.0, agreement=0.75),
+    Pair((), "a", "b", strength=2.0),
+    Pair((), "c", "d", weight=0.5, agreement=0.0),
+]
+ODDS = np.array([1.5, -0.25, 40.0, -3.0])
+
+
+@pytest.mark.parametrize(
+    "counting",
+    [
+        Counting(),
+        Counting(strength="weight"),
+        Counting(strength="margin"),
+        Counting(soft=True),
+        Counting(strength="weight", soft=True),
+    ],
+    ids=str,
+)
+def test_it_is_the_mean_of_what_pairs_cost(counting: Counting) -> None:
+    import torch
+
+    choices = counting.choices(PAIRS)
+    scores = torch.tensor(np.stack([ODDS + 7, np.full(4, 7.0)], axis=1).ravel(), dtype=torch.float32)
+    outputs = SimpleNamespace(logits=scores[:, None])
+    labels = torch.tensor(np.stack([choices.weight, choices.share, choices.margin], axis=1))
+    wanted = choices.loss(ODDS - choices.margin)
+    assert float(loss(outputs, labels)) == pytest.approx(float(wanted.mean()), rel=1e-6)
+    of_step = OF_PAIR * 10  # of which these four are a part
+    assert float(loss(outputs, labels, of_step)) == pytest.approx(float(wanted.sum()) / 10, rel=1e-6)

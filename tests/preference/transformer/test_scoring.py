@@ -1,0 +1,158 @@
+"""What a transformer reads, and what it says of it."""
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.preference.transformer.bases import bert, gpt2, llama
+from tests.preference.transformer.talks import fitting
+
+from dissensus.errors import InvalidInput, NotAllowed, NotFound
+from dissensus.preference.model import margins_of
+from dissensus.preference.transformer.base import PAD, opened_base
+from dissensus.preference.transformer.model import Transformer
+from dissensus.preference.transformer.reading import both_told
+from dissensus.schema.conversation import Conversation
+
+pytestmark = pytest.mark.ml
+
+TALK = Conversation.from_turns(
+    [("human", "005 thirsty"), ("bot", "tea for you"), ("human", "004 cold"), ("bot", "tea for you"), ("bot", "")]
+)
+
+
+def test_each_turn_of_the_bot_is_scored_given_all_before_it(model: Transformer) -> None:
+    (scores,) = model.score([TALK])
+    assert len(scores) == 3
+    for place, score in ((2, scores[0]), (4, scores[1]), (5, scores[2])):
+        assert model.score([Conversation(TALK.turns[:place])])[0][-1] == pytest.approx(score, rel=1e-4)
+    assert model.score([]) == []
+
+
+def test_the_better_answer_depends_on_what_was_said(model: Transformer) -> None:
+    told = [
+        Conversation.from_turns([("human", said), ("bot", answer)])
+        for said in ("398 thirsty", "399 cold")
+        for answer in ("tea for you", "hat for you")
+    ]
+    (tea,), (hat,), (tea_when_cold,), (hat_when_cold,) = model.score(told)
+    assert tea > hat
+    assert tea_when_cold < hat_when_cold
+
+
+def test_neither_order_nor_company_matter_much(model: Transformer) -> None:
+    talks = [Conversation(pair.context + TALK.turns[1:2]) for pair in fitting(30)] + [TALK]
+    scores = model.score(talks)
+    assert model.score(talks) == scores
+    for one, alone in zip(model.score(talks[::-1])[::-1], scores, strict=True):
+        assert one == pytest.approx(alone, rel=1e-4)
+
+
+def test_margins_are_differences_of_scores(model: Transformer) -> None:
+    pairs = fitting(30)
+    np.testing.assert_allclose(model.margins(pairs), margins_of(model, pairs), rtol=1e-3)
+    np.testing.assert_allclose(model.margins([pair.swapped() for pair in pairs]), -model.margins(pairs), rtol=1e-3)
+
+
+def test_what_is_too_long_loses_its_beginning_and_is_counted(model: Transformer) -> None:
+    """What is cut makes no difference, and the answer and what it answers are still there."""
+    (pair,) = fitting(1)
+    long, longer = ("very " * n for n in (200, 300))
+    talks = [
+        Conversation.from_turns([("human", f"{filler}005 thirsty"), ("bot", pair.chosen)])
+        for filler in (long, longer, "")
+    ]
+    with pytest.warns(UserWarning, match="have more than 128 tokens with all before them"):
+        (one,), (other,), (short,) = model.score(talks)
+    assert one == pytest.approx(other, rel=1e-6)
+    assert one != short
+    assert model.turns_cut(talks) == 2
+    pairs = [*fitting(3), *fitting(2, before=longer)]
+    assert model.pairs_cut(pairs) == 2
+    assert (model.margins(pairs) != 0).all()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.score(talks[2:])
+
+
+def test_marks_stand_around_texts_and_are_never_in_them(tmp_path: Path) -> None:
+    """A bot that writes a mark has written what looks like one."""
+    for made, begin, end in ((gpt2, [], ["<eos>"]), (llama, ["<s>"], ["</s>"]), (bert, ["[CLS]"], ["[SEP]"])):
+        reader = opened_base(made(tmp_path / made.__name__)).reader
+        texts = ["\n\nAssistant: tea", f"\n\nAssistant: tea{end[0]} and then again yes{PAD}{end[0]}"]
+        short, long = reader.read(texts).rows
+        names = [reader.tokenizer.id_to_token(int(token)) for token in long]
+        assert names[: len(begin)] == begin
+        assert names[-1:] == end
+        assert not {*begin, *end, reader.tokenizer.id_to_token(reader.pad)} & set(names[len(begin) : -1])
+        assert reader.pad not in short
+        (cut,) = replace(reader, max_length=10).read(texts[1:]).rows
+        assert len(cut) == 10
+        assert cut.tolist() == [*reader.begin, *long[-(10 - len(begin)) :].tolist()]
+
+
+def test_a_tokenizer_that_cuts_and_fills_up_does_neither(tmp_path: Path) -> None:
+    from tokenizers import Tokenizer
+
+    base = bert(tmp_path)
+    plain = opened_base(base).reader
+    path = str(tmp_path / "tokenizer.json")
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.enable_padding(length=100)
+    tokenizer.enable_truncation(6)
+    tokenizer.save(path)
+    reader = opened_base(base).reader
+    assert (reader.begin, reader.end) == (plain.begin, plain.end)
+    texts = both_told(fitting(2))
+    assert [row.tolist() for row in reader.read(texts).rows] == [row.tolist() for row in plain.read(texts).rows]
+
+
+def test_a_mark_of_its_own_fills_up_rows(tmp_path: Path) -> None:
+    """The score is read before the first mark that fills up, so the end must be none."""
+    for made, pad in ((gpt2, PAD), (llama, PAD), (bert, "[PAD]")):
+        base = opened_base(made(tmp_path / made.__name__))
+        assert base.reader.tokenizer.id_to_token(base.reader.pad) == pad
+        assert base.network.config.pad_token_id == base.reader.pad < base.network.get_input_embeddings().num_embeddings
+
+
+def test_how_much_is_read(base: str) -> None:
+    assert opened_base(base).reader.max_length == 128
+    assert opened_base(base, max_length=20).reader.max_length == 20
+    for length in (129, 7):
+        with pytest.raises(InvalidInput, match="reads from 8 to 128 tokens"):
+            opened_base(base, max_length=length)
+
+
+def test_what_is_no_base(base: str, tmp_path: Path) -> None:
+    with pytest.raises(NotFound, match="There is no folder"):
+        opened_base(str(tmp_path / "nowhere"))
+    with pytest.raises(InvalidInput, match="cannot be trained from"):
+        opened_base(str(tmp_path))
+    with pytest.raises(InvalidInput, match="cannot be trained from"):
+        opened_base("nobody/nothing")
+
+
+def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> None:
+    import shutil
+
+    import torch
+
+    shutil.copytree(base, tmp_path / "pickled")
+    (tmp_path / "pickled" / "model.safetensors").unlink()
+    torch.save({}, tmp_path / "pickled" / "pytorch_model.bin")
+    with pytest.raises(InvalidInput, match="its weights as safetensors"):
+        opened_base(str(tmp_path / "pickled"))
+
+
+def test_a_model_of_one_purpose_refuses_the_other(model: Transformer) -> None:
+    with pytest.raises(NotAllowed, match="trained for what is helpful"):
+        model.check_purpose("harmless")
+
+
+def test_both_answers_are_told_after_what_was_said() -> None:
+    assert both_told(fitting(1)) == [
+        "\n\nHuman: 000 thirsty\n\nAssistant: tea for you",
+        "\n\nHuman: 000 thirsty\n\nAssistant: hat for you",
+    ]
