@@ -79,7 +79,7 @@ def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
 
 
 def _all(pairs: tuple[Pair, ...], _: Line) -> Comparisons:
-    return Comparisons(read=ReadPairs(pairs, {}), by_source={"simulated": len(pairs)})
+    return Comparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
 
 
 def over_seeds(values: list[float], *, sign: str = "") -> str:

@@ -47,7 +47,7 @@ def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: Told, tmp_path
     assert "best of" not in told("chat", "careful.toml", "--once", "Hi", "--seed", "1").stderr
     done = told("preference", "retrain", "taste", write(tmp_path / "few.jsonl", 200), "--no-site")
     assert done.returncode == 0, done.stderr
-    assert "Version 1: trained on" in done.stdout
+    assert "Version 1 learned from 163 pairs; 37 others are held out." in done.stdout
     assert "It is shown to be better than a coin" in done.stdout
     assert "It was promoted. Current: 1." in done.stdout
     answered = told("chat", "careful.toml", "--once", "Hi", "--seed", "1")
@@ -68,6 +68,7 @@ def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: Told, tmp_path
         ("rolled back", 1),
     ]
     assert found["entries"][1]["difference"]["ci_low"] > -0.1
+    assert (found["margin"], found["level"], found["kind"], found["campaigns"]) == (0.1, 0.95, "linear", [])
     rows = list(csv.DictReader(io.StringIO(told("preference", "versions", "taste", "--format", "csv").stdout)))
     assert rows[-1]["why"] == "It is too careful."
     assert told("preference", "versions", "taste").stdout.count("\n") == 4
@@ -82,7 +83,7 @@ def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: Told, tmp_path
         (("retrain", "taste"), 'No campaign names taste: lines = ["taste"]'),
         (("retrain", "taste", "--no-site"), "With --no-site there is nothing to learn from"),
         (("retrain", "taste", "nowhere.jsonl"), "There is no file nowhere.jsonl"),
-        (("rollback", "taste"), "taste has no current version"),
+        (("rollback", "taste"), "no version to which taste could go back: it has none"),
         (("rollback", "taste", "--to", "3"), "has no version 3. It has none"),
         (("versions", "nothing"), "Make it: dissensus preference line nothing"),
         (("line", "taste", "--purpose", "harmless"), "There is a line or a file models/taste already"),

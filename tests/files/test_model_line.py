@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.model_line import (
     HISTORY,
     TERMS,
@@ -18,6 +19,7 @@ from dissensus.files.model_line import (
     add_entry,
     alone,
     changed,
+    changing,
     folder_of,
     lines_in,
     make_line,
@@ -26,6 +28,7 @@ from dissensus.files.model_line import (
 )
 from dissensus.preference.counting import Counting
 from dissensus.preference.promotion import Rule
+from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
@@ -34,6 +37,7 @@ HELPFUL = Terms(
     kind="mean-variance",
     counting=Counting(strength="weight", soft=True),
     rule=Rule(margin=0.05, level=0.9),
+    campaigns=("red", "blue"),
 )
 FIRST = Entry(
     at=NOW,
@@ -43,6 +47,8 @@ FIRST = Entry(
     why="It is good — ä.",
     n_pairs=12,
     accuracy=Share(0.7, 0.6, 0.8, 3, 3),
+    sha256="ab" * 32,
+    difference=Difference(0.01, -0.02, 0.04, 3, 3),
     found={"of": {}},
 )
 SECOND = replace(FIRST, what="kept back", version=2, why="It is not.")
@@ -85,16 +91,56 @@ def test_names(tmp_path: Path) -> None:
     assert lines_in(tmp_path) == ["harmless"]
 
 
-def test_one_at_a_time_changes_a_line(tmp_path: Path) -> None:
+def test_one_at_a_time_trains_a_line_and_holds_up_nobody_who_rolls_it_back(tmp_path: Path) -> None:
     line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
     with alone(line.folder) as held:
         assert held == line
-        with pytest.raises(Conflict, match="is being trained or changed now"), alone(line.folder):
+        with pytest.raises(Conflict, match="is being trained now"), alone(line.folder):
             pass
-        # Whoever only looks does not wait.
         assert read_line(line.folder) == line
-    with alone(line.folder):
-        pass
+        with changing(line.folder) as other:
+            line = add_entry(other, FIRST)
+    with alone(line.folder) as held:
+        assert held == line
+
+
+def test_changes_come_one_after_the_other(tmp_path: Path) -> None:
+    folder = make_line(tmp_path / "harmless", Terms(purpose="harmless")).folder
+
+    def add(number: int) -> None:
+        with changing(folder) as line:
+            add_entry(line, replace(FIRST, version=len(line.entries) + 1, current=1, why=str(number)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    found = read_line(folder)
+    assert sorted(int(entry.why) for entry in found.entries) == list(range(40))
+    assert list(found.trained) == list(range(1, 41))
+
+
+def test_a_folder_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be made"):
+        make_line(tmp_path / "file" / "harmless", Terms(purpose="harmless"))
+    # As after a full disk: what was begun is gone on with.
+    (tmp_path / ".harmless.part").mkdir()
+    assert make_line(tmp_path / "harmless", Terms(purpose="harmless")).current is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "harmless"]
+
+
+def test_back_to_the_one_in_whose_place_it_came(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    steps = (("promoted", 1, 1), ("promoted", 2, 2), ("kept back", 3, 2), ("promoted", 4, 4))
+    before = []
+    for what, version, current in steps:
+        line = add_entry(line, replace(FIRST, what=what, version=version, current=current))  # type: ignore[arg-type]
+        before.append(line.before)
+    assert before == [None, 1, 1, 2]
+    line = add_entry(line, replace(BACK, version=1, current=1))
+    assert line.before is None
+    # What was rolled back is not come back to by rolling back what came after it.
+    line = add_entry(line, replace(FIRST, version=5, current=5))
+    assert line.before == 1
 
 
 def test_that_something_happened_is_seen_from_outside(tmp_path: Path) -> None:
@@ -132,6 +178,16 @@ def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes
         (HISTORY, terms(lambda held: held.update(what="vanished"))),
         (HISTORY, terms(lambda held: held.update(at="yesterday"))),
         (HISTORY, terms(lambda held: held.update(current="../../x"))),
+        (HISTORY, terms(lambda held: held.update(current=9))),
+        (HISTORY, terms(lambda held: held.update(version=-4))),
+        (HISTORY, terms(lambda held: held.update(version=True))),
+        (HISTORY, terms(lambda held: held.update(at="2026-03-04T05:06:07"))),
+        (HISTORY, terms(lambda held: held.update(difference=5))),
+        (HISTORY, terms(lambda held: held["difference"].update(estimate=None))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(estimate="0.6"))),
+        (HISTORY, terms(lambda held: held.update(n_pairs=None))),
+        (HISTORY, terms(lambda held: held.pop("sha256"))),
+        (HISTORY, lambda data: data + data),
         (HISTORY, terms(lambda held: held.pop("why"))),
         (HISTORY, terms(lambda held: held.pop("accuracy"))),
         (HISTORY, terms(lambda held: held["accuracy"].update(estimate="a lot"))),
@@ -144,5 +200,15 @@ def test_what_was_cut_or_changed_is_refused(tmp_path: Path, name: str, change: C
     line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
     path = line.folder / name
     path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)
+
+
+def test_a_history_that_is_gone_is_not_a_line_that_was_never_trained(tmp_path: Path) -> None:
+    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
+    (line.folder / HISTORY).unlink()
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)
+    (line.folder / HISTORY).mkdir()
     with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
         read_line(line.folder)

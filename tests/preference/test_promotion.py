@@ -1,6 +1,7 @@
 """Which version of a model follows which."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -12,7 +13,7 @@ from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.pairs import Pair
-from dissensus.preference.promotion import HELD_OUT, Rule, deal, judge
+from dissensus.preference.promotion import HELD_OUT, LEAST, Rule, deal, judge
 from dissensus.preference.training import train
 from dissensus.schema.conversation import Turn
 
@@ -45,29 +46,72 @@ def margins(right: np.ndarray) -> np.ndarray:
     return np.where(right, 1.0, -1.0)
 
 
-def promoted(rng: np.random.Generator, lower_by: float, n: int, rule: Rule) -> bool:
-    """Draw both versions on pairs of which they agree on most."""
-    current = rng.random(n) < 0.65
-    differs = rng.random(n) < 0.3
-    # Where they differ the new one is right with a probability that makes it lower by so much overall.
-    new = np.where(differs, rng.random(n) < 0.65 - lower_by / 0.3, current)
+def promoted(rng: np.random.Generator, lower_by: float, n: int, rule: Rule, *, better: float = 0.1) -> bool:
+    """Draw both versions: where they differ, the new one is right on a share `better` of all, and wrong on more."""
+    drawn = rng.random(n)
+    wrong, right = drawn < better + lower_by, drawn > 1 - better
+    current = wrong | (~right & (rng.random(n) < 0.65))
+    new = right | (~wrong & current)
     return judge(pairs_of(n), margins(new), margins(current), rule=rule).promoted
 
 
-@pytest.mark.parametrize(("margin", "level"), [(0.02, 0.95), (0.05, 0.9)])
-def test_what_is_worse_by_the_margin_is_promoted_as_seldom_as_the_level_says(margin: float, level: float) -> None:
-    rng, n_draws = np.random.default_rng(1), 600
-    rule = Rule(margin=margin, level=level)
-    share = np.mean([promoted(rng, margin, 600, rule) for _ in range(n_draws)])
+@pytest.mark.parametrize(("margin", "level"), [(0.02, 0.95), (0.05, 0.95), (0.05, 0.9), (0.1, 0.95)])
+@pytest.mark.parametrize("better", [0.0, 0.02, 0.1])
+@pytest.mark.parametrize("n", [30, 100, 600])
+def test_what_is_worse_by_the_margin_is_promoted_as_seldom_as_the_level_says(
+    margin: float, level: float, better: float, n: int
+) -> None:
+    # Versions of a line agree on most pairs: of few pairs they may agree on all, which shows nothing.
+    rng, n_draws, rule = np.random.default_rng(1), 300, Rule(margin=margin, level=level)
+    share = np.mean([promoted(rng, margin, n, rule, better=better) for _ in range(n_draws)])
     nominal = (1 - level) / 2
-    assert share <= nominal + 4 * (nominal * (1 - nominal) / n_draws) ** 0.5
-    assert share > 0
+    # On a few dozen dialogues up to twice as often, as the documentation says.
+    allowed = 2 * nominal if n < 100 else 1.3 * nominal
+    assert share <= allowed + 3.5 * (allowed * (1 - allowed) / n_draws) ** 0.5
 
 
 def test_what_is_as_good_is_promoted_where_there_are_enough_pairs() -> None:
     rng = np.random.default_rng(2)
     shares = [np.mean([promoted(rng, 0.0, n, Rule(margin=0.05)) for _ in range(100)]) for n in (200, 3000)]
     assert shares[0] < 0.6 < 0.95 < shares[1]
+
+
+def test_with_few_dialogues_none_takes_the_place_of_another() -> None:
+    n = LEAST - 1
+    kept = judge(pairs_of(n), np.ones(n), np.ones(n), rule=Rule(margin=0.4))
+    assert not kept.promoted
+    assert "29 dialogues are held out, and with fewer than 30 no version takes the place of another" in kept.why
+    assert judge(pairs_of(LEAST), np.ones(LEAST), np.ones(LEAST), rule=Rule(margin=0.4)).promoted
+    # To beat a coin fewer may do.
+    assert judge(pairs_of(n), np.ones(n)).promoted
+
+
+def test_the_level_and_weights_count() -> None:
+    pairs, right = pairs_of(100), margins(np.arange(100) < 90)
+    other = margins((np.arange(100) < 90) ^ (np.arange(100) % 10 == 0))
+    narrow, wide = (judge(pairs, other, right, rule=Rule(margin=0.1, level=level)) for level in (0.5, 0.99))
+    for one in ("difference", "accuracy"):
+        short, long = getattr(narrow, one), getattr(wide, one)
+        assert short.estimate == long.estimate
+        assert short.ci_low > long.ci_low
+        assert short.ci_high < long.ci_high
+    heavy = [replace(pair, weight=9.0 if number >= 90 else 1.0) for number, pair in enumerate(pairs)]
+    assert judge(heavy, right).accuracy.estimate == pytest.approx(0.5)
+    found = judge(heavy, other, right).difference
+    assert found is not None
+    assert found.estimate == pytest.approx((9 * 1 - 9) / 180)
+
+
+@pytest.mark.parametrize("other", ["  HELLO\tthere ", "hello there", "Ｈello there"])
+def test_neither_case_nor_spaces_tell_dialogues_apart(other: str) -> None:
+    every = [
+        Pair((Turn("human", text), Turn("bot", "?"), Turn("human", last)), "yes", "no")
+        for text in ("Hello there", other)
+        for last in map(str, range(40))
+    ]
+    known, apart = deal(every)
+    # The first human turn tells, and the last one does not: all of a dialogue is on one side.
+    assert not known or not apart
 
 
 def test_the_first_version_must_be_better_than_a_coin() -> None:
@@ -91,16 +135,19 @@ def test_it_says_how_many_pairs_would_show_it() -> None:
     assert not judged.promoted
     n = int(judged.why.split("about ")[1].split(" ")[0].replace(",", ""))
     half = judged.difference.estimate - judged.difference.ci_low if judged.difference else 0
-    # With so many, the interval would just lie above the margin.
-    assert np.mean(other) - np.mean(right) - half * (100 / n) ** 0.5 == pytest.approx(-0.11, abs=0.002)
+    # With so many the margin would be 1.96 + 0.84 standard errors away: it is shown in four of five cases.
+    beyond = np.mean(other) - np.mean(right) + 0.11
+    assert beyond / (half / 1.96 * (100 / n) ** 0.5) == pytest.approx(1.96 + 0.8416, abs=0.01)
     hopeless = judge(pairs, margins(~right), margins(right))
     assert "Were that the truth" not in hopeless.why
 
 
 def test_pairs_of_one_dialogue_count_as_one() -> None:
     right, other = np.arange(200) < 140, np.arange(200) >= 60
-    alone = judge(pairs_of(200), margins(other), margins(right), rule=Rule(margin=0.2))
-    together = judge(pairs_of(200, each=20), margins(other), margins(right), rule=Rule(margin=0.2))
+    alone = judge(pairs_of(800, each=1), margins(np.tile(other, 4)), margins(np.tile(right, 4)), rule=Rule(margin=0.2))
+    together = judge(
+        pairs_of(800, each=20), margins(np.tile(other, 4)), margins(np.tile(right, 4)), rule=Rule(margin=0.2)
+    )
     assert alone.promoted
     assert not together.promoted
     with pytest.raises(UndefinedEstimate, match="1 of the dialogues are held out"):

@@ -14,16 +14,19 @@ from tests.web.owners import House
 from tests.web.test_chatting import begin, came, say, send
 from tests.workflows.talking import TERN, talking
 
-from dissensus.files.model_folder import save_model
-from dissensus.files.model_line import Entry, Terms, add_entry, make_line, next_version
+from dissensus.files.model_folder import identity, save_model
+from dissensus.files.model_line import HISTORY, Entry, Terms, add_entry, make_line, next_version
 from dissensus.preference.training import train
+from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 from dissensus.store import tables as t
 from dissensus.store.database import Database
 
 AT = datetime(2026, 3, 4, 5, 6, tzinfo=UTC)
-RIGHT = Share(0.71, 0.66, 0.75, 400, 380)
-KEPT_BACK = Entry(at=AT, what="kept back", version=1, current=None, why="<b>No.</b>", n_pairs=1600, accuracy=RIGHT)
+RIGHT, LESS = Share(0.71, 0.66, 0.75, 400, 380), Difference(-0.02, -0.06, 0.02, 400, 380)
+KEPT_BACK = Entry(
+    at=AT, what="kept back", version=1, current=None, why="<b>No.</b>", n_pairs=1600, accuracy=RIGHT, difference=LESS
+)
 RESPONSES = ["kill the road", "sorry the road", "please the road"]
 BEST = {
     "name": "best",
@@ -42,8 +45,9 @@ def test_what_a_line_has_learned_answers_the_next_time(database: Database, tmp_p
         page = say(visitor, begin(visitor, page), "First.")
         page = send(visitor, page, "/pick", strength="2")
         # The line learns while somebody talks, and the site goes on with it.
-        save_model(train(simulated(200)[0], purpose="harmless"), next_version(line))
-        add_entry(line, replace(KEPT_BACK, what="promoted", current=1))
+        place = next_version(line)
+        save_model(train(simulated(200)[0], purpose="harmless"), place)
+        add_entry(line, replace(KEPT_BACK, what="promoted", current=1, sha256=identity(place).sha256))
         page = say(visitor, page, "Second.")
         # Nobody is told.
         assert "taste" not in page.text
@@ -81,10 +85,27 @@ def test_staff_see_what_became_of_a_line(database: Database, tmp_path: Path) -> 
         page = owner.get("/campaigns/pilot").text
         assert "It learns from what raters prefer here, and chooses what is said by best; old, always by" in page
         assert "No version is current" in page
-        assert "<strong>It is not there:</strong> There is no model line &#39;gone&#39;" in page
+        assert "There is no such line on this site yet. Tell who runs the site." in page
+        assert str(tmp_path) not in page
         add_entry(add_entry(line, KEPT_BACK), back)
         page = owner.get("/campaigns/pilot").text
-    assert "Version 1 is current." in page
-    for told in ("2026-03-04 05:06", "kept back", "1,600", "0.710", "0.660 to 0.750", "&lt;i&gt;We like it.&lt;/i&gt;"):
+    assert "Version 1 is current again since 2026-03-04 05:06 UTC:" in page
+    for told in ("2026-03-04 05:06", "kept back, <strong>current", "1,600", "0.710", "-0.020 (-0.060 to +0.020)"):
         assert told in page
+    for text in ("&lt;i&gt;We like it.&lt;/i&gt;", "&lt;b&gt;No.&lt;/b&gt;"):
+        assert text in page
     assert "<i>" not in page
+
+
+def test_a_line_that_is_damaged_breaks_no_page(
+    database: Database, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    line = make_line(tmp_path / "taste", Terms(purpose="harmless"))
+    (line.folder / HISTORY).write_text("{}")
+    url = database.engine.url.render_as_string(hide_password=False)
+    with serving(url, models=tmp_path) as live, ExitStack() as browsers:
+        talking(live.platform, lines=["taste"])
+        page = House(live, browsers).owner("owner").get("/campaigns/pilot")
+    assert page.status_code == 200
+    assert "Its folder is damaged or out of reach. Tell who runs the site." in page.text
+    assert "taste is no model line that can be trusted" in caplog.text

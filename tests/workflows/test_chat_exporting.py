@@ -161,6 +161,8 @@ BEST = {
     [
         ("line:harmless", "harmless/3", "harmless-online", "rejection sampling"),
         ("line:harmless/3", "harmless/3", "harmless-rejection-sampled", "rejection sampling"),
+        # Whatever it calls itself, one version for ever is rejection sampling.
+        ("line:harmless/2", "harmless/2", "harmless-rejection-sampled", "rlhf"),
         # Before the line has a version, what responds is the chatbot that would be asked for several.
         ("line:harmless", None, "harmless-base", "context distillation"),
     ],
@@ -169,6 +171,7 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
     platform: Platform, tmp_path: Path, scorer: str, ranked_by: str | None, tranche: str, model: str
 ) -> None:
     best = {**BEST, "best_of_n": {**BEST["best_of_n"], "scorer": scorer}}  # type: ignore[dict-item]
+    best["model_type"] = model if ranked_by else "rejection sampling"
     rater = enter(platform, talking(platform, chat={"chatbots": [best]}).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id, ranked_by=ranked_by)
@@ -185,4 +188,4 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
     assert attempt.model_type == model
     # What is written is read.
     (pair,) = read_all([tmp_path / "out" / "preferences.jsonl"], purpose="harmless").pairs
-    assert pair.tranche == ("harmless-online" if tranche == "harmless-online" else None)
+    assert pair.tranche == (None if ranked_by is None else tranche)

@@ -14,7 +14,7 @@ from tests.workflows.told import POST, added, places
 from dissensus.errors import Unavailable
 from dissensus.store import tables as t
 from dissensus.workflows import jobs
-from dissensus.workflows.jobs import HELD, Runner, Spaced, every_job, every_runner
+from dissensus.workflows.jobs import HELD, N_RUNNERS, Runner, Spaced, every_job, every_runner
 from dissensus.workflows.platform import Platform
 from dissensus.workflows.retraining import Learning
 
@@ -112,6 +112,14 @@ def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
         assert tx.scalar(select(t.Chain.n)) == 2
+
+
+def test_lines_learn_under_a_lease_of_their_own_and_end_with_the_process(platform: Platform, clock: Hands) -> None:
+    learning = Learning(Path("models"), every_h=1)
+    runners = every_runner(platform, post=POST, clock=clock, learning=learning)
+    assert len({one.lease for one in runners}) == len(runners) == N_RUNNERS
+    (its_own,) = [one for one in runners if learning in one.jobs.values()]
+    assert its_own.stopped is learning.stopped
 
 
 def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform: Platform, clock: Hands) -> None:

@@ -1,6 +1,7 @@
 """Chatbots whose definitions name a model."""
 
 import asyncio
+import shutil
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -111,8 +112,11 @@ def line(tmp_path: Path) -> Line:
 
 def promoted(line: Line, number: int) -> Line:
     at, right = datetime(2026, 3, 4, tzinfo=UTC), Share(0.7, 0.6, 0.8, 300, 300)
-    told = {"version": number, "current": number, "why": "Yes.", "n_pairs": 200, "accuracy": right}
-    return add_entry(line, Entry(at=at, what="promoted", **told))  # type: ignore[arg-type]
+    told = {"version": number, "current": number, "why": "Yes."}
+    if number in line.trained:
+        return add_entry(line, Entry(at=at, what="rolled back", **told))  # type: ignore[arg-type]
+    sha256 = identity(line.folder / str(number)).sha256
+    return add_entry(line, Entry(at=at, what="promoted", n_pairs=200, accuracy=right, sha256=sha256, **told))  # type: ignore[arg-type]
 
 
 def on_line(lines: Lines, scorer: str, more: str = "") -> Response:
@@ -149,9 +153,32 @@ def test_what_a_line_refuses(line: Line) -> None:
         on_line(lines, "line:taste/2")
     with pytest.raises(NotFound, match=r"no model line 'test' in .* Did you mean 'taste'"):
         on_line(lines, "line:test")
-    with pytest.raises(NotAllowed, match="trained for what is harmless, and what is helpful is asked for"):
+    with pytest.raises(NotAllowed, match=r'is for what is harmless, .*Name another line, or say purpose = "harmless"'):
         on_line(lines, "line:taste", 'purpose = "helpful"')
+    assert on_line(lines, "line:taste").ranked_by == "taste/1"
     (line.folder / "1" / "weights.npz").write_bytes(b"cut")
     assert on_line(lines, "line:taste").ranked_by == "taste/1"
     with pytest.raises(InvalidInput, match="cut or changed"):
+        on_line(Lines(line.folder.parent), "line:taste")
+
+
+def test_a_purpose_is_refused_before_there_is_a_version(line: Line) -> None:
+    with pytest.raises(NotAllowed, match="is for what is harmless"):
+        on_line(Lines(line.folder.parent), "line:taste", 'purpose = "helpful"')
+
+
+def test_a_line_that_is_made_anew_is_another_one(line: Line) -> None:
+    lines = Lines(line.folder.parent)
+    promoted(line, 1)
+    assert on_line(lines, "line:taste").text == "sorry the road"
+    shutil.move(line.folder, line.folder.with_name("old"))
+    other = make_line(line.folder, Terms(purpose="harmless"))
+    shutil.copytree(line.folder.with_name("old") / "2", other.folder / "1")
+    promoted(other, 1)
+    found = on_line(lines, "line:taste")
+    assert (found.text, found.ranked_by) == ("kill the road", "taste/1")
+    # What lies there now is not what was trained.
+    shutil.rmtree(other.folder / "1")
+    shutil.copytree(line.folder.with_name("old") / "1", other.folder / "1")
+    with pytest.raises(Conflict, match="holds another model than the one that was trained as version 1"):
         on_line(Lines(line.folder.parent), "line:taste")

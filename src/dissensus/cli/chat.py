@@ -61,8 +61,8 @@ def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
     stack = AsyncExitStack()
     try:
         scorers = stack.enter_context(opened_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
-        lines = Lines(load_settings(None).models)
-        bot = opened(chatbot, environment=os.environ, scorers=scorers, ranking=lines.ranker)
+        ranking = None if chatbot.line is None else Lines(load_settings(None).models).ranker
+        bot = opened(chatbot, environment=os.environ, scorers=scorers, ranking=ranking)
         yield runner.run(stack.enter_async_context(bot))
     finally:
         runner.run(stack.aclose())

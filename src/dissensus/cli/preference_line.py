@@ -1,6 +1,7 @@
 """`dissensus preference line`, `retrain`, `versions` and `rollback`: versions of one model that follow each other."""
 
 import json
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -34,6 +35,10 @@ def line(
     level: Annotated[
         float, typer.Option(metavar="SHARE", help="Confidence level of the interval that must lie above that.")
     ] = 0.95,
+    campaign: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="Learn from this one alone where it names the line; may be repeated."),
+    ] = None,
     settings: SettingsOption = None,
 ) -> None:
     """Make a line without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.
@@ -48,7 +53,8 @@ def line(
     counting = Counting(strength=strength, soft=soft_labels)
     # So that what a kind needs is missed here, and not by those who train it.
     Plan.of(kind, counting)
-    terms = Terms(purpose=purpose, kind=kind, counting=counting, rule=Rule(margin=margin, level=level))
+    rule, known = Rule(margin=margin, level=level), tuple(campaign or ())
+    terms = Terms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=known)
     made = make_line(folder_of(load_settings(settings).models, name), terms)
     typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: lines = ["{name}"]')
 
@@ -59,7 +65,7 @@ def versions(
     output: OutputOption = None,
     settings: SettingsOption = None,
 ) -> None:
-    """Tell all that happened to a line: its versions, how often they were right, and why they were promoted or not.
+    """Tell all that happened to a line: its versions, how often they were right, and, as csv and json, why they came.
 
     Accuracy is on dialogues that no version was trained on; the difference is that to the one in use.
 
@@ -71,7 +77,8 @@ def versions(
     writing.check(output)
     found = read_line(folder_of(load_settings(settings).models, line))
     if kind is Format.JSON:
-        about = {"name": found.name, "purpose": found.terms.purpose, "current": found.current}
+        terms = {**asdict(found.terms.rule), "kind": found.terms.kind, "campaigns": list(found.terms.campaigns)}
+        about = {"name": found.name, "purpose": found.terms.purpose, **terms, "current": found.current}
         told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
         writing.write(json.dumps(told, ensure_ascii=False, indent=2), output)
         return
@@ -106,6 +113,9 @@ def retrain(
     no_site: Annotated[
         bool, typer.Option("--no-site", help="Learn from PAIRS alone, and look at no campaign.")
     ] = False,
+    fewer: Annotated[
+        bool, typer.Option("--fewer", help="Though there is less than half of what the current version learned from.")
+    ] = False,
     seed: SeedOption = 0,
     settings: SettingsOption = None,
 ) -> None:
@@ -126,16 +136,21 @@ def retrain(
     with writing.progress("Training") as progress:
         if no_site:
             learn_from = partial(comparisons_for, platform=None, files=files)
-            entry = retrain(folder, learn_from, now=now(), seed=seed, progress=progress)
+            entry = retrain(folder, learn_from, now=now(), fewer=fewer, seed=seed, progress=progress)
         else:
             with opened(known, old=True) as platform:
-                entry = retrain_here(platform, folder, files=files, now=now(), seed=seed, progress=progress)
+                options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
+                entry = retrain_here(platform, folder, now=now(), **options)  # type: ignore[arg-type]
     if entry is None:
         typer.echo("Nothing is new since the last version was trained.")
         return
-    sources = ", ".join(f"{n:,} of {name}" for name, n in entry.found["by_source"].items())
-    typer.echo(f"Version {entry.version}: trained on {entry.n_pairs:,} pairs ({sources}).")
-    typer.echo(entry.why)
+    for why, n in entry.found["left_out"].items():
+        typer.echo(f"Note: {n:,} left out: {why}.", err=True)
+    sources = [f"{n:,} of {name}" for name, n in entry.found["by_campaign"].items()]
+    sources += [f"{entry.found['from_files']:,} of files"] if entry.found["from_files"] else []
+    apart = entry.found["n_held_out"]
+    typer.echo(f"Version {entry.version} learned from {entry.n_pairs:,} pairs; {apart:,} others are held out.")
+    typer.echo(f"They are {' and '.join(sources)}. {entry.why}")
     typer.echo(f"It was {entry.what}. Current: {entry.current or 'none'}.")
 
 

@@ -9,7 +9,9 @@ from dissensus.cli.opening import SettingsOption, load_settings, now, opened
 
 
 def work(settings: SettingsOption = None) -> None:
-    """Do what runs beside the site, until it is interrupted: link events, watch what comes in, and tell webhooks.
+    """Do what runs beside the site, until it is interrupted.
+
+    It links events, watches what comes in, tells webhooks, and lets model lines learn.
 
     The site does it itself unless the setting `jobs` is false. Where several processes could, one does, and another
     goes on within seconds if that one dies.

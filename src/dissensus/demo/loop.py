@@ -38,10 +38,10 @@ SAMPLES: Final = 16
 RULE: Final = Rule(margin=0.1)
 """A wider margin than by default: so few people show no narrower one."""
 RESPONSES: Final = 400
-CONVERSATIONS: Final = 4
-TURNS: Final = 2
+CONVERSATIONS: Final = 8
+TURNS: Final = 1
 TRIALS: Final = 500
-"""Pairs and openings that no model knows, on which versions are measured."""
+"""Openings, and pairs of responses that nobody was shown, on which versions are measured."""
 TASTE: Final = 1.5
 """Standard deviation of how much a word is liked, in log odds."""
 SECONDS: Final = 10.0
@@ -49,13 +49,16 @@ COLUMNS: Final = ("phase", "version", "which was", "agrees with their taste", f"
 PHASES: Final = ("base", "rejection-sampled", "online", "online")
 
 
-def _responses() -> tuple[str, ...]:
-    """Return what the chatbot may say: each speaks of some of `WORDS`."""
+def _scripts() -> tuple[Script, Script]:
+    """Return what the chatbot may say to people, and what it may say in trials: no response is in both."""
     rng = np.random.default_rng(0)
-    return tuple(speaking_of(rng.choice(WORDS, SPOKEN_OF, replace=False).tolist()) for _ in range(RESPONSES))
+    drawn = (frozenset(rng.choice(WORDS, SPOKEN_OF, replace=False).tolist()) for _ in range(10 * RESPONSES))
+    different = [speaking_of(sorted(words)) for words in dict.fromkeys(drawn)][: 2 * RESPONSES]
+    return Script(responses=tuple(different[:RESPONSES])), Script(responses=tuple(different[RESPONSES:]))
 
 
-SCRIPT: Final = Script(responses=_responses())
+SCRIPT, TRIAL_SCRIPT = _scripts()
+"""Each response speaks of some of `WORDS`."""
 
 
 class Found(NamedTuple):
@@ -213,7 +216,7 @@ def _measured(phase: str, entry: "Entry", line: Line, taste: Taste) -> Found:
 
 def agreement(model: "Model", taste: Taste) -> Share:
     """Return how often a model prefers, of two single responses, the one that people like more; a tie is half."""
-    single, another = (drawn(Scripted(script=SCRIPT), first) for first in (0, TRIALS))
+    single, another = (drawn(Scripted(script=TRIAL_SCRIPT), first) for first in (0, TRIALS))
     scores = [model.score(map(_talk_of, texts)) for texts in (single, another)]
     differ = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
     truly = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(single, another, strict=True)])
@@ -223,7 +226,7 @@ def agreement(model: "Model", taste: Taste) -> Share:
 
 def won(model: "Model", taste: Taste) -> Share:
     """Return how often the best of several responses is liked more than a single one to the same; a tie is half."""
-    base = Scripted(script=SCRIPT)
+    base = Scripted(script=TRIAL_SCRIPT)
     best = drawn(BestOfN(bot=base, scorer=scorer_of(model), n=SAMPLES), 0)
     single = drawn(base, 0)
     differ = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(best, single, strict=True)])

@@ -2,14 +2,14 @@
 
 import fcntl
 import json
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
+from math import isfinite
 from pathlib import Path
-from typing import Any, Final, Literal, NoReturn, TypeAlias, get_args
-
-import numpy as np
+from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.whole import write_whole
@@ -19,6 +19,7 @@ from dissensus.preference.pairs import PURPOSES, Purpose
 from dissensus.preference.promotion import Rule
 from dissensus.schema.hints import did_you_mean, listed, shown
 from dissensus.schema.line import check_line_name
+from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 
 TERMS: Final = "line.json"
@@ -26,6 +27,7 @@ HISTORY: Final = "history.jsonl"
 LARGEST: Final = 2**24
 """Bytes of either file."""
 
+Result = TypeVar("Result", Share, Difference)
 What: TypeAlias = Literal["promoted", "kept back", "rolled back"]
 
 
@@ -41,12 +43,15 @@ class Terms:
         What is trained, and how what each person said counts.
     rule
         When a version takes the place of another.
+    campaigns
+        Those that it learns from, where they name it; none for all that name it.
     """
 
     purpose: Purpose
     kind: KindOfModel = "linear"
     counting: Counting = field(default_factory=Counting)
     rule: Rule = field(default_factory=Rule)
+    campaigns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,8 +70,10 @@ class Entry:
         The version that is current since; None where there is none.
     why
         In a sentence.
-    n_pairs, accuracy
-        Of a new version, on how many pairs it was trained, and how often it is right on those held out.
+    n_pairs, accuracy, sha256
+        Of a new version, on how many pairs it was trained, how often it is right on those held out, and of its folder.
+    difference
+        Its accuracy less that of the one that was current; None where there was none.
     found
         What else is known of it: plain values for JSON.
     """
@@ -78,6 +85,8 @@ class Entry:
     why: str
     n_pairs: int | None = None
     accuracy: Share | None = None
+    sha256: str = ""
+    difference: Difference | None = None
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +94,9 @@ class Entry:
         at = self.at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         known = {"at": at, "what": self.what, "version": self.version, "current": self.current, "why": self.why}
         if self.accuracy is not None:
-            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy)}
+            difference = None if self.difference is None else asdict(self.difference)
+            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy), "difference": difference}
+            known["sha256"] = self.sha256
         return {**known, **self.found}
 
 
@@ -116,6 +127,12 @@ class Line:
     def current(self) -> int | None:
         """The version that is current, None where there is none."""
         return self.entries[-1].current if self.entries else None
+
+    @property
+    def before(self) -> int | None:
+        """The version in whose place the current one came first; None where there was none."""
+        numbers = [None, *(one.current for one in self.entries)]
+        return None if self.current is None else numbers[numbers.index(self.current) - 1]
 
     @property
     def trained(self) -> dict[int, Entry]:
@@ -153,17 +170,13 @@ def make_line(folder: Path, terms: Terms) -> Line:
 
     Raises
     ------
-    InvalidInput
-        It cannot be made.
     Conflict
         It is there already.
+    Unavailable
+        It cannot be made.
     """
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        raise Conflict(f"There is a line or a file {folder} already. Choose another name.") from None
-    except OSError as error:
-        raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
+    if folder.exists():
+        raise Conflict(f"There is a line or a file {folder} already. Choose another name.")
     written = {
         "schema_version": 1,
         "purpose": terms.purpose,
@@ -172,8 +185,16 @@ def make_line(folder: Path, terms: Terms) -> Line:
         "soft_labels": terms.counting.soft,
         "margin": terms.rule.margin,
         "level": terms.rule.level,
+        "campaigns": list(terms.campaigns),
     }
-    write_whole((json.dumps(written, indent=2) + "\n").encode(), folder / TERMS)
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        part.mkdir(parents=True, exist_ok=True)
+        (part / TERMS).write_text(json.dumps(written, indent=2) + "\n", "utf-8")
+        (part / HISTORY).write_bytes(b"")
+        part.rename(folder)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be made: {error.strerror}.") from None
     return Line(folder=folder, terms=terms)
 
 
@@ -195,10 +216,25 @@ def read_line(folder: Path) -> Line:
         )
     try:
         terms = _terms(json.loads(_read(folder / TERMS)))
-        history = _read(folder / HISTORY) if (folder / HISTORY).exists() else b""
-        return Line(folder=folder, terms=terms, entries=tuple(_entry(json.loads(one)) for one in history.splitlines()))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, DissensusError) as error:
+        entries = [_entry(json.loads(one)) for one in _read(folder / HISTORY).splitlines()]
+        _check_order(entries)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, DissensusError) as error:
         _refuse(folder, error)
+    return Line(folder=folder, terms=terms, entries=tuple(entries))
+
+
+def _check_order(entries: Sequence[Entry]) -> None:
+    """Refuse a history in which versions do not follow each other."""
+    last = 0
+    known = set()
+    for entry in entries:
+        if entry.what != "rolled back":
+            if entry.version <= last:
+                raise ValueError(f"version {entry.version} follows version {last}")
+            last = entry.version
+            known.add(last)
+        if not {entry.version, entry.current or entry.version} <= known:
+            raise ValueError(f"version {entry.current} is current and was never trained")
 
 
 def lines_in(folder: Path) -> list[str]:
@@ -208,22 +244,44 @@ def lines_in(folder: Path) -> list[str]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[Line]:
-    """Yield a line that nobody else changes meanwhile.
+    """Yield a line that nobody else trains meanwhile.
 
     Raises
     ------
     Conflict
         Somebody does.
+    Unavailable
+        Nothing can be written there.
     DissensusError
         As `read_line`.
     """
-    read_line(folder)
+    line = read_line(folder)
+    if not os.access(folder, os.W_OK):
+        raise Unavailable(f"{folder} cannot be written to. Whoever trains a line must own its folder.")
     with (folder / TERMS).open("rb") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(f"The line {folder.name} is being trained or changed now. Come again later.") from None
+            raise Conflict(f"The line {folder.name} is being trained now. Come again later.") from None
+        yield line
+
+
+@contextmanager
+def changing(folder: Path) -> Iterator[Line]:
+    """Yield a line as it is, which nobody else changes until the block ends; who trains holds nobody up.
+
+    Raises
+    ------
+    DissensusError
+        As `read_line`.
+    """
+    read_line(folder)
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX)
         yield read_line(folder)
+    finally:
+        os.close(held)
 
 
 def next_version(line: Line) -> Path:
@@ -240,9 +298,10 @@ def next_version(line: Line) -> Path:
 def add_entry(line: Line, entry: Entry) -> Line:
     """Add what happened to a line; whoever reads it meanwhile finds all that was there before, or all of it."""
     entries = (*line.entries, entry)
+    _check_order(entries)
     text = "".join(f"{json.dumps(one.to_dict(), ensure_ascii=False, allow_nan=False)}\n" for one in entries)
     write_whole(text.encode(), line.folder / HISTORY)
-    return Line(folder=line.folder, terms=line.terms, entries=entries)
+    return replace(line, entries=entries)
 
 
 def changed(folder: Path) -> tuple[int, int]:
@@ -269,23 +328,35 @@ def _terms(written: Mapping[str, Any]) -> Terms:
         kind=kind,
         counting=Counting(strength=written["strength"], soft=bool(written["soft_labels"])),
         rule=Rule(margin=written["margin"], level=written["level"]),
+        campaigns=tuple(map(str, written["campaigns"])),
     )
 
 
 def _entry(written: dict[str, Any]) -> Entry:
     at, what = datetime.fromisoformat(written.pop("at")), written.pop("what")
-    if what not in get_args(What):
-        raise ValueError(f"it was {what}, which is not known here")
-    known = {name: written.pop(name) for name in ("version", "current", "why")}
-    accuracy = None
+    if what not in get_args(What) or at.tzinfo is None:
+        raise ValueError(f"it was {what} at {at}, which is not known here")
+    version, current, why = (written.pop(name) for name in ("version", "current", "why"))
+    known: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
     if what != "rolled back":
-        known["n_pairs"], accuracy = written.pop("n_pairs"), Share(**written.pop("accuracy"))
-    numbers = [known[name] for name in ("version", "current", "n_pairs") if known.get(name) is not None]
-    if not all(isinstance(number, int) for number in numbers):
-        raise ValueError(f"what should be whole numbers is {numbers}")
-    if accuracy is not None and not np.isfinite(np.array(astuple(accuracy), dtype=np.float64)).all():
-        raise ValueError(f"an accuracy is {accuracy.estimate}")
-    return Entry(at=at, what=what, **known, accuracy=accuracy, found=written)
+        known |= {"n_pairs": _whole(written.pop("n_pairs")), "accuracy": _numbers(Share, written.pop("accuracy"))}
+        difference = written.pop("difference")
+        known["difference"] = None if difference is None else _numbers(Difference, difference)
+        known["sha256"] = str(written.pop("sha256"))
+    return Entry(at=at, what=what, why=str(why), found=written, **known)
+
+
+def _whole(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise ValueError(f"{shown(value)} is no whole number")
+    return value
+
+
+def _numbers(kind: type[Result], written: Mapping[str, Any]) -> Result:
+    found = kind(**written)
+    if not all(isinstance(value, (int, float)) and isfinite(value) for value in written.values()):
+        raise ValueError(f"{shown(written)} are not all numbers")
+    return found
 
 
 def _refuse(folder: Path, why: Exception) -> NoReturn:

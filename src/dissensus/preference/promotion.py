@@ -1,9 +1,11 @@
 """Whether a new version of a model takes the place of the current one."""
 
 import hashlib
+import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
-from math import ceil
+from dataclasses import dataclass, replace
+from math import ceil, sqrt
+from statistics import NormalDist
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -18,6 +20,12 @@ from dissensus.stats.proportion import Share, clustered_share
 
 HELD_OUT: Final = 5
 """One of so many dialogues is never trained on."""
+
+LEAST: Final = 30
+"""Dialogues held out with which a version can take the place of another: of fewer, intervals are often too short."""
+
+POWER: Final = 0.8
+"""How often as many pairs as are said to be needed would show it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +62,7 @@ class Dealt(NamedTuple):
     apart: tuple[Pair, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Judgement:
     """What is made of a new version.
 
@@ -80,13 +88,14 @@ def deal(pairs: Sequence[Pair]) -> Dealt:
     """Return pairs to train on, and those of every fifth dialogue, told by a hash of its first human turn.
 
     A dialogue is on the same side for ever, whatever else there is: what was held out once is never trained on later.
+    Neither case nor spaces tell dialogues apart.
 
     Examples
     --------
     >>> from dissensus.schema.conversation import Turn
     >>> pairs = [Pair((Turn("human", f"Hello {number}"),), "yes", "no") for number in range(1000)]
     >>> len(deal(pairs).apart), set(deal(pairs[:500]).apart) <= set(deal(pairs).apart)
-    (204, True)
+    (201, True)
     """
     sides = [_number(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
     known = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
@@ -99,8 +108,11 @@ def judge(
     r"""Tell whether a new version takes the place of the current one: only if it is shown to be no worse by a margin.
 
     It is promoted where the interval of the difference of accuracies, new less current, lies above :math:`-\delta` for
-    the margin :math:`\delta`: a test of non-inferiority, at half of what the level leaves (2.5 % for .95). Where there
-    is no current one, the interval of its own accuracy must lie above one half.
+    the margin :math:`\delta`: a test of non-inferiority, at half of what the level leaves (2.5 % for .95). Its variance
+    is taken to be no less than :math:`\delta (1 - \delta) / G` for G dialogues, the least that a version has which is
+    worse by the margin: two versions that chance to agree on all of few pairs show nothing. With fewer than `LEAST`
+    dialogues none takes the place of another. Where there is no current one, the interval of its own accuracy must lie
+    above one half.
 
     Parameters
     ----------
@@ -116,7 +128,7 @@ def judge(
     InvalidInput
         There is not a number for each pair.
     UndefinedEstimate
-        There are fewer than two dialogues.
+        All pairs are of one dialogue.
 
     Notes
     -----
@@ -127,7 +139,7 @@ def judge(
     --------
     >>> from dissensus.schema.conversation import Turn
     >>> pairs = [Pair((Turn("human", str(number)),), "yes", "no") for number in range(100)]
-    >>> same = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 80 + [-2.0] * 20)
+    >>> same = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 80 + [-2.0] * 20, rule=Rule(margin=0.05))
     >>> same.promoted, same.difference.estimate
     (True, 0.0)
     >>> worse = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 90 + [-2.0] * 10)
@@ -135,20 +147,32 @@ def judge(
     False
     """
     rule = rule or Rule()
-    if len({pair.dialogue for pair in pairs}) < 2:
+    n = len({pair.dialogue for pair in pairs})
+    if n < 2:
         raise UndefinedEstimate(
-            f"{len({pair.dialogue for pair in pairs})} of the dialogues are held out (every fifth, told by a hash), "
-            "which is too few to measure anything on. Collect more comparisons."
+            f"{n:,} of the dialogues are held out (every fifth, told by a hash), which is too few to measure anything "
+            "on. Collect more comparisons."
         )
     new = np.asarray(margins, dtype=np.float64)
-    difference = None if current is None else compare(pairs, new, current, level=rule.level).accuracy
     weights = np.array([pair.weight for pair in pairs])
     accuracy = clustered_share(right(new), dialogues(pairs), weights=weights, level=rule.level)
-    if difference is None:
-        promoted, why = accuracy.ci_low > 0.5, _of_the_first(accuracy)
-    else:
-        promoted, why = difference.ci_low > -rule.margin, _of_another(difference, rule)
-    return Judgement(promoted=promoted, why=why, accuracy=accuracy, difference=difference)
+    if current is None:
+        return Judgement(accuracy.ci_low > 0.5, _of_the_first(accuracy), accuracy, None)
+    found = _widened(compare(pairs, new, current, level=rule.level).accuracy, rule)
+    if n < LEAST:
+        few = f"{n:,} dialogues are held out, and with fewer than {LEAST} no version takes the place of another."
+        return Judgement(False, few, accuracy, found)
+    return Judgement(found.ci_low > -rule.margin, _of_another(found, rule), accuracy, found)
+
+
+def _widened(found: Difference, rule: Rule) -> Difference:
+    """Return a difference whose interval is no narrower than that of a version which is worse by the margin."""
+    half = max(found.ci_high - found.estimate, _z(rule) * sqrt(rule.margin * (1 - rule.margin) / found.clusters))
+    return replace(found, ci_low=found.estimate - half, ci_high=found.estimate + half)
+
+
+def _z(rule: Rule) -> float:
+    return NormalDist().inv_cdf((1 + rule.level) / 2)
 
 
 def _of_the_first(accuracy: Share) -> str:
@@ -171,9 +195,13 @@ def _needed(found: Difference, rule: Rule) -> str:
     room = rule.margin + found.estimate
     if room <= 0:
         return ""
-    n = ceil(found.n * ((found.estimate - found.ci_low) / room) ** 2)
-    return f" Were that the truth, about {n:,} pairs held out would show it, and there are {found.n:,}."
+    needed = (found.estimate - found.ci_low) * (1 + NormalDist().inv_cdf(POWER) / _z(rule)) / room
+    n = ceil(found.n * needed**2)
+    return (
+        f" Were that the truth, about {n:,} pairs held out would show it in four of five cases; there are {found.n:,}."
+    )
 
 
 def _number(dialogue: str) -> int:
-    return int.from_bytes(hashlib.sha256(f"held out {dialogue}".encode()).digest()[:8])
+    plain = " ".join(unicodedata.normalize("NFKC", dialogue).casefold().split())
+    return int.from_bytes(hashlib.sha256(f"held out {plain}".encode("utf-8", "surrogatepass")).digest()[:8])

@@ -58,11 +58,17 @@ def votes_of(preferences: Iterable[Preference], people: People | None = None, *,
     >>> pair.chosen, pair.strength, pair.rater, pair.groups, excluded
     ('No, thank you.', 3.0, 'ann', (('rater_age', 'old'),), {'a rater found neither answer better': 1})
     """
+    found = votes_among(preferences, people, purpose=purpose)
+    if not found.pairs:
+        why = "; ".join(f"{reason} ({count:,})" for reason, count in found.excluded.items()) or "nobody picked anything"
+        raise InvalidInput(f"No pick says which answer is more {purpose}: {why}.")
+    return found
+
+
+def votes_among(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
+    """Return the same, which may be none at all."""
     excluded: Counter[str] = Counter()
     pairs = tuple(_pairs(preferences, people or {}, purpose, excluded))
-    if not pairs:
-        why = "; ".join(f"{reason} ({count:,})" for reason, count in excluded.items()) or "nobody picked anything"
-        raise InvalidInput(f"No pick says which answer is more {purpose}: {why}.")
     return Votes(pairs, dict(excluded))
 
 

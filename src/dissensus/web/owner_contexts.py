@@ -84,7 +84,7 @@ class CampaignPage:
     open_link: str | None
     most_rehearsing: int
     lines: tuple[LineSeen, ...]
-    accuracy: ClassVar[Scale] = Scale(0.4, 1.0)
+    accuracy: ClassVar[Scale] = Scale(0.0, 1.0)
     language: str = FIRST
 
 

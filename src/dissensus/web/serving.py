@@ -39,6 +39,8 @@ LOGS: Final[dict[str, Any]] = {
         "dissensus.errors": {"handlers": ["plain"], "level": "ERROR", "propagate": False},
         "dissensus.access": {"handlers": ["lines"], "level": "INFO", "propagate": False},
         "dissensus.jobs": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.chat": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.models": {"handlers": ["plain"], "level": "INFO", "propagate": False},
         "dissensus.events": {"handlers": ["lines"], "level": "INFO", "propagate": False},
     },
 }

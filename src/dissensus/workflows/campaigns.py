@@ -148,6 +148,11 @@ def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN if getattr(old, name) != getattr(new, name)]
     changed += ["the cells of the quota"] * (_cells(old) != _cells(new))
     changed += ["what passes the checks, and where they come,"] * (_checked(old) != _checked(new))
+    if not set(new.lines) <= set(old.lines):
+        raise Conflict(
+            "lines can only be taken out after raters came: they did not know that others would learn from them. "
+            f"{CLONE}"
+        )
     if changed:
         raise Conflict(
             f"{' and '.join(changed)} cannot change after raters came: answers would not be comparable. {CLONE}"

@@ -2,7 +2,7 @@
 
 import hmac
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,20 +27,19 @@ class Compared:
     Parameters
     ----------
     preferences
-        All of them, under ids that were drawn for this alone.
+        Of each campaign, by its name, under ids that were drawn for this alone.
     people
         By rater, their group on each axis.
-    by_campaign
-        How many preferences each campaign has, by its name.
     """
 
-    preferences: tuple[Preference, ...]
+    preferences: Mapping[str, tuple[Preference, ...]]
     people: Mapping[str, Mapping[str, str]]
-    by_campaign: Mapping[str, int]
 
 
-def compared_for(platform: Platform, line: str) -> Compared:
-    """Return what raters preferred in all campaigns that name a line, of those who agreed to all that is required.
+def compared_for(platform: Platform, line: str, campaigns_of_it: Sequence[str] = ()) -> Compared:
+    """Return what raters preferred in campaigns that name a line, of those who agreed to all that is required.
+
+    Where campaigns are named, only these; else all that name the line.
 
     Previews, raters who withdrew or were excluded, and conversations that have not ended are left out.
     """
@@ -48,34 +47,34 @@ def compared_for(platform: Platform, line: str) -> Compared:
     with platform.database.reading() as tx:
         for kept in campaigns.all_campaigns(tx):
             campaign = platform.definitions.of(tx, kept)
-            if line in campaign.lines:
+            if line in campaign.lines and (not campaigns_of_it or campaign.name in campaigns_of_it):
                 found.take(tx, kept, campaign)
-    return Compared(preferences=tuple(found.preferences), people=found.people, by_campaign=found.by_campaign)
+    return Compared(preferences=found.preferences, people=found.people)
 
 
 @dataclass(slots=True)
 class _Found:
-    preferences: list[Preference] = field(default_factory=list)
+    preferences: dict[str, tuple[Preference, ...]] = field(default_factory=dict)
     people: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    by_campaign: dict[str, int] = field(default_factory=dict)
     # Never kept: nobody can be followed from one training to the next.
     key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
 
     def take(self, tx: Connection, kept: Kept, campaign: Campaign) -> None:
         """Take what a campaign has."""
-        purposes, before = purposes_of(campaign, ()), len(self.preferences)
+        purposes = purposes_of(campaign, ())
+        preferences: list[Preference] = []
         if campaign.chat is not None:
             excluded = flags.excluded(tx, kept.id)
             for one in chat_exporting.ended(tx, kept.id, purposes):
                 if one.chat.rater_id not in excluded:
-                    self.preferences += preferences_of(self._talked(one.chat), campaign.chat)
+                    preferences += preferences_of(self._talked(one.chat), campaign.chat)
             self._add_people(chat_exporting.declared(tx, kept.id, purposes))
         if campaign.pair is not None:
             rated = [one for window in exporting.rated_of(tx, kept.id, purposes) for one in window if not one.flagged]
             named = [replace(one, rater_id=self._named(one.rater_id)) for one in rated]
-            self.preferences += preferences_of_rated(named, campaign.pair.compared)
+            preferences += preferences_of_rated(named, campaign.pair.compared)
             self._add_people({one.rater_id: one.declared for one in rated})
-        self.by_campaign[campaign.name] = len(self.preferences) - before
+        self.preferences[campaign.name] = tuple(preferences)
 
     def _talked(self, chat: Chat) -> Talked:
         rater_id = self._named(chat.rater_id)

@@ -15,6 +15,7 @@ from dissensus.workflows.auditing import link_all
 from dissensus.workflows.delivering import Outcome, Postman
 from dissensus.workflows.idempotency import forget_old
 from dissensus.workflows.platform import Platform
+from dissensus.workflows.retraining import Learning
 from dissensus.workflows.watching import Watched, tick
 from dissensus.workflows.webhooks import Post
 
@@ -168,7 +169,7 @@ def every_runner(
     post: Post,
     clock: Callable[[], datetime],
     count: Callable[[Outcome], object] = lambda _: None,
-    learning: Job,
+    learning: Learning,
 ) -> tuple[Runner, ...]:
     """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
 
@@ -178,7 +179,14 @@ def every_runner(
     return (
         Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
         Runner(platform=platform, holder=holder, jobs={"watch": _watch()}, clock=clock, lease=WATCHING),
-        Runner(platform=platform, holder=holder, jobs={"learn": learning}, clock=clock, lease=LEARNING),
+        Runner(
+            platform=platform,
+            holder=holder,
+            jobs={"learn": learning},
+            clock=clock,
+            lease=LEARNING,
+            stopped=learning.stopped,
+        ),
         Runner(
             platform=platform,
             holder=holder,

@@ -1,14 +1,17 @@
 """What staff see of the model lines of a campaign."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from dissensus.errors import DissensusError
+from dissensus.errors import DissensusError, NotFound
 from dissensus.files.model_line import Entry, Line, folder_of, read_line
 from dissensus.schema.campaign import Campaign
 
 LATEST = 5
+
+log = logging.getLogger("dissensus.models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,25 +28,26 @@ class LineSeen:
         Chatbots whose responses it chooses, with the version where they name one.
     line
         The line; None where it cannot be read.
-    why
-        Why it cannot.
+    missing
+        Whether that is because there is none.
     """
 
     name: str
     learns: bool
     chooses: tuple[str, ...]
     line: Line | None
-    why: str = ""
+    missing: bool = False
 
     @property
     def latest(self) -> tuple[Entry, ...]:
-        """What happened last to it, the latest first."""
-        return () if self.line is None else self.line.entries[: -LATEST - 1 : -1]
+        """Its last versions, the latest first."""
+        return () if self.line is None else tuple(self.line.trained.values())[: -LATEST - 1 : -1]
 
     @property
-    def current(self) -> Entry | None:
-        """How the version came about that is current."""
-        return None if self.line is None or self.line.current is None else self.line.trained[self.line.current]
+    def back(self) -> Entry | None:
+        """That it was rolled back last, where that is so."""
+        last = None if self.line is None or not self.line.entries else self.line.entries[-1]
+        return last if last is not None and last.what == "rolled back" else None
 
 
 def lines_of(models: Path, campaign: Campaign) -> tuple[LineSeen, ...]:
@@ -63,4 +67,5 @@ def _read(models: Path, name: str) -> dict[str, Any]:
     try:
         return {"line": read_line(folder_of(models, name))}
     except DissensusError as error:
-        return {"line": None, "why": str(error)}
+        log.warning("%s", error)
+        return {"line": None, "missing": isinstance(error, NotFound)}

@@ -2,28 +2,34 @@
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from threading import Event
+from typing import Final
 
 from sqlalchemy import Connection
 
-from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound
+from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.files.model_folder import identity, load_model, save_model
-from dissensus.files.model_line import Entry, Line, add_entry, alone, next_version, read_line
+from dissensus.files.model_line import Entry, Line, add_entry, alone, changing, folder_of, next_version, read_line
 from dissensus.files.pairs import ReadPairs, joined
-from dissensus.files.votes import read_all
+from dissensus.files.votes import purpose_in, read_all
 from dissensus.preference.kinds import AnyModel
-from dissensus.preference.pairs import digest
-from dissensus.preference.promotion import Dealt, deal, judge
+from dissensus.preference.pairs import Pair, Purpose, digest
+from dissensus.preference.promotion import Dealt, Judgement, deal, judge
 from dissensus.preference.training import Plan, train
-from dissensus.preference.votes import votes_of
+from dissensus.preference.votes import votes_among
+from dissensus.schema.conversation import check_text
 from dissensus.store import campaigns, events
 from dissensus.workflows.compared import Compared, compared_for
 from dissensus.workflows.platform import Platform
 
 Progress = Callable[[float], None]
+
+SOON: Final = timedelta(minutes=5)
+LONGEST_WHY: Final = 2_000
 
 log = logging.getLogger("dissensus.models")
 
@@ -36,12 +42,15 @@ class Comparisons:
     ----------
     read
         Pairs, and how many comparisons make none.
-    by_source
-        How many comparisons are of each campaign and of files, by name.
+    by_campaign
+        How many pairs are of each campaign, by its name.
+    from_files
+        How many are of files.
     """
 
     read: ReadPairs
-    by_source: Mapping[str, int] = field(default_factory=dict)
+    by_campaign: Mapping[str, int] = field(default_factory=dict)
+    from_files: int = 0
 
 
 def comparisons_for(line: Line, *, platform: Platform | None, files: Sequence[Path] = ()) -> Comparisons:
@@ -51,29 +60,41 @@ def comparisons_for(line: Line, *, platform: Platform | None, files: Sequence[Pa
     ------
     NotFound
         There is nothing.
+    NotAllowed
+        A file says that people chose by something else.
     DissensusError
         A file cannot be read.
     """
-    parts: list[ReadPairs] = []
-    by_source: dict[str, int] = {}
-    found = None if platform is None else compared_for(platform, line.name)
-    if found is not None and found.preferences:
-        parts.append(ReadPairs(*votes_of(found.preferences, found.people, purpose=line.terms.purpose)))
-        by_source |= found.by_campaign
-    if files:
-        parts.append(read_all(files, purpose=line.terms.purpose))
-        by_source["files"] = len(parts[-1].pairs)
-    if not parts:
+    purpose = line.terms.purpose
+    for path in files:
+        if purpose_in(path) not in (purpose, None):
+            raise NotAllowed(f"In {path} people chose by something else than what is {purpose}, as {line.name} does.")
+    found = None if platform is None else compared_for(platform, line.name, line.terms.campaigns)
+    parts = {} if found is None else _by_campaign(found, purpose)
+    of_files = read_all(files, purpose=purpose) if files else None
+    if of_files is None and not any(part.pairs for part in parts.values()):
         raise NotFound(f"{_nothing(line, found)} Open a campaign that names the line, or give files of pairs.")
-    return Comparisons(read=joined(parts), by_source=by_source)
+    return Comparisons(
+        read=joined([*parts.values(), *filter(None, [of_files])]),
+        by_campaign={name: len(part.pairs) for name, part in parts.items() if part.pairs},
+        from_files=0 if of_files is None else len(of_files.pairs),
+    )
+
+
+def _by_campaign(found: Compared, purpose: Purpose) -> dict[str, ReadPairs]:
+    """Return the pairs of each campaign; one in which people were asked for something else has none."""
+    return {
+        name: ReadPairs(*votes_among(preferences, found.people, purpose=purpose))
+        for name, preferences in found.preferences.items()
+    }
 
 
 def _nothing(line: Line, found: Compared | None) -> str:
     if found is None:
         return f"There is nothing that {line.name} could learn from."
-    if not found.by_campaign:
+    if not found.preferences:
         return f'No campaign names {line.name}: lines = ["{line.name}"].'
-    return f"Nothing was preferred yet in campaigns that name {line.name}."
+    return f"Nothing was preferred yet in campaigns that name {line.name}, of what is {line.terms.purpose}."
 
 
 def retrain(
@@ -81,8 +102,10 @@ def retrain(
     comparisons_of: Callable[[Line], Comparisons],
     *,
     now: datetime,
+    fewer: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
+    note: Callable[[Entry], object] = lambda _: None,
 ) -> Entry | None:
     """Train the next version of a line, and promote it if it is shown to be no worse than the current one.
 
@@ -94,10 +117,14 @@ def retrain(
         Gives all that it can learn from.
     now
         The time.
+    fewer
+        Whether it may learn from less than half of what the current version learned from.
     seed
         Of the folds in which settings are chosen.
     progress
         Called with the share that is done.
+    note
+        Called with what became of it before that is kept; what it raises keeps it from being kept.
 
     Returns
     -------
@@ -107,7 +134,7 @@ def retrain(
     Raises
     ------
     Conflict
-        Somebody else trains or changes the line now.
+        Somebody else trains the line now; or there are far fewer comparisons than before.
     UndefinedEstimate
         Too few dialogues are held out.
     DissensusError
@@ -115,36 +142,59 @@ def retrain(
     """
     with alone(folder) as line:
         found = comparisons_of(line)
-        data = digest([replace(pair, rater=None) for pair in found.read.pairs])
-        if any(one.found.get("data_sha256") == data for one in list(line.trained.values())[-1:]):
+        pairs = found.read.pairs
+        # Who chose has another id in each training.
+        known = digest([replace(pair, rater=None) for pair in pairs])
+        if any(one.found.get("comparisons_sha256") == known for one in list(line.trained.values())[-1:]):
             return None
-        dealt = deal(found.read.pairs)
-        before = None if line.current is None else load_model(line.version(line.current))
+        dealt = deal(pairs)
+        if not fewer:
+            _check_enough(line, dealt)
         model = _trained(line, dealt, found, seed=seed, progress=progress)
-        current = None if before is None else before.margins(dealt.apart)
-        judged = judge(dealt.apart, model.margins(dealt.apart), current, rule=line.terms.rule)
         place = next_version(line)
         save_model(model, place)
-        number = int(place.name)
-        entry = Entry(
-            at=now,
-            what="promoted" if judged.promoted else "kept back",
-            version=number,
-            current=number if judged.promoted else line.current,
-            why=judged.why,
-            n_pairs=len(dealt.known),
-            accuracy=judged.accuracy,
-            found={
-                "against": line.current,
-                "sha256": identity(place).sha256,
-                "data_sha256": data,
-                "n_held_out": len(dealt.apart),
-                "by_source": dict(found.by_source),
-                "difference": None if judged.difference is None else asdict(judged.difference),
-            },
-        )
-        add_entry(line, entry)
+        # Meanwhile it may have been rolled back: it is compared with what is current now.
+        with changing(folder) as line:
+            judged = _judged(line, model, dealt.apart)
+            number = int(place.name)
+            entry = Entry(
+                at=now,
+                what="promoted" if judged.promoted else "kept back",
+                version=number,
+                current=number if judged.promoted else line.current,
+                why=judged.why,
+                n_pairs=len(dealt.known),
+                accuracy=judged.accuracy,
+                difference=judged.difference,
+                sha256=identity(place).sha256,
+                found={
+                    "against": line.current,
+                    "comparisons_sha256": known,
+                    "n_held_out": len(dealt.apart),
+                    "by_campaign": dict(found.by_campaign),
+                    "from_files": found.from_files,
+                    "left_out": dict(found.read.excluded),
+                },
+            )
+            note(entry)
+            add_entry(line, entry)
         return entry
+
+
+def _check_enough(line: Line, dealt: Dealt) -> None:
+    before = None if line.current is None else line.trained[line.current].n_pairs
+    if before is not None and 2 * len(dealt.known) < before:
+        raise Conflict(
+            f"There are {len(dealt.known):,} pairs to train on, and the current version of {line.name} learned from "
+            f"{before:,}. Give the files again that it learned from, or say that fewer may do (--fewer)."
+        )
+
+
+def _judged(line: Line, model: AnyModel, apart: Sequence[Pair]) -> Judgement:
+    """Compare a model with the current version by what chooses responses: their scores for all people."""
+    asked = [replace(pair, rater=None, group=None, groups=()) for pair in apart]
+    before = None if line.current is None else load_model(line.version(line.current)).margins(asked)
+    return judge(apart, model.margins(asked), before, rule=line.terms.rule)
 
 
 def _trained(line: Line, dealt: Dealt, found: Comparisons, *, seed: int, progress: Progress | None) -> AnyModel:
@@ -172,6 +222,7 @@ def retrain_here(
     *,
     files: Sequence[Path] = (),
     now: datetime,
+    fewer: bool = False,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Entry | None:
@@ -182,20 +233,25 @@ def retrain_here(
     DissensusError
         As `retrain`.
     """
-    known = partial(comparisons_for, platform=platform, files=files)
-    entry = retrain(folder, known, now=now, seed=seed, progress=progress)
-    if entry is not None:
+
+    def note(entry: Entry) -> None:
         with platform.database.writing() as tx:
             _note(tx, entry, folder.name, now)
-    return entry
+
+    known = partial(comparisons_for, platform=platform, files=files)
+    return retrain(folder, known, now=now, fewer=fewer, seed=seed, progress=progress, note=note)
 
 
 def _note(tx: Connection, entry: Entry, line: str, now: datetime) -> None:
-    by_source = entry.found["by_source"]
+    by_campaign = entry.found["by_campaign"]
     for kept in campaigns.all_campaigns(tx):
-        if by_source.get(kept.name):
+        if kept.name in by_campaign:
             content = {"line": line, "version": entry.version, "promoted": entry.what == "promoted"}
-            events.record(tx, kept.id, "train", {**content, "n": by_source[kept.name]}, now=now)
+            events.record(tx, kept.id, "train", {**content, "n": by_campaign[kept.name]}, now=now)
+
+
+class Stopped(Exception):
+    """Training is given up because the process ends."""
 
 
 @dataclass(slots=True)
@@ -208,31 +264,43 @@ class Learning:
         It has a folder for each line.
     every_h
         Hours between two tries; 0 for never.
+    stopped
+        Training is given up once this is set.
     """
 
     folder: Path
     every_h: int
-    _tried: dict[str, datetime] = field(default_factory=dict)
+    stopped: Event = field(default_factory=Event)
+    _due: dict[str, datetime] = field(default_factory=dict)
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Let each line learn for which it is time; one that cannot keeps no other from it."""
         for name in _named(platform) if self.every_h else ():
-            tried = self._tried.get(name)
-            if tried is None or now - tried >= timedelta(hours=self.every_h):
-                self._learn(platform, name, now)
+            if now >= self._due.get(name, now):
+                self._due[name] = now + timedelta(hours=self.every_h)
+                self._try(platform, name, now)
 
-    def _learn(self, platform: Platform, name: str, now: datetime) -> None:
-        self._tried[name] = now
+    def _try(self, platform: Platform, name: str, now: datetime) -> None:
         try:
             # Another process may have let it learn not long ago.
-            trained = read_line(self.folder / name).trained.values()
-            self._tried[name] = last = max((one.at for one in trained), default=now)
-            if last == now or now - last >= timedelta(hours=self.every_h):
-                self._tried[name] = now
-                entry = retrain_here(platform, self.folder / name, now=now)
-                log.info("The model line %s: %s", name, "nothing is new." if entry is None else entry.why)
+            trained = [one.at for one in read_line(folder_of(self.folder, name)).trained.values()]
+            if trained and max(trained) + timedelta(hours=self.every_h) > now:
+                self._due[name] = max(trained) + timedelta(hours=self.every_h)
+                return
+            entry = retrain_here(platform, folder_of(self.folder, name), now=now, progress=self._going_on)
+            log.info("The model line %s: %s", name, "nothing is new." if entry is None else entry.why)
+        except Conflict as error:
+            # Somebody else trains it now: what comes of that is looked at soon.
+            self._due[name] = now + SOON
+            log.info("The model line %s: %s", name, error)
         except DissensusError as error:
             log.warning("The model line %s did not learn: %s", name, error)
+        except Stopped:
+            log.info("The model line %s did not learn: the process ends.", name)
+
+    def _going_on(self, _: float) -> None:
+        if self.stopped.is_set():
+            raise Stopped
 
 
 def _named(platform: Platform) -> list[str]:
@@ -250,7 +318,7 @@ def roll_back(folder: Path, to: int | None = None, *, why: str = "", now: dateti
     folder
         The line.
     to
-        Which version; None for the one that was current before this one.
+        Which version; None for the one in whose place the current one came.
     why
         In the words of whoever does it.
     now
@@ -261,26 +329,25 @@ def roll_back(folder: Path, to: int | None = None, *, why: str = "", now: dateti
     NotFound
         There is no such version.
     Conflict
-        It is current already, or there is none before it; or somebody else changes the line now.
+        It is current already, or there is none before it.
+    InvalidInput
+        The reason cannot be kept, or the version is no model that can be trusted.
     """
-    with alone(folder) as line:
+    told = why.strip() or "Nobody said why."
+    check_text(told, "The reason", LONGEST_WHY)
+    with changing(folder) as line:
         number = _before(line) if to is None else to
         load_model(line.version(number))
         if number == line.current:
             raise Conflict(f"Version {number} of {line.name} is current already.")
-        told = why.strip() or "Nobody said why."
-        entry = Entry(
-            at=now, what="rolled back", version=number, current=number, why=told, found={"from": line.current}
-        )
+        known = {"from": line.current}
+        entry = Entry(at=now, what="rolled back", version=number, current=number, why=told, found=known)
         add_entry(line, entry)
         return entry
 
 
 def _before(line: Line) -> int:
-    """Return the version that was current before the one that is."""
-    if line.current is None:
-        raise Conflict(f"{line.name} has no current version, so there is none before it.")
-    promoted = [one.version for one in line.entries if one.what == "promoted" and one.version < line.current]
-    if not promoted:
-        raise Conflict(f"Before version {line.current} of {line.name} none was promoted. Name a version: --to N.")
-    return promoted[-1]
+    if line.before is None:
+        current = "it has none" if line.current is None else f"before version {line.current} there was none"
+        raise Conflict(f"There is no version to which {line.name} could go back: {current}. Name one: --to N.")
+    return line.before

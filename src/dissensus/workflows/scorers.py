@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from dissensus.chat.best_of_n import SCORERS, Scorer
 from dissensus.chat.best_on_line import Ranker
 from dissensus.chat.preferring import scorer_of
-from dissensus.errors import Conflict, InvalidInput
+from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.files.model_folder import identity, load_model
-from dissensus.files.model_line import Line, changed, read_line
+from dissensus.files.model_line import Line, changed, folder_of, read_line
 from dissensus.preference.model import Identity, Model, check_purpose
 from dissensus.preference.pairs import Purpose
 from dissensus.remote import remote
@@ -120,7 +120,7 @@ class Lines:
 
     folder: Path
     _read: dict[str, tuple[tuple[int, int], Line]] = field(default_factory=dict)
-    _models: dict[LineName, tuple[Path, Opened]] = field(default_factory=dict)
+    _models: dict[LineName, Opened] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def ranker(self, samples: Samples) -> Ranker | None:
@@ -142,24 +142,32 @@ class Lines:
             raise InvalidInput(f"{samples.scorer} is no model line.")
         with self._lock:
             line = self._line(asked.name)
+            if line.terms.purpose != samples.purpose:
+                raise NotAllowed(
+                    f"The line {line.name} is for what is {line.terms.purpose}, and the best response is to be the "
+                    f'most {samples.purpose}. Name another line, or say purpose = "{line.terms.purpose}".'
+                )
             number = asked.version or line.current
             if number is None:
                 return None
-            found = self._model(asked, line.version(number))
-        check_purpose(found.model, samples.purpose)
+            found = self._model(asked, line, number)
         _check_same(samples, found.identity)
         return Ranker(scorer_of(found.model), f"{line.name}/{number}")
 
     def _line(self, name: str) -> Line:
         """Return a line as it is now; most of the time a look at the file tells that nothing happened."""
-        now = changed(self.folder / name)
+        folder = folder_of(self.folder, name)
+        now = changed(folder)
         known = self._read.get(name)
         if known is None or known[0] != now:
-            self._read[name] = known = (now, read_line(self.folder / name))
+            self._read[name] = known = (now, read_line(folder))
         return known[1]
 
-    def _model(self, asked: LineName, folder: Path) -> Opened:
+    def _model(self, asked: LineName, line: Line, number: int) -> Opened:
+        folder, trained = line.version(number), line.trained[number]
         known = self._models.get(asked)
-        if known is None or known[0] != folder:
-            self._models[asked] = known = (folder, Opened(load_model(folder), identity(folder)))
-        return known[1]
+        if known is None or known.identity.sha256 != trained.sha256:
+            self._models[asked] = known = Opened(load_model(folder), identity(folder))
+        if known.identity.sha256 != trained.sha256:
+            raise Conflict(f"{folder} holds another model than the one that was trained as version {number}.")
+        return known

@@ -134,13 +134,12 @@ def _ranked_by(exchange: Exchange) -> tuple[str | None, str | None]:
 
 
 def _phase(chat: Chat, exchange: Exchange) -> Phase | None:
-    """Return ``online`` where a line that goes on chose a response; None where the types of models tell the phase."""
-    for one in exchange.candidates:
-        chatbot = chat.chatbot(one.chatbot)
-        line = None if chatbot is None or one.ranked_by is None else chatbot.line
-        if line is not None and line.version is None:
-            return "online"
-    return None
+    """Return how a line chose a response, going on or by one version; None where types of models tell the phase."""
+    chose = [chat.chatbot(one.chatbot) for one in exchange.candidates if one.ranked_by is not None]
+    lines = [chatbot.line for chatbot in chose if chatbot is not None and chatbot.line is not None]
+    if any(line.version is None for line in lines):
+        return "online"
+    return "rejection-sampled" if lines else None
 
 
 def _side(place: Place | None) -> Side | None:
