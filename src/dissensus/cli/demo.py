@@ -244,7 +244,8 @@ def _learn(settings: "Settings", people: int) -> None:
         def link_to(campaign: "Campaign") -> str:
             return _made(settings, campaign, ())
 
-        found = loop.run(platform, settings.models, link_to, people=people, seed=SEED, now=now, picked=picked)
+        stage = loop.Stage(platform, settings.models, link_to, now)
+        found = loop.run(stage, people=people, seed=SEED, picked=picked)
         rows = [one.row() for one in found]
     typer.echo(writing.rows_as(writing.Format.TABLE, rows, loop.COLUMNS, name="phases", none="Nothing was learned."))
 

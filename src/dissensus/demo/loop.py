@@ -38,7 +38,7 @@ SAMPLES: Final = 16
 RULE: Final = Rule(margin=0.1)
 """A wider margin than by default: so few people show no narrower one."""
 RESPONSES: Final = 400
-CONVERSATIONS: Final = 8
+CONVERSATIONS: Final = 6
 TURNS: Final = 1
 TRIALS: Final = 500
 """Openings, and pairs of responses that nobody was shown, on which versions are measured."""
@@ -146,17 +146,8 @@ def campaign(phase: str) -> "Campaign":
     )
 
 
-def run(
-    platform: "Platform",
-    models: Path,
-    link_to: Callable[["Campaign"], str],
-    *,
-    people: int,
-    seed: int,
-    now: Callable[[], datetime],
-    picked: Callable[[], None],
-) -> Iterator[Found]:
-    """Go through the loop, and yield what was found after each phase.
+class Stage(NamedTuple):
+    """Where the loop takes place.
 
     Parameters
     ----------
@@ -166,22 +157,37 @@ def run(
         Where the line goes.
     link_to
         Makes and opens a campaign, and gives the link to it.
+    now
+        Tells the time.
+    """
+
+    platform: "Platform"
+    models: Path
+    link_to: Callable[["Campaign"], str]
+    now: Callable[[], datetime]
+
+
+def run(stage: Stage, *, people: int, seed: int, picked: Callable[[], None]) -> Iterator[Found]:
+    """Go through the loop, and yield what was found after each phase.
+
+    Parameters
+    ----------
+    stage
+        Where.
     people
         How many take part.
     seed
-        Decides what they like, say and pick.
-    now
-        Tells the time.
+        Decides what they like and pick.
     picked
         Called after each pick.
     """
     taste = drawn_taste(np.random.default_rng(seed))
-    line = make_line(models / LINE, Terms(purpose="helpful", rule=RULE))
+    line = make_line(stage.models / LINE, Terms(purpose="helpful", rule=RULE))
     with ExitStack() as browsers, ThreadPoolExecutor(4) as pool:
         visitors: dict[str, list[Visitor]] = {}
         for number, phase in enumerate(PHASES):
             if phase not in visitors:
-                link = link_to(campaign(phase))
+                link = stage.link_to(campaign(phase))
                 visitors[phase] = [browsers.enter_context(Visitor(link)) for _ in range(people)]
                 for one in visitors[phase]:
                     one.enter(["use"], language="en")
@@ -191,7 +197,7 @@ def run(
             ]
             for talk in talks:
                 talk.result()
-            entry = retrain_here(platform, line.folder, now=now())
+            entry = retrain_here(stage.platform, line.folder, now=stage.now())
             if entry is not None:
                 yield _measured(phase, entry, read_line(line.folder), taste)
 

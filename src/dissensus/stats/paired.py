@@ -1,14 +1,13 @@
 """What two ways of judging the same cases differ by, where cases come in clusters."""
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.level import check_level
-from dissensus.stats.mean import clustered_variance
+from dissensus.stats.mean import clustered_mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,7 @@ def paired_difference(
         raise InvalidInput(
             f"There are {x.size:,} values of the one and {y.size:,} of the other. Give both of each case."
         )
-    cluster = np.unique(np.asarray(clusters), return_inverse=True)[1]
-    groups = len(np.unique(cluster))
-    if groups < 2:
-        raise UndefinedEstimate(
-            f"{len(x):,} cases of {groups} cluster tell nothing of others. Give cases of two clusters or more."
-        )
-    w = np.ones(len(x)) if weights is None else np.asarray(weights, dtype=np.float64)
-    difference = float(np.average(x - y, weights=w))
-    half = NormalDist().inv_cdf((1 + level) / 2) * clustered_variance(x - y - difference, cluster, w) ** 0.5
-    return Difference(difference, difference - half, difference + half, len(x), groups)
+    found = clustered_mean(x - y, clusters, weights=weights, level=level)
+    if found.ci_low is None or found.ci_high is None:
+        raise UndefinedEstimate(f"{len(x):,} cases of 1 cluster tell nothing of others. Give two clusters or more.")
+    return Difference(found.estimate, found.ci_low, found.ci_high, found.n, found.clusters)
