@@ -38,7 +38,7 @@ SAMPLES: Final = 16
 RULE: Final = Rule(margin=0.1)
 """A wider margin than by default: so few people show no narrower one."""
 RESPONSES: Final = 400
-CONVERSATIONS: Final = 6
+CONVERSATIONS: Final = 8
 TURNS: Final = 1
 TRIALS: Final = 500
 """Openings, and pairs of responses that nobody was shown, on which versions are measured."""

@@ -16,8 +16,8 @@ from dissensus.schema.campaign import Campaign
 from dissensus.schema.conversation import Conversation
 
 AS_DATA = {"accept": "application/json"}
-PAUSE_S: Final = 0.05
-TRIES: Final = 600
+PAUSE_S: Final = 0.03
+TRIES: Final = 1000
 
 
 class Visitor:
@@ -72,7 +72,8 @@ class Visitor:
 
     def begin(self, mode: str, intent: str) -> str:
         """Begin a conversation, and return its id."""
-        self.where()
+        if not self._token:
+            self.where()
         chat_id = str(uuid4())
         self._send("/chat/begin", id=chat_id, mode=mode, intent=intent)
         return chat_id
@@ -81,10 +82,10 @@ class Visitor:
         """Say something after so many seconds, and return the conversation once responses have come."""
         self._send(f"/chat/{chat_id}/say", id=str(uuid4()), text=text, worked_ms=round(1000 * seconds))
         for _ in range(TRIES):
+            sleep(PAUSE_S)
             found: dict[str, Any] = self.where()["chat"]
             if found["moment"] != "answering":
                 return found
-            sleep(PAUSE_S)
         raise Unavailable("The chatbots of the demo do not answer.")
 
     def pick(self, exchange: str, strength: int, *, seconds: float) -> None:
