@@ -101,6 +101,18 @@ def test_what_cannot_be(told: Told, words: tuple[str, ...], says: str) -> None:
     assert not list(Path("models").glob("other"))
 
 
+def test_where_there_is_no_site_files_alone_may_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    told = teller(monkeypatch, capsys, tmp_path)
+    told("preference", "line", "taste", "--purpose", "harmless")
+    few = write(tmp_path / "few.jsonl", 200)
+    done = told("preference", "retrain", "taste", few)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "To learn from files alone, say --no-site." in done.stderr
+    assert told("preference", "retrain", "taste", few, "--no-site").returncode == 0
+
+
 def test_a_campaign_that_nobody_took_part_in_yet(told: Told, tmp_path: Path) -> None:
     from dissensus.schema.campaign_parsing import parse_campaign
     from dissensus.schema.campaign_writing import write_campaign

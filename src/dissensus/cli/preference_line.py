@@ -1,6 +1,7 @@
 """`dissensus preference line`, `retrain`, `versions` and `rollback`: versions of one model that follow each other."""
 
 import json
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -12,10 +13,14 @@ from dissensus.cli import writing
 from dissensus.cli.opening import SettingsOption, load_settings, now, opened
 from dissensus.cli.preference_reading import KindOption, SeedOption, SoftOption, StrengthOption
 from dissensus.cli.writing import Format, FormatOption, OutputOption
-from dissensus.errors import InvalidInput
+from dissensus.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from dissensus.files.model_line import Entry
+    from dissensus.settings import Settings
+    from dissensus.workflows.platform import Platform
 
 COLUMNS = ("version", "at", "what", "current", "n_pairs", "n_held_out", "accuracy", "difference", "why")
 
@@ -138,7 +143,7 @@ def retrain(
             learn_from = partial(comparisons_for, platform=None, files=files)
             entry = retrain(folder, learn_from, now=now(), fewer=fewer, seed=seed, progress=progress)
         else:
-            with opened(known, old=True) as platform:
+            with _site(known) as platform:
                 options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
                 entry = retrain_here(platform, folder, now=now(), **options)  # type: ignore[arg-type]
     if entry is None:
@@ -152,6 +157,16 @@ def retrain(
     typer.echo(f"Version {entry.version} learned from {entry.n_pairs:,} pairs; {apart:,} others are held out.")
     typer.echo(f"They are {' and '.join(sources)}. {entry.why}")
     typer.echo(f"It was {entry.what}. Current: {entry.current or 'none'}.")
+
+
+@contextmanager
+def _site(settings: "Settings") -> "Iterator[Platform]":
+    with ExitStack() as stack:
+        try:
+            platform = stack.enter_context(opened(settings, old=True))
+        except NotFound as error:
+            raise NotFound(f"{error} To learn from files alone, say --no-site.") from None
+        yield platform
 
 
 def _row(entry: "Entry") -> dict[str, Any]:

@@ -134,7 +134,9 @@ def retrain(
     Raises
     ------
     Conflict
-        Somebody else trains the line now; or there are far fewer comparisons than before.
+        Somebody else trains the line now.
+    InvalidInput
+        There are far fewer comparisons than before.
     UndefinedEstimate
         Too few dialogues are held out.
     DissensusError
@@ -184,7 +186,7 @@ def retrain(
 def _check_enough(line: Line, dealt: Dealt) -> None:
     before = None if line.current is None else line.trained[line.current].n_pairs
     if before is not None and 2 * len(dealt.known) < before:
-        raise Conflict(
+        raise InvalidInput(
             f"There are {len(dealt.known):,} pairs to train on, and the current version of {line.name} learned from "
             f"{before:,}. Give the files again that it learned from, or say that fewer may do (--fewer)."
         )
