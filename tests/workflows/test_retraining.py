@@ -249,9 +249,7 @@ def test_the_terms_say_what_is_trained(tmp_path: Path) -> None:
 
 def test_far_less_than_before_is_refused_unless_it_may_be(line: Line) -> None:
     assert learned(line, 800) is not None
-    with pytest.raises(
-        InvalidInput, match=r"pairs to train on, and the current version of harmless learned from 6\d\d"
-    ):
+    with pytest.raises(InvalidInput, match=r"and the current version of harmless learned from 6\d\d"):
         learned(line, 200)
     assert retrain(line.folder, from_files(*simulated(200)[0]), fewer=True, now=NOW) is not None
 
