@@ -86,7 +86,13 @@ def over_seeds(values: list[float], *, sign: str = "") -> str:
     """Return the mean over seeds and its 95 % interval (normal)."""
     known = np.array(values)
     wide = NormalDist().inv_cdf(0.975) * known.std(ddof=1) / np.sqrt(len(known))
-    return f"{known.mean():{sign}.3f} ({known.mean() - wide:{sign}.3f} – {known.mean() + wide:{sign}.3f})"
+    middle, low, high = (_short(value, sign) for value in (known.mean(), known.mean() - wide, known.mean() + wide))
+    return f"{middle} ({low} to {high})"
+
+
+def _short(value: float, sign: str) -> str:
+    """Return a number without the 0 before its point, so that columns stay narrow."""
+    return f"{value:{sign}.3f}".replace("0.", ".", 1)
 
 
 def main() -> None:
@@ -104,14 +110,16 @@ def main() -> None:
             over_seeds([one.won for one in here["loop"]]),
             f"{sum(one.promoted for one in here['loop'])} of {SEEDS}",
             over_seeds([a.agreement - b.agreement for a, b in zip(here["loop"], here["base"], strict=True)], sign="+"),
-            over_seeds([a.won - b.won for a, b in zip(here["loop"], here["base"], strict=True)], sign="+"),
         ]
         rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
+    last = zip((run[-1] for run in runs["loop"]), (run[-1] for run in runs["base"]), strict=True)
+    ahead = over_seeds([a.won - b.won for a, b in last], sign="+")
     lines = [
-        f"| After | Comparisons | Agreement with taste | Best of {loop.SAMPLES} beats a single one | Promoted |"
-        " Agreement, less base alone | Beats, less base alone |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        f"| After | Pairs | Agreement with taste | Best of {loop.SAMPLES} wins | Promoted | Agreement less base |",
+        "|---|--:|--:|--:|--:|--:|",
         *rows,
+        "",
+        f"After all of it the best of {loop.SAMPLES} wins by {ahead} more often than with as many pairs of base alone.",
         "",
         f"Means over {SEEDS} seeds with 95 % intervals; a margin of {loop.RULE.margin:g}; {loop.TRIALS} trials each. "
         f"Made by `benchmarks/online.py` with Dissensus {version('dissensus')} on Python {platform.python_version()}.",

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 
@@ -74,3 +75,10 @@ def test_help_loads_no_numbers_and_no_tables(words: list[str]) -> None:
         "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     )
     assert not loaded_after(code) & {"numpy", "polars", "numba", "narwhals"}
+
+
+@pytest.mark.parametrize("name", ["dissensus.report", "dissensus.preference"])
+def test_no_module_hides_a_public_name(name: str) -> None:
+    # A module that is named like what another one has takes its place in the package once somebody imports it.
+    package = importlib.import_module(name)
+    assert {module.name for module in iter_modules(package.__path__)}.isdisjoint(dir(package))

@@ -69,7 +69,7 @@ def _findings(findings: Findings) -> Iterator[Grid]:
 
 def _soft_labels(found: Evaluation, rival: Rival | None) -> Iterator[Grid]:
     if found.soft_labels is not None:
-        from dissensus.report.soft_labels import soft_labels_grid, soft_labels_lines
+        from dissensus.report.evaluation_shares import soft_labels_grid, soft_labels_lines
 
         other = None if rival is None else (rival.name, rival.found)
         yield soft_labels_grid(found.soft_labels, soft_labels_lines(found.soft_labels, "model", other))

@@ -11,13 +11,13 @@ from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.findings import Findings
 from dissensus.preference.paired import Rival, verdict
 from dissensus.report.by_group import gains_table
+from dissensus.report.evaluation_shares import soft_labels_table
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
 from dissensus.report.groups import counted
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
-from dissensus.report.soft_labels import soft_labels_table
 from dissensus.report.tables import Table
 from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
