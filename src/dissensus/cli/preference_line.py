@@ -94,7 +94,7 @@ def versions(
 def rollback(
     line: LineArgument,
     to: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Which version; default: the one promoted before.")
+        int | None, typer.Option(metavar="N", min=1, help="Which version; default: the one in whose place it came.")
     ] = None,
     why: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
     settings: SettingsOption = None,
