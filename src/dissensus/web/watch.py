@@ -18,7 +18,7 @@ log = logging.getLogger("dissensus.access")
 
 
 class Watch:
-    """An ASGI application before all others.
+    """An ASGI application before all others: whoever has an answer finds it counted.
 
     Parameters
     ----------
@@ -37,18 +37,27 @@ class Watch:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        status, started = 500, perf_counter()
+        status, told, started = 500, False, perf_counter()
+
+        def tell() -> None:
+            nonlocal told
+            if not told:
+                told = True
+                self._tell(scope, status, perf_counter() - started)
 
         async def watched(message: Message) -> None:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
+            elif message["type"] == "http.response.body" and not message.get("more_body", False):
+                # Before its last bytes go: who has an answer finds it counted, whichever worker is asked.
+                tell()
             await send(message)
 
         try:
             await self.app(scope, receive, watched)
         finally:
-            self._tell(scope, status, perf_counter() - started)
+            tell()
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
         method = scope["method"] if scope["method"] in KNOWN else NOWHERE
