@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
@@ -15,6 +16,7 @@ from dissensus.files.model_line import (
     HISTORY,
     TERMS,
     Entry,
+    Line,
     Terms,
     add_entry,
     alone,
@@ -27,7 +29,9 @@ from dissensus.files.model_line import (
     read_line,
 )
 from dissensus.preference.counting import Counting
-from dissensus.preference.promotion import Rule
+from dissensus.preference.pairs import Pair
+from dissensus.preference.promotion import Rule, judge
+from dissensus.schema.conversation import Turn
 from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 
@@ -143,6 +147,57 @@ def test_back_to_the_one_in_whose_place_it_came(tmp_path: Path) -> None:
     assert line.before == 1
 
 
+PAIRS = [Pair((Turn("human", f"Question {number}"),), "yes", "no") for number in range(5000)]
+
+
+def judged(line: Line, wrong: dict[int, int]) -> Line:
+    """Let a line judge its next version, of which is said how many pairs it and each before it get wrong."""
+    version = len(line.entries) + 1
+
+    def margins(number: int | None) -> np.ndarray | None:
+        return None if number is None else np.where(np.arange(len(PAIRS)) < wrong[number], -1.0, 1.0)
+
+    reference = None if line.reference == line.current else margins(line.reference)
+    found = judge(PAIRS, np.asarray(margins(version)), margins(line.current), reference=reference, rule=line.terms.rule)
+    return add_entry(
+        line,
+        replace(
+            FIRST,
+            version=version,
+            what="promoted" if found.promoted else "kept back",
+            current=version if found.promoted else line.current,
+            difference=found.difference,
+            over_reference=found.over_reference,
+        ),
+    )
+
+
+def test_many_small_losses_do_not_add_up(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    wrong = {}
+    for version in range(1, 13):
+        # Each is worse than the one before it by one in a hundred, which is less than the margin.
+        wrong[version] = 1000 + 50 * (version - 1)
+        line = judged(line, wrong)
+        assert line.reference == 1
+    # The fifth is worse than the first one by .04, and that is shown to be less than .05; those after it are not.
+    assert [entry.current for entry in line.entries] == [1, 2, 3, 4, 5, *[5] * 7]
+
+
+def test_what_is_shown_to_be_better_is_the_reference_from_then_on(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    wrong, seen = {}, []
+    # The third is shown to be better than the second and not than the first; the fourth is better than that as well.
+    for version, errors in enumerate((1000, 1200, 980, 700, 1000), 1):
+        wrong[version] = errors
+        line = judged(line, wrong)
+        seen.append((line.current, line.reference))
+    assert seen == [(1, 1), (2, 1), (3, 1), (4, 4), (4, 4)]
+    line = add_entry(line, replace(BACK, version=2, current=2))
+    assert line.reference == 2
+    assert read_line(line.folder) == line
+
+
 def test_that_something_happened_is_seen_from_outside(tmp_path: Path) -> None:
     line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
     seen = [changed(line.folder)]
@@ -184,6 +239,8 @@ def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes
         (HISTORY, terms(lambda held: held.update(at="2026-03-04T05:06:07"))),
         (HISTORY, terms(lambda held: held.update(difference=5))),
         (HISTORY, terms(lambda held: held["difference"].update(estimate=None))),
+        (HISTORY, terms(lambda held: held.update(over_reference=5))),
+        (HISTORY, terms(lambda held: held.pop("over_reference"))),
         (HISTORY, terms(lambda held: held["accuracy"].update(estimate="0.6"))),
         (HISTORY, terms(lambda held: held.update(n_pairs=None))),
         (HISTORY, terms(lambda held: held.pop("sha256"))),

@@ -125,6 +125,29 @@ def test_the_first_version_must_be_better_than_a_coin() -> None:
     assert not judge(pairs, np.zeros(100)).promoted
 
 
+def test_it_must_be_no_worse_than_the_reference_either() -> None:
+    pairs, numbers = pairs_of(3000), np.arange(3000)
+    new, current, reference = (margins(numbers >= wrong) for wrong in (700, 640, 550))
+    rule = Rule(margin=0.04)
+    found = judge(pairs, new, current, reference=reference, rule=rule)
+    assert judge(pairs, new, current, rule=rule).promoted
+    assert not found.promoted
+    assert found.why.startswith("It is not shown to be no worse than the reference by more than 0.04")
+    assert found.difference is not None
+    assert found.over_reference is not None
+    assert found.difference.estimate == pytest.approx(-60 / 3000)
+    assert found.over_reference.estimate == pytest.approx(-150 / 3000)
+    # It is told of both where it passes both, and of both where it fails both.
+    both = judge(pairs, reference, current, reference=reference, rule=rule)
+    assert both.promoted
+    assert both.why.count("It is shown to be no worse than") == 2
+    neither = judge(pairs, margins(numbers >= 2000), current, reference=reference, rule=rule)
+    assert not neither.promoted
+    assert neither.why.count("It is not shown") == 2
+    # The other way round: no worse than the reference is not enough.
+    assert not judge(pairs, current, reference, reference=new, rule=Rule(margin=0.02)).promoted
+
+
 def test_it_says_how_many_pairs_would_show_it() -> None:
     pairs, right = pairs_of(100), np.arange(100) < 60
     other = np.where(np.arange(100) < 20, ~right, right) & (np.arange(100) != 70) | (np.arange(100) < 10)

@@ -160,7 +160,7 @@ def test_what_is_worse_is_kept_back(line: Line) -> None:
     entry = retrain(line.folder, from_files(*known, *others, *apart), now=NOW)
     assert entry is not None
     assert (entry.what, entry.version, entry.current) == ("kept back", 2, 1)
-    assert "not shown to be no worse by more than 0.1" in entry.why
+    assert "not shown to be no worse than the one in use by more than 0.1" in entry.why
     assert entry.difference is not None
     assert entry.difference.ci_low < -0.1
     assert read_line(line.folder).current == 1
@@ -181,6 +181,23 @@ def test_a_new_version_is_compared_with_the_current_one(line: Line) -> None:
     hits = [np.mean(load_model(read_line(line.folder).version(number)).margins(pairs) > 0) for number in (1, 4)]
     assert entry.difference is not None
     assert entry.difference.estimate == pytest.approx(hits[1] - hits[0])
+
+
+def test_a_new_version_is_compared_with_the_reference(line: Line) -> None:
+    for n in (200, 400):
+        assert learned(line, n) is not None
+    # The second one took the place of the first, and was not shown to be better.
+    known = read_line(line.folder)
+    assert (known.current, known.reference) == (2, 1)
+    entry = learned(line, 800)
+    assert entry is not None
+    assert (entry.found["against"], entry.found["reference"]) == (2, 1)
+    pairs = deal(simulated(800)[0]).apart
+    hits = [np.mean(load_model(read_line(line.folder).version(number)).margins(pairs) > 0) for number in (1, 3)]
+    assert entry.over_reference is not None
+    assert entry.over_reference.estimate == pytest.approx(hits[1] - hits[0])
+    roll_back(line.folder, 2, now=NOW)
+    assert read_line(line.folder).reference == 2
 
 
 def test_back_to_a_version(line: Line) -> None:

@@ -72,7 +72,7 @@ def versions(
 ) -> None:
     """Tell all that happened to a line: its versions, how often they were right, and, as csv and json, why they came.
 
-    Accuracy is on dialogues that no version was trained on; the difference is that to the one in use.
+    Accuracy is on dialogues that no version was trained on; the difference is that to the one that was in use.
 
     Example: dissensus preference versions harmless
     """
@@ -83,7 +83,8 @@ def versions(
     found = read_line(folder_of(load_settings(settings).models, line))
     if kind is Format.JSON:
         terms = {**asdict(found.terms.rule), "kind": found.terms.kind, "campaigns": list(found.terms.campaigns)}
-        about = {"name": found.name, "purpose": found.terms.purpose, **terms, "current": found.current}
+        about = {"name": found.name, "purpose": found.terms.purpose, **terms}
+        about |= {"current": found.current, "reference": found.reference}
         told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
         writing.write(json.dumps(told, ensure_ascii=False, indent=2), output)
         return
@@ -127,7 +128,8 @@ def retrain(
     """Train the next version of a line on all comparisons so far: of campaigns that name it, and of files.
 
     Every fifth dialogue is never trained on. There the new version is compared with the current one, and takes its
-    place only if it is shown to be no worse by more than the margin. Chatbots on the line go on with it at once.
+    place only if it is shown to be no worse by more than the margin, nor worse so than the reference: the last version
+    that was shown to be better. Chatbots on the line go on with it at once.
 
     Example: dissensus preference retrain harmless
     """

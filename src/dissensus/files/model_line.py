@@ -24,6 +24,7 @@ from dissensus.stats.proportion import Share
 
 TERMS: Final = "line.json"
 HISTORY: Final = "history.jsonl"
+DIFFERENCES: Final = ("difference", "over_reference")
 LARGEST: Final = 2**24
 """Bytes of either file."""
 
@@ -74,6 +75,8 @@ class Entry:
         Of a new version, on how many pairs it was trained, how often it is right on those held out, and of its folder.
     difference
         Its accuracy less that of the one that was current; None where there was none.
+    over_reference
+        The same for the reference; None where there was none but the one that was current.
     found
         What else is known of it: plain values for JSON.
     """
@@ -87,6 +90,7 @@ class Entry:
     accuracy: Share | None = None
     sha256: str = ""
     difference: Difference | None = None
+    over_reference: Difference | None = None
     found: Mapping[str, Any] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
@@ -94,10 +98,18 @@ class Entry:
         at = self.at.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
         known = {"at": at, "what": self.what, "version": self.version, "current": self.current, "why": self.why}
         if self.accuracy is not None:
-            difference = None if self.difference is None else asdict(self.difference)
-            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy), "difference": difference}
+            known |= {"n_pairs": self.n_pairs, "accuracy": asdict(self.accuracy)}
+            for name in DIFFERENCES:
+                found = getattr(self, name)
+                known[name] = None if found is None else asdict(found)
             known["sha256"] = self.sha256
         return {**known, **self.found}
+
+    @property
+    def better(self) -> bool:
+        """Whether a new version was shown to be better than the reference, or is the first."""
+        over = self.over_reference or self.difference
+        return self.what == "promoted" and (over is None or over.ci_low > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,6 +145,16 @@ class Line:
         """The version in whose place the current one came first; None where there was none."""
         numbers = [None, *(one.current for one in self.entries)]
         return None if self.current is None else numbers[numbers.index(self.current) - 1]
+
+    @property
+    def reference(self) -> int | None:
+        """The version that no later one may fall behind by more than the margin; None where there is none.
+
+        It is the last one that was shown to be better than the reference before it, or the first one. Whoever rolls a
+        line back says that from then on it is that version.
+        """
+        begun = [one.version for one in self.entries if one.what == "rolled back" or one.better]
+        return begun[-1] if begun else None
 
     @property
     def trained(self) -> dict[int, Entry]:
@@ -340,8 +362,9 @@ def _entry(written: dict[str, Any]) -> Entry:
     known: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
     if what != "rolled back":
         known |= {"n_pairs": _whole(written.pop("n_pairs")), "accuracy": _numbers(Share, written.pop("accuracy"))}
-        difference = written.pop("difference")
-        known["difference"] = None if difference is None else _numbers(Difference, difference)
+        for name in DIFFERENCES:
+            difference = written.pop(name)
+            known[name] = None if difference is None else _numbers(Difference, difference)
         known["sha256"] = str(written.pop("sha256"))
     return Entry(at=at, what=what, why=str(why), found=written, **known)
 

@@ -76,12 +76,15 @@ class Judgement:
         Of the new version, on dialogues held out.
     difference
         That less the accuracy of the current one, on the same pairs; None where there is no current one.
+    over_reference
+        The same for the reference; None where none was given.
     """
 
     promoted: bool
     why: str
     accuracy: Share
     difference: Difference | None
+    over_reference: Difference | None = None
 
 
 def deal(pairs: Sequence[Pair]) -> Dealt:
@@ -103,7 +106,12 @@ def deal(pairs: Sequence[Pair]) -> Dealt:
 
 
 def judge(
-    pairs: Sequence[Pair], margins: npt.ArrayLike, current: npt.ArrayLike | None = None, *, rule: Rule | None = None
+    pairs: Sequence[Pair],
+    margins: npt.ArrayLike,
+    current: npt.ArrayLike | None = None,
+    *,
+    reference: npt.ArrayLike | None = None,
+    rule: Rule | None = None,
 ) -> Judgement:
     r"""Tell whether a new version takes the place of the current one: only if it is shown to be no worse by a margin.
 
@@ -114,12 +122,15 @@ def judge(
     dialogues none takes the place of another. Where there is no current one, the interval of its own accuracy must lie
     above one half.
 
+    Versions that are each a little worse could follow each other without end. So one that is compared with a reference
+    too, such as the last one that was shown to be better, must be shown to be no worse than both.
+
     Parameters
     ----------
     pairs
-        Of dialogues that neither was trained on.
-    margins, current
-        Score of the chosen less that of the rejected answer by the new and by the current version, log odds.
+        Of dialogues that none of them was trained on.
+    margins, current, reference
+        Score of the chosen less that of the rejected answer by each of the versions, log odds.
     rule
         Margin and level.
 
@@ -158,11 +169,17 @@ def judge(
     accuracy = clustered_share(right(new), dialogues(pairs), weights=weights, level=rule.level)
     if current is None:
         return Judgement(accuracy.ci_low > 0.5, _of_the_first(accuracy), accuracy, None)
-    found = _widened(compare(pairs, new, current, level=rule.level).accuracy, rule)
+
+    def over(other: npt.ArrayLike) -> Difference:
+        return _widened(compare(pairs, new, other, level=rule.level).accuracy, rule)
+
+    over_current, over_reference = over(current), None if reference is None else over(reference)
+    found = {"the one in use": over_current} | ({"the reference": over_reference} if over_reference else {})
+    worse = {name: one for name, one in found.items() if one.ci_low <= -rule.margin}
+    why = " ".join(_of_another(name, one, rule) for name, one in (worse or found).items())
     if n < LEAST:
-        few = f"{n:,} dialogues are held out, and with fewer than {LEAST} no version takes the place of another."
-        return Judgement(False, few, accuracy, found)
-    return Judgement(found.ci_low > -rule.margin, _of_another(found, rule), accuracy, found)
+        why = f"{n:,} dialogues are held out, and with fewer than {LEAST} no version takes the place of another."
+    return Judgement(n >= LEAST and not worse, why, accuracy, over_current, over_reference)
 
 
 def _widened(found: Difference, rule: Rule) -> Difference:
@@ -182,12 +199,11 @@ def _of_the_first(accuracy: Share) -> str:
     return f"It is not shown to be better than a coin: {found} of {accuracy.n:,} pairs held out. Collect more."
 
 
-def _of_another(found: Difference, rule: Rule) -> str:
-    interval = f"[{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
-    told = f"its accuracy less that of the one in use is {found.estimate:+.3f} {interval}"
+def _of_another(name: str, found: Difference, rule: Rule) -> str:
+    told = f"its accuracy less that is {found.estimate:+.3f} [{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
     if found.ci_low > -rule.margin:
-        return f"It is shown to be no worse by more than {rule.margin:g}: {told}."
-    return f"It is not shown to be no worse by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
+        return f"It is shown to be no worse than {name} by more than {rule.margin:g}: {told}."
+    return f"It is not shown to be no worse than {name} by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
 
 
 def _needed(found: Difference, rule: Rule) -> str:

@@ -9,6 +9,8 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound
@@ -109,6 +111,8 @@ def retrain(
 ) -> Entry | None:
     """Train the next version of a line, and promote it if it is shown to be no worse than the current one.
 
+    Nor may it be worse than the reference, see `dissensus.files.model_line.Line.reference`.
+
     Parameters
     ----------
     folder
@@ -155,9 +159,12 @@ def retrain(
         model = _trained(line, dealt, found, seed=seed, progress=progress)
         place = next_version(line)
         save_model(model, place)
-        # Meanwhile it may have been rolled back: it is compared with what is current now.
+        judge_in = _Judging(model, dealt.apart)
+        # What takes long is done before anybody is held up.
+        judge_in(read_line(folder))
         with changing(folder) as line:
-            judged = _judged(line, model, dealt.apart)
+            # Meanwhile it may have been rolled back: it is compared with what is current now.
+            judged = judge_in(line)
             number = int(place.name)
             entry = Entry(
                 at=now,
@@ -168,9 +175,11 @@ def retrain(
                 n_pairs=len(dealt.known),
                 accuracy=judged.accuracy,
                 difference=judged.difference,
+                over_reference=judged.over_reference,
                 sha256=identity(place).sha256,
                 found={
                     "against": line.current,
+                    "reference": line.reference,
                     "comparisons_sha256": known,
                     "n_held_out": len(dealt.apart),
                     "by_campaign": dict(found.by_campaign),
@@ -192,11 +201,25 @@ def _check_enough(line: Line, dealt: Dealt) -> None:
         )
 
 
-def _judged(line: Line, model: AnyModel, apart: Sequence[Pair]) -> Judgement:
-    """Compare a model with the current version by what chooses responses: their scores for all people."""
-    asked = [replace(pair, rater=None, group=None, groups=()) for pair in apart]
-    before = None if line.current is None else load_model(line.version(line.current)).margins(asked)
-    return judge(apart, model.margins(asked), before, rule=line.terms.rule)
+class _Judging:
+    """Compares a model with versions of a line by what chooses responses: their scores for all people."""
+
+    def __init__(self, model: AnyModel, apart: Sequence[Pair]) -> None:
+        self._asked = [replace(pair, rater=None, group=None, groups=()) for pair in apart]
+        self._apart = apart
+        self._margins = model.margins(self._asked)
+        self._known: dict[int, npt.NDArray[np.float64]] = {}
+
+    def __call__(self, line: Line) -> Judgement:
+        """Return what is made of it where the line is as it is."""
+        reference = None if line.reference == line.current else self._of(line, line.reference)
+        current = self._of(line, line.current)
+        return judge(self._apart, self._margins, current, reference=reference, rule=line.terms.rule)
+
+    def _of(self, line: Line, number: int | None) -> npt.NDArray[np.float64] | None:
+        if number is not None and number not in self._known:
+            self._known[number] = load_model(line.version(number)).margins(self._asked)
+        return None if number is None else self._known[number]
 
 
 def _trained(line: Line, dealt: Dealt, found: Comparisons, *, seed: int, progress: Progress | None) -> AnyModel:

@@ -1,5 +1,7 @@
 """What a transformer reads, and what it says of it."""
 
+import json
+import shutil
 import warnings
 from dataclasses import replace
 from pathlib import Path
@@ -135,8 +137,6 @@ def test_what_is_no_base(base: str, tmp_path: Path) -> None:
 
 
 def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> None:
-    import shutil
-
     import torch
 
     shutil.copytree(base, tmp_path / "pickled")
@@ -144,6 +144,25 @@ def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> Non
     torch.save({}, tmp_path / "pickled" / "pytorch_model.bin")
     with pytest.raises(InvalidInput, match="its weights as safetensors"):
         opened_base(str(tmp_path / "pickled"))
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "nobody_knows_it"])
+def test_code_that_comes_with_a_base_is_not_run(base: str, tmp_path: Path, kind: str) -> None:
+    place, ran = tmp_path / "coded", tmp_path / "ran"
+    shutil.copytree(base, place)
+    (place / "coded.py").write_text(f"open({str(ran)!r}, 'w')\n\nclass Coded:\n    pass\n")
+    everywhere = dict.fromkeys(("AutoConfig", "AutoModelForSequenceClassification"), "coded.Coded")
+    for name, more in (
+        ("config.json", {"auto_map": everywhere, "model_type": kind}),
+        ("tokenizer_config.json", {"auto_map": {"AutoTokenizer": ["coded.Coded", "coded.Coded"]}}),
+    ):
+        (place / name).write_text(json.dumps(json.loads((place / name).read_text()) | more))
+    if kind == "gpt2":
+        assert type(opened_base(str(place)).network).__module__.startswith("transformers.")
+    else:
+        with pytest.raises(InvalidInput, match="cannot be trained from"):
+            opened_base(str(place))
+    assert not ran.exists()
 
 
 def test_a_model_of_one_purpose_refuses_the_other(model: Transformer) -> None:
