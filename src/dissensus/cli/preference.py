@@ -74,7 +74,20 @@ def train(
     from dissensus.files.model_folder import make_folder
     from dissensus.preference.counting import Counting
 
-    options = of_transformer.given(locals())
+    options = of_transformer.given(
+        base=base,
+        max_length=max_length,
+        epochs=epochs,
+        batch=batch,
+        accumulate=accumulate,
+        learning_rate=learning_rate,
+        schedule=schedule,
+        lora=lora,
+        bf16=bf16,
+        checkpoint_every=checkpoint_every,
+        resume=resume,
+        peak_tflops=peak_tflops,
+    )
     known = purpose or told(pairs)
     if known is None:
         raise InvalidInput("It is not known what people chose by. Say --purpose harmless or --purpose helpful.")

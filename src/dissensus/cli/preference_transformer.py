@@ -72,15 +72,9 @@ PeakOption = Annotated[
 ]
 
 
-NAMES = (
-    *("base", "max_length", "epochs", "batch", "accumulate", "learning_rate"),
-    *("schedule", "lora", "bf16", "checkpoint_every", "resume", "peak_tflops"),
-)
-
-
-def given(values: dict[str, Any]) -> dict[str, Any]:
-    """Return those of the options above that somebody gave, of all that a command was given."""
-    return {name: values[name] for name in NAMES if values[name] is not None}
+def given(**options: Any) -> dict[str, Any]:
+    """Return those of the options above that somebody gave."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def plan_of(counting: "Counting", output: Path, options: dict[str, Any]) -> "TransformerPlan":
