@@ -3,6 +3,7 @@
 import signal
 import socket
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -59,15 +60,24 @@ def test_a_request_under_way_is_finished_before_it_stops(tmp_path: Path) -> None
         url = httpx.URL(site.url)
         with socket.create_connection((url.host, url.port or 80), timeout=PATIENCE_S) as connection:
             head = f"POST /sign-in/x HTTP/1.1\r\nHost: {url.host}\r\nConnection: close\r\n"
-            kind = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 12\r\n\r\n"
-            connection.sendall((head + kind + "form_").encode())
-            time.sleep(0.3)
+            kind = "Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 12\r\n"
+            connection.sendall((head + kind + "Expect: 100-continue\r\n\r\nform_").encode())
+            assert connection.recv(4096) == b"HTTP/1.1 100 Continue\r\n\r\n"
             site.process.send_signal(signal.SIGTERM)
-            time.sleep(0.3)
+            _wait_until_nobody_is_let_in(url)
             connection.sendall(b"token=x")
             answer = b"".join(iter(lambda: connection.recv(4096), b""))
         assert answer.startswith(b"HTTP/1.1 403")
         assert site.process.wait(PATIENCE_S) == 0
+
+
+def _wait_until_nobody_is_let_in(url: httpx.URL) -> None:
+    end = time.monotonic() + PATIENCE_S
+    with suppress(OSError):
+        while True:
+            assert time.monotonic() < end
+            socket.create_connection((url.host, url.port or 80), timeout=PATIENCE_S).close()
+            time.sleep(0.05)
 
 
 def test_ctrl_c_stops_it_without_an_error(tmp_path: Path) -> None:

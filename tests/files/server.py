@@ -185,7 +185,7 @@ def _stalling(asked: Asked) -> Answer:
 def _drip(asked: Asked) -> Iterator[bytes]:
     size = len(asked.body) // 10
     for start in range(0, len(asked.body), size):
-        asked.server.over.wait(0.06)
+        asked.server.over.wait(0.15)
         yield asked.body[start : start + size]
 
 
