@@ -111,7 +111,7 @@ def retrain(
 ) -> Entry | None:
     """Train the next version of a line, and promote it if it is shown to be no worse than the current one.
 
-    Nor may it be worse than the reference, see `dissensus.files.model_line.Line.reference`.
+    The same is asked beside the reference, see `dissensus.files.model_line.Line.reference`.
 
     Parameters
     ----------
