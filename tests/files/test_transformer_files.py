@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.files.damage import DAMAGES, check_refused
 from tests.preference.pairs import simulated
 from tests.preference.transformer.bases import gpt2
 from tests.preference.transformer.talks import fitting, learned
@@ -59,18 +60,9 @@ def test_what_is_written_is_read_byte_for_byte(model: "Transformer", folder: Pat
 
 @pytest.mark.ml
 @pytest.mark.parametrize("name", [*NAMES_OF_TRANSFORMER, SUMS])
-@pytest.mark.parametrize("damage", ["cut", "changed", "gone", "emptied"])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused(folder: Path, name: str, damage: str) -> None:
-    path = folder / name
-    data = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(
-            {"cut": data[: len(data) // 2], "changed": data[:40] + b"0!" + data[42:], "emptied": b""}[damage]
-        )
-    with pytest.raises(NotFound if damage == "gone" else InvalidInput, match=r"Copy it again, or train it anew\."):
-        load_model(folder)
+    check_refused(folder / name, damage)
 
 
 @pytest.mark.ml

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.files.damage import DAMAGES, check_refused
 from tests.preference.pairs import LIKED, simulated
 
-from dissensus.errors import InvalidInput, NotAllowed, NotFound
+from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.files.model_folder import CARD, MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
 from dissensus.preference.evaluation import evaluate
 from dissensus.preference.linear import Linear, length_margins
@@ -136,19 +137,10 @@ def test_the_card_tells_what_it_was_made_of(model: Linear) -> None:
 
 
 @pytest.mark.parametrize("name", [*NAMES, SUMS])
-@pytest.mark.parametrize("damage", ["cut", "changed", "gone", "emptied"])
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, damage: str) -> None:
     save_model(model, tmp_path / "model")
-    path = tmp_path / "model" / name
-    data = path.read_bytes()
-    if damage == "gone":
-        path.unlink()
-    else:
-        path.write_bytes(
-            {"cut": data[: len(data) // 2], "changed": data[:40] + b"0!" + data[42:], "emptied": b""}[damage]
-        )
-    with pytest.raises(NotFound if damage == "gone" else InvalidInput, match=r"Copy it again, or train it anew\."):
-        load_model(tmp_path / "model")
+    check_refused(tmp_path / "model" / name, damage)
 
 
 @pytest.mark.parametrize(

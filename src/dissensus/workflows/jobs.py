@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from functools import partial
 from threading import Event, Thread
 from time import monotonic
 from typing import Final, TypeAlias
@@ -176,23 +177,10 @@ def every_runner(
     `count` is told what came of each delivery; `learning` lets model lines learn when it is time.
     """
     holder, postman = str(uuid4()), Postman(post=post, count=count, spell_s=EVERY_S)
+    runner = partial(Runner, platform=platform, holder=holder, clock=clock)
     return (
-        Runner(platform=platform, holder=holder, jobs=every_job(), clock=clock),
-        Runner(platform=platform, holder=holder, jobs={"watch": _watch()}, clock=clock, lease=WATCHING),
-        Runner(
-            platform=platform,
-            holder=holder,
-            jobs={"learn": learning},
-            clock=clock,
-            lease=LEARNING,
-            stopped=learning.stopped,
-        ),
-        Runner(
-            platform=platform,
-            holder=holder,
-            jobs={"deliver": postman},
-            clock=clock,
-            lease=DELIVERING,
-            last={"finish deliveries": postman.finish},
-        ),
+        runner(jobs=every_job()),
+        runner(jobs={"watch": _watch()}, lease=WATCHING),
+        runner(jobs={"learn": learning}, lease=LEARNING, stopped=learning.stopped),
+        runner(jobs={"deliver": postman}, lease=DELIVERING, last={"finish deliveries": postman.finish}),
     )
