@@ -17,8 +17,8 @@ import numpy as np
 from files import Steps, Work, rows, step, words
 
 if TYPE_CHECKING:
-    from dissensus.schema.attempt import Attempt
-    from dissensus.schema.review import Review
+    from dissensus.schema.records.attempt import Attempt
+    from dissensus.schema.records.review import Review
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "attempts.md"
 REVIEWED, REVIEWERS = 1_000, 8
@@ -36,7 +36,7 @@ def attempts() -> "list[Attempt]":
 
 
 def reviews(of: "list[Attempt]") -> "list[Review]":
-    from dissensus.schema.review import Review
+    from dissensus.schema.records.review import Review
 
     rng = np.random.default_rng(0)
     return [
@@ -51,7 +51,7 @@ def reviews(of: "list[Attempt]") -> "list[Review]":
 
 
 def read(folder: Path) -> Work:
-    from dissensus.files.attempts import read_attempts, write_attempts
+    from dissensus.files.attempts.tables import read_attempts, write_attempts
 
     write_attempts(attempts(), folder / "attempts.jsonl")
     return lambda: len(read_attempts(folder / "attempts.jsonl").attempts)
@@ -81,7 +81,7 @@ def lay_out(_: Path) -> Work:
 
 def page(folder: Path) -> Work:
     from dissensus.cli import main
-    from dissensus.files.attempts import write_attempts
+    from dissensus.files.attempts.tables import write_attempts
 
     path = folder / "page.jsonl"
     given = attempts()

@@ -222,14 +222,14 @@ def evalica_bootstrap(path: Path) -> Call:
     return lambda: evalica.alpha_bootstrap(frame, n_resamples=100, random_state=0).alpha
 
 
-@contender(OURS, SOME, "dissensus.files.tables", does=CHECKED)
+@contender(OURS, SOME, "dissensus.files.raw.table_reader", does=CHECKED)
 def ours_reading(path: Path) -> Call:
     from dissensus import read_ratings
 
     return lambda: read_ratings(path).n_ratings
 
 
-@contender(OURS, WHOLE, "dissensus.files.tables", does=CHECKED)
+@contender(OURS, WHOLE, "dissensus.files.raw.table_reader", does=CHECKED)
 def ours_whole(path: Path) -> Call:
     from dissensus import read_ratings
 

@@ -16,18 +16,18 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.files.pairs import read_pairs
-from dissensus.files.votes import read_people
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.files.pairs.votes import read_people
 from dissensus.pipeline.simulate import simulate_preferences
-from dissensus.preference.counting import Counting
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.groups import Groups
-from dissensus.preference.kinds import KINDS, AnyModel, KindOfModel
-from dissensus.preference.mean_variance import MeanVariance
-from dissensus.preference.paired import compare
-from dissensus.preference.pairs import Pair, answers
-from dissensus.preference.training import Plan, cross_validate, train
-from dissensus.preference.votes import votes_of
+from dissensus.preference.data.pairs import Pair, answers
+from dissensus.preference.data.votes import votes_of
+from dissensus.preference.data.weighting import Counting
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.evaluation.paired import compare
+from dissensus.preference.fit.training import Plan, cross_validate, train
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
+from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.stats.paired import Difference
 
 Floats = npt.NDArray[np.float64]

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from dissensus.schema.preference import Preference
+    from dissensus.schema.records.preference import Preference
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "files.md"
 PAIRS, PER_CONVERSATION = 160_000, 4
@@ -48,8 +48,8 @@ def words() -> Iterator[str]:
 
 def preferences() -> "Iterator[Preference]":
     """Yield preferences of made-up texts, some in each conversation."""
-    from dissensus.schema.conversation import Turn
-    from dissensus.schema.preference import Pick, Preference
+    from dissensus.schema.records.conversation import Turn
+    from dissensus.schema.records.preference import Pick, Preference
 
     texts = words()
     picks = (Pick("ann", "a", 3), Pick("ben", "b", 2), Pick("cho", "a", 1))
@@ -83,7 +83,7 @@ def make(_: Path) -> Work:
 
 
 def write(folder: Path) -> Work:
-    from dissensus.files.pair_release import write_pairs
+    from dissensus.files.pairs.release import write_pairs
     from dissensus.pipeline.release import released_pairs
 
     released = released_pairs(preferences())
@@ -96,14 +96,14 @@ def write(folder: Path) -> Work:
 
 
 def read(folder: Path) -> Work:
-    from dissensus.files.pair_rows import stream_pairs
+    from dissensus.files.pairs.rows import stream_pairs
 
     return lambda: sum(1 for path in published(folder) for _ in stream_pairs(path))
 
 
 def copy(folder: Path) -> Work:
-    from dissensus.files.pair_rows import Seen, stream_pairs
-    from dissensus.files.pair_writing import write_hh_rlhf
+    from dissensus.files.pairs.rows import Seen, stream_pairs
+    from dissensus.files.pairs.writer import write_hh_rlhf
 
     def work() -> int:
         seen = Seen()
@@ -115,13 +115,13 @@ def copy(folder: Path) -> Work:
 
 
 def twins(folder: Path) -> Work:
-    from dissensus.files.pair_rows import stream_pairs
+    from dissensus.files.pairs.rows import stream_pairs
 
     return lambda: sum(1 for path in (folder / RELEASE).rglob("*.parquet") for _ in stream_pairs(path))
 
 
 def write_attempts(folder: Path) -> Work:
-    from dissensus.files.attempts import write_attempts
+    from dissensus.files.attempts.tables import write_attempts
     from dissensus.pipeline.simulate import simulate_attempts
 
     attempts = simulate_attempts()
@@ -134,7 +134,7 @@ def write_attempts(folder: Path) -> Work:
 
 
 def read_attempts(folder: Path) -> Work:
-    from dissensus.files.attempts import read_attempts
+    from dissensus.files.attempts.tables import read_attempts
 
     return lambda: len(read_attempts(folder / ATTEMPTS).attempts)
 

@@ -17,20 +17,20 @@ from typing import NamedTuple
 import numpy as np
 
 from dissensus.chat import opened, whole
-from dissensus.demo import loop
-from dissensus.files.model_folder import load_model
-from dissensus.files.model_line import Line, Terms, make_line, read_line
-from dissensus.files.pairs import ReadPairs
-from dissensus.preference.pairs import Pair
-from dissensus.preference.promotion import Rule
-from dissensus.schema.conversation import Conversation
-from dissensus.workflows.retraining import Comparisons, retrain
-from dissensus.workflows.scorers import Lines
+from dissensus.demo import online_loop
+from dissensus.files.models.folder import load_model
+from dissensus.files.models.registry import Line, Terms, make_line, read_line
+from dissensus.files.pairs.reader import ReadPairs
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.evaluation.promotion import Rule
+from dissensus.schema.records.conversation import Conversation
+from dissensus.workflows.models.retraining import Comparisons, retrain
+from dissensus.workflows.models.scorers import Lines
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "online.md"
 SEEDS, EACH = 20, 200
 """Draws of all there is, and comparisons of each phase, each of a dialogue of its own."""
-BASE_ALONE = ("base",) * len(loop.PHASES)
+BASE_ALONE = ("base",) * len(online_loop.PHASES)
 
 
 class After(NamedTuple):
@@ -41,9 +41,9 @@ class After(NamedTuple):
     promoted: bool
 
 
-def picked(taste: loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
+def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
     """Return what somebody prefers in a phase; two responses that are the same make no pair."""
-    chat = loop.campaign(phase).chat
+    chat = online_loop.campaign(phase).chat
     assert chat is not None
 
     async def talk() -> list[Pair]:
@@ -63,17 +63,17 @@ def picked(taste: loop.Taste, phase: str, models: Path, rng: np.random.Generator
 def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
     """Go through phases, and tell what is known after each."""
     rng = np.random.default_rng(seed)
-    taste, pairs, found = loop.drawn_taste(rng), [], []
+    taste, pairs, found = online_loop.drawn_taste(rng), [], []
     with TemporaryDirectory() as folder:
         models = Path(folder)
-        line = make_line(models / loop.LINE, Terms(purpose="helpful", rule=rule))
+        line = make_line(models / online_loop.LINE, Terms(purpose="helpful", rule=rule))
         for phase in phases:
             pairs += picked(taste, phase, models, rng)
             entry = retrain(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
             assert entry is not None
             now = read_line(line.folder)
             model = load_model(now.version(now.current or entry.version))
-            shares = loop.agreement(model, taste).estimate, loop.won(model, taste).estimate
+            shares = online_loop.agreement(model, taste).estimate, online_loop.won(model, taste).estimate
             found.append(After(*shares, entry.what == "promoted"))
     return found
 
@@ -100,10 +100,10 @@ def main() -> None:
     rows = []
     runs: dict[str, list[list[After]]] = {"loop": [], "base": []}
     for seed in range(SEEDS):
-        runs["loop"].append(gone_through(loop.PHASES, seed, loop.RULE))
-        runs["base"].append(gone_through(BASE_ALONE, seed, loop.RULE))
+        runs["loop"].append(gone_through(online_loop.PHASES, seed, online_loop.RULE))
+        runs["base"].append(gone_through(BASE_ALONE, seed, online_loop.RULE))
         print(seed, runs["loop"][-1][-1], runs["base"][-1][-1], flush=True)
-    for number, phase in enumerate(loop.PHASES):
+    for number, phase in enumerate(online_loop.PHASES):
         here = {name: [run[number] for run in every] for name, every in runs.items()}
         cells = [
             over_seeds([one.agreement for one in here["loop"]]),
@@ -114,14 +114,15 @@ def main() -> None:
         rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
     last = zip((run[-1] for run in runs["loop"]), (run[-1] for run in runs["base"]), strict=True)
     ahead = over_seeds([a.won - b.won for a, b in last], sign="+")
+    samples, margin, trials = online_loop.SAMPLES, online_loop.RULE.margin, online_loop.TRIALS
     lines = [
-        f"| After | Pairs | Agreement with taste | Best of {loop.SAMPLES} wins | Promoted | Agreement less base |",
+        f"| After | Pairs | Agreement with taste | Best of {samples} wins | Promoted | Agreement less base |",
         "|---|--:|--:|--:|--:|--:|",
         *rows,
         "",
-        f"After all of it the best of {loop.SAMPLES} wins by {ahead} more often than with as many pairs of base alone.",
+        f"After all of it the best of {samples} wins by {ahead} more often than with as many pairs of base alone.",
         "",
-        f"Means over {SEEDS} seeds with 95 % intervals; a margin of {loop.RULE.margin:g}; {loop.TRIALS} trials each. "
+        f"Means over {SEEDS} seeds with 95 % intervals; a margin of {margin:g}; {trials} trials each. "
         f"Made by `benchmarks/online.py` with Dissensus {version('dissensus')} on Python {platform.python_version()}.",
     ]
     PAGE.write_text("\n".join(lines) + "\n", "utf-8")

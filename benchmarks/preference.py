@@ -15,15 +15,15 @@ from pathlib import Path
 
 import numpy as np
 
-from dissensus.files.pairs import ReadPairs, read_pairs
-from dissensus.preference.encoder import Encoded, Encoder
-from dissensus.preference.evaluation import Evaluation, evaluate
-from dissensus.preference.features import Kind
-from dissensus.preference.fitting import FEATURES
-from dissensus.preference.mini_lm import minilm
-from dissensus.preference.paired import compare
-from dissensus.preference.pairs import Pair
-from dissensus.preference.training import Plan, cross_validate, train
+from dissensus.files.pairs.reader import ReadPairs, read_pairs
+from dissensus.preference.data.features import Kind
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
+from dissensus.preference.evaluation.paired import compare
+from dissensus.preference.fit.linear import FEATURES
+from dissensus.preference.fit.training import Plan, cross_validate, train
+from dissensus.preference.models.encoder import Encoded, Encoder
+from dissensus.preference.models.mini_lm import minilm
 from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 

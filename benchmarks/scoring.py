@@ -13,13 +13,13 @@ from importlib.metadata import version
 from itertools import cycle, islice
 from pathlib import Path
 
-from dissensus.files.attempts import write_attempts
-from dissensus.files.model_folder import identity, load_model, save_model
-from dissensus.files.pairs import read_pairs
-from dissensus.preference.training import train
-from dissensus.schema.attempt import Attempt
+from dissensus.files.attempts.tables import write_attempts
+from dissensus.files.models.folder import identity, load_model, save_model
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.preference.fit.training import train
+from dissensus.schema.records.attempt import Attempt
 from dissensus.text.transcripts import join_hh
-from dissensus.workflows.scoring import Asked, score_attempts
+from dissensus.workflows.models.scoring import Asked, score_attempts
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "scoring.md"
 N = 38_961

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.files.writing import write_frame
+from dissensus.files.raw.table_writer import write_frame
 from dissensus.pipeline.simulate import CUTS, SCALE, draw_answers, preset, simulate
 
 Codes = npt.NDArray[np.int32]

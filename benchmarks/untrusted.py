@@ -18,7 +18,7 @@ from tests.cli.conftest import SCRIPT
 from tests.files.test_hostile import CASES
 from tests.slow.test_fuzzing import TABLE
 
-from dissensus.files.tables import read_frame
+from dissensus.files.raw.table_reader import read_frame
 
 DAMAGED = 20_000
 ROWS = 10_000_000

@@ -15,10 +15,10 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import gold_against_crowd
 from dissensus.pipeline.analyse import analyse
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

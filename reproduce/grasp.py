@@ -14,11 +14,11 @@ from typing import Self, get_args
 
 import numpy as np
 
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import Analysis, analyse
 from dissensus.pipeline.analyse import Row as Found
 from dissensus.pipeline.analyse.settings import Family
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 

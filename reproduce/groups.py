@@ -3,7 +3,7 @@
 import numpy as np
 
 from dissensus.pipeline.analyse import Analysis, Row
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 NAMES = {
     "gen z": "Gen Z",

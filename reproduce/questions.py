@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from reproduce.comparison import Row
 
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 # Section 3.4 counts sub-questions without "other", section 4 with it.
 GRANULAR = {"Q2": ("8", "9"), "Q3": ("4", "5"), "Q4": ("1", None), "Q5": ("1", None), "Q6": ("2", "3")}

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from reproduce.groups import NAMES
 
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import count_answers
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement
 from dissensus.stats.permutation import shuffles

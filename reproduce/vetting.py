@@ -14,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.pipeline.vet import FilterAudit, audit_filter, vet
 from dissensus.report.figures.vetting import evidence

@@ -11,10 +11,10 @@ from tests.databases import Databases, postgresql
 from tests.recruit.fake_prolific import Prolific
 from tests.recruit.fake_prolific import serving as prolific_serving
 
-from dissensus.files.ratings import read_ratings
-from dissensus.schema.ratings import Ratings
-from dissensus.store import schema
-from dissensus.store.database import Database, connect
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.schema.ratings.table import Ratings
+from dissensus.store.core import schema
+from dissensus.store.core.database import Database, connect
 
 MEMORY = Path("/dev/shm")
 ROOM = 2 * 2**30

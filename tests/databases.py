@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import URL, create_engine, make_url, text
 
-from dissensus.store import schema
-from dissensus.store.database import connect
+from dissensus.store.core import schema
+from dissensus.store.core.database import connect
 
 GIVEN = "DISSENSUS_TEST_DATABASE_URL"
 SERVERS = Path("/usr/lib/postgresql")

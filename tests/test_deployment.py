@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import yaml  # type: ignore[import-untyped]
+from tests.support.paths import ROOT
 
-from dissensus.schema.campaign_parsing import KEYS, parse_campaign
+from dissensus.schema.campaign.parser import KEYS, parse_campaign
 from dissensus.settings import PREFIX, Settings, load, secret_of
-from dissensus.web import metrics
+from dissensus.web.core import metrics
 
-ROOT = Path(__file__).resolve().parent.parent
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
 OPERATION = (ROOT / "docs" / "operation.md").read_text("utf-8")
 CAMPAIGNS = (ROOT / "docs" / "campaigns.md").read_text("utf-8")

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.support.paths import ROOT
 
 import dissensus
 import dissensus.errors
 
-ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 

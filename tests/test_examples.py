@@ -14,12 +14,13 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from tests.support.paths import ROOT
 from tests.web.live import serving
 from tests.web.owners import House
 from tests.web.programs import QUOTA, opened, rate, token
 from tests.workflows.campaigns import ABOUT_YOU
 
-EXAMPLES = Path(__file__).resolve().parent.parent / "examples"
+EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 NEEDS_DATA = "dices.ipynb"
 NEEDS_SITE = "client.ipynb"

@@ -2,11 +2,9 @@
 
 import re
 import tomllib
-from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).resolve().parent.parent
+from tests.support.paths import ROOT
 
 
 @pytest.mark.parametrize("lock", ["requirements.lock", "requirements-ml.lock", "benchmarks/requirements.lock"])

@@ -2,9 +2,8 @@
 
 import ast
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+from tests.support.paths import ROOT
 
 
 def test_every_line_of_the_threat_model_has_a_test_that_is_there() -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.sending import Sender
 from dissensus.settings import Settings, load, prolific_token_of, secret_of
-from dissensus.web.tokens import Tokens
-from dissensus.workflows.webhooks import Post
+from dissensus.web.core.signed_tokens import Tokens
+from dissensus.webhook_transport import Sender
+from dissensus.workflows.campaign.webhooks import Post
 
 KEY = "k" * 32
 

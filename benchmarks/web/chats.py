@@ -32,9 +32,9 @@ sys.path.insert(0, str(HERE.parent.parent))
 from tests.databases import Databases, postgresql  # noqa: E402
 from tests.workflows.talking import HELPFUL, TERN, talking  # noqa: E402
 
-from dissensus.store import schema  # noqa: E402
-from dissensus.store.database import connect  # noqa: E402
-from dissensus.workflows.platform import Platform  # noqa: E402
+from dissensus.store.core import schema  # noqa: E402
+from dissensus.store.core.database import connect  # noqa: E402
+from dissensus.workflows.platform.platform import Platform  # noqa: E402
 
 PAGE = HERE.parent.parent / "docs" / "generated" / "chats.md"
 SECRET = "a secret of no consequence, for measuring alone"

@@ -30,18 +30,19 @@ sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql  # noqa: E402
 
-from dissensus.pipeline.annotate.rehearsal import draw_answers  # noqa: E402
-from dissensus.schema.campaign_parsing import parse_campaign  # noqa: E402
-from dissensus.schema.conversation import Conversation  # noqa: E402
-from dissensus.schema.item import Item  # noqa: E402
-from dissensus.store import schema  # noqa: E402
+from dissensus.campaign.rehearsal import draw_answers  # noqa: E402
+from dissensus.schema.campaign.parser import parse_campaign  # noqa: E402
+from dissensus.schema.records.conversation import Conversation  # noqa: E402
+from dissensus.schema.records.item import Item  # noqa: E402
 from dissensus.store import tables as t  # noqa: E402
-from dissensus.store.database import Database, connect  # noqa: E402
-from dissensus.store.ids import new_id  # noqa: E402
-from dissensus.web.tokens import Tokens  # noqa: E402
-from dissensus.workflows import campaigns, entering  # noqa: E402
-from dissensus.workflows.entering import Arrival  # noqa: E402
-from dissensus.workflows.platform import Platform  # noqa: E402
+from dissensus.store.core import schema  # noqa: E402
+from dissensus.store.core.database import Database, connect  # noqa: E402
+from dissensus.store.core.ids import new_id  # noqa: E402
+from dissensus.web.core.signed_tokens import Tokens  # noqa: E402
+from dissensus.workflows.campaign import campaigns  # noqa: E402
+from dissensus.workflows.platform.platform import Platform  # noqa: E402
+from dissensus.workflows.rater import enrolment  # noqa: E402
+from dissensus.workflows.rater.enrolment import Arrival  # noqa: E402
 
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent.parent / "docs" / "benchmarks-web.md"
@@ -116,7 +117,7 @@ def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
     found = []
     for i in range(n):
         now = datetime.now(UTC)
-        _, session = entering.agree(platform_, Arrival("load", key, "en"), AGREED, now=now)
+        _, session = enrolment.agree(platform_, Arrival("load", key, "en"), AGREED, now=now)
         answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
         kept = {name: str(value) for name, value in answers.items()}
         found.append(Seat(session, Tokens(SECRET).form(session), kept))

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.hints import did_you_mean, listed
-from dissensus.sending import Network, networks_from
-from dissensus.store.database import parse_url
+from dissensus.store.core.database import parse_url
+from dissensus.webhook_transport import Network, networks_from
 
 PREFIX = "DISSENSUS_"
 SHORTEST_KEY = 32

@@ -7,13 +7,13 @@ from sqlalchemy import select
 from tests.web.live import Live
 from tests.workflows.campaigns import NOW, definition, owner
 
-from dissensus.pipeline.annotate.saves import Save
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.store import assignments, saves
+from dissensus.campaign.answer_drafts import Save
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store import answer_drafts, assignments
 from dissensus.store import tables as t
-from dissensus.workflows import campaigns
+from dissensus.workflows.campaign import campaigns
 
 TALK = (
     ("human", "My neighbour plays loud music every night. What can I do?"),
@@ -84,7 +84,7 @@ def kept(live: Live) -> list[tuple[str, tuple[Save, ...]]]:
     """The items that have answers, by name, each with its saves."""
     with live.platform.database.reading() as tx:
         rows = tx.execute(select(t.Assignment.id, t.Item.name).join(t.Item)).all()
-        found = saves.saves_of(tx, [row.id for row in rows])
+        found = answer_drafts.saves_of(tx, [row.id for row in rows])
     return [(row.name, found[row.id]) for row in rows if found[row.id]]
 
 

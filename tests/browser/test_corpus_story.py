@@ -10,7 +10,7 @@ from tests.web.live import Live
 from tests.workflows.talking import PLAIN, TERN, talking
 
 from dissensus.store import tables as t
-from dissensus.workflows import staff
+from dissensus.workflows.platform import staff
 
 DEFINITION = """
 name = "rated"

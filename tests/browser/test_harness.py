@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Browser, BrowserContext
 from tests.browser.chromium import MISSING, NAMES, find_browser, running
 from tests.browser.page import DESKTOP, PAPER, PHONE, SCREENSHOTS, View, look
+from tests.support.paths import ROOT
 
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <meta http-equiv="Content-Security-Policy" content="POLICY">
@@ -280,7 +281,7 @@ def test_without_a_browser_tests_are_skipped_aloud_but_fail_in_ci(
 ) -> None:
     nowhere = {"PATH": str(tmp_path), "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path), "CI": ci, "COLUMNS": "300"}
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", f"{__file__}::test_print_is_a4"]
-    root = Path(__file__).parents[2]
+    root = ROOT
     done = subprocess.run(command, cwd=root, env={**os.environ, **nowhere}, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stdout
     assert outcome in done.stdout

@@ -9,8 +9,10 @@ from tests.browser.chromium import running
 from tests.browser.page import DESKTOP, View
 from tests.web.live import Live, serving
 
-from dissensus.workflows import campaigns, entering, overview, rating, staff, steps
-from dissensus.workflows.entering import Arrival
+from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
 
 PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
 NARROW = 320
@@ -122,11 +124,11 @@ def some_work(live: Live) -> None:
     definition = campaigns.definition(live.platform, line.kept.name, staff_id=owner_id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
-        rater, _ = entering.agree(
+        rater, _ = enrolment.agree(
             live.platform, Arrival(line.kept.name, str(line.kept.key), "en"), purposes, now=live.clock()
         )
         if number == 0:
-            steps.step(live.platform, rater, now=live.clock())
+            journey.step(live.platform, rater, now=live.clock())
             rating.notify(live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock())
 
 

@@ -12,7 +12,7 @@ from tests.recruit.fake_prolific import Prolific
 from tests.web.live import Live, serving
 from tests.web.studying import ONE_OLD, SECRET, YOU, Somebody, published
 
-from dissensus.workflows import staff
+from dissensus.workflows.platform import staff
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 

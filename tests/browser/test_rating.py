@@ -5,7 +5,7 @@ from tests.browser.chromium import running
 from tests.browser.raters import CONDITIONAL, N_QUESTIONS, answer_all, enter, kept, n_done, opened
 from tests.web.live import Live
 
-from dissensus.pipeline.annotate.saves import current
+from dissensus.campaign.answer_drafts import current
 
 
 def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:

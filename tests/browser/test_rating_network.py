@@ -6,7 +6,7 @@ from playwright.sync_api import BrowserContext, Page, expect
 from tests.browser.raters import N_QUESTIONS, answer_all, enter, kept, n_done, opened
 from tests.web.live import Live
 
-from dissensus.pipeline.annotate.saves import current
+from dissensus.campaign.answer_drafts import current
 
 
 def test_nothing_is_lost_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:

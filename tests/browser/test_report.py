@@ -12,11 +12,11 @@ from tests.preference.pairs import simulated
 from tests.report.attempts import attempts_with
 from tests.report.hostile import AXES, NAMES, hostile
 
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.paired import Rival, compare
-from dissensus.report.building import build
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.evaluation.paired import Rival, compare
+from dissensus.report.builder import build
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.result import Document, Report
 

@@ -9,7 +9,7 @@ from tests.browser.raters import N_QUESTIONS
 from tests.web.live import Live
 
 from dissensus import read_ratings
-from dissensus.workflows import staff
+from dissensus.workflows.platform import staff
 
 N_ITEMS = 3
 PASTED = "\n---\n".join(f"User: Question {n}?\nBot: Answer {n}." for n in range(N_ITEMS))

@@ -10,8 +10,8 @@ import pytest
 from tests.chat.loopback import Loopback, loopback
 
 from dissensus.chat import Bot, Response, opened
-from dissensus.schema.chatbot import Chatbot, Endpoint, Patience
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience
+from dissensus.schema.records.conversation import Conversation
 
 KEY = "a-key-that-nobody-else-may-see"
 TALK = Conversation.from_turns([("human", "May I swim here?")])

@@ -15,11 +15,11 @@ from tests.strategies import quick
 
 from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, Scripted, Stream, seeds_from, whole
 from dissensus.chat.best_of_n import brevity
-from dissensus.chat.preferring import scorer_of
+from dissensus.chat.preference_scorer import scorer_of
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.preference.pairs import Purpose
-from dissensus.schema.chatbot import Samples, Script
-from dissensus.schema.conversation import Conversation
+from dissensus.preference.data.pairs import Purpose
+from dissensus.schema.campaign.chatbot import Samples, Script
+from dissensus.schema.records.conversation import Conversation
 
 SEVERAL = Script(responses=("a", "bb", "ccc", "dddd", "eeeee"))
 

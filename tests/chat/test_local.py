@@ -11,7 +11,7 @@ import pytest
 from tests.chat.conftest import Asker
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.schema.chatbot import Chatbot, Patience, Weights
+from dissensus.schema.campaign.chatbot import Chatbot, Patience, Weights
 
 ENGINE = Path(__file__).parent / "llama"
 CHATBOT = Chatbot(name="tiny", source=Weights(), model_type="plain lm", version="1", patience=Patience(at_once=2))

@@ -15,8 +15,8 @@ from tests.chat.loopback import Loopback, Play, Wire, answers, kept, says, strea
 
 from dissensus.chat import Bot, Cost, Finish, Response, opened, whole
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.schema.chatbot import Endpoint
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.campaign.chatbot import Endpoint
+from dissensus.schema.records.conversation import Conversation
 
 WHOLE = {"choices": [{"index": 0, "message": {"role": "assistant", "content": "Yes."}, "finish_reason": "stop"}]}
 

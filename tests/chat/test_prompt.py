@@ -9,7 +9,7 @@ from tests.strategies import quick
 
 from dissensus.chat import prompt
 from dissensus.errors import InvalidInput
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.records.conversation import Conversation
 from dissensus.text.turns import Speaker
 
 STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"))

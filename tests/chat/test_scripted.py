@@ -12,8 +12,8 @@ from tests.strategies import quick
 from dissensus.chat import Bot, Scripted
 from dissensus.chat.scripted import pool
 from dissensus.errors import InvalidInput
-from dissensus.schema.chatbot import MANNERS, Chatbot, Manner, Script
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.campaign.chatbot import MANNERS, Chatbot, Manner, Script
+from dissensus.schema.records.conversation import Conversation
 
 CHATBOT = Chatbot(name="parrot", source=Script(), model_type="scripted", version="1")
 

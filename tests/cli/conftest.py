@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.within import Done, teller
+from tests.cli.deadline import Done, teller
 from tests.pipeline.tables import drawn_frame
 
 SCRIPT = Path(sys.executable).with_name("dissensus")

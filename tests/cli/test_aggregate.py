@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 
 def test_soft_labels_as_csv(script: Run, ratings_csv: Path) -> None:

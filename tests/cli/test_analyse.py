@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.pipeline.tables import drawn_frame
 
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
 
 METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "voting_agreement", "gai", "dsi")

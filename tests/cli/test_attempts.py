@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.report.attempts import drawn, reviewed
 
-from dissensus.files.attempts import write_attempts
+from dissensus.files.attempts.tables import write_attempts
 
 QUICK = ("--bootstrap", "20")
 

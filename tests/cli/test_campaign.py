@@ -7,12 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.within import Told, teller
+from tests.cli.deadline import Told, teller
 from tests.workflows.pairing import comparing
 
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.campaign_writing import write_campaign
-from dissensus.schema.shipped_campaigns import load_campaign, renamed, text_of
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.shipped import load_campaign, renamed, text_of
+from dissensus.schema.campaign.writer import write_campaign
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
 LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")

@@ -8,15 +8,15 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import select
-from tests.cli.serving import KEY, served
+from tests.cli.server import KEY, served
 from tests.web.live import Visitor
-from tests.web.test_chatting import begin, send
+from tests.web.rater.test_chat import begin, send
 from tests.workflows.talking import TERN, talking
 
 from dissensus.store import tables as t
-from dissensus.store.database import Database
-from dissensus.workflows import auditing
-from dissensus.workflows.platform import Platform
+from dissensus.store.core.database import Database
+from dissensus.workflows.campaign import audit
+from dissensus.workflows.platform.platform import Platform
 
 WORDS = [f"word-{n}" for n in range(20)]
 SLOW = {**TERN, "scripted": {"responses": [" ".join(WORDS)], "pause_s": 0.2}}
@@ -54,7 +54,7 @@ def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, datab
             "First.",
             "Second.",
         ]
-    assert auditing.audit(platform, "pilot").holds
+    assert audit.audit(platform, "pilot").holds
 
 
 def _answered(visitor: Visitor) -> httpx.Response:

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
-from tests.cli.within import Told, teller
+from tests.cli.deadline import Told, teller
 
-from dissensus.store.database import parse_url
+from dissensus.store.core.database import parse_url
 
 
 @pytest.fixture

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 from tests.cli.conftest import SCRIPT, Run
 
-from dissensus.demo.talkers import REFUSALS
-from dissensus.files.attempts import read_attempts
-from dissensus.files.pairs import read_pairs
+from dissensus.demo.chatters import REFUSALS
+from dissensus.files.attempts.tables import read_attempts
+from dissensus.files.pairs.reader import read_pairs
 
 SMALL = ("--items", "4", "--raters", "3")
 

@@ -7,14 +7,14 @@ import pytest
 from tests.cli.conftest import Run
 from tests.workflows.campaigns import NOW
 from tests.workflows.crowded import rated_campaign
+from tests.workflows.export.test_pairs import prefer
 from tests.workflows.pairing import opened
-from tests.workflows.test_pair_exporting import prefer
-from tests.workflows.test_rating import enter
+from tests.workflows.rater.test_rating import enter
 
-from dissensus.store import schema
-from dissensus.store.database import connect
-from dissensus.workflows import rating
-from dissensus.workflows.platform import Platform
+from dissensus.store.core import schema
+from dissensus.store.core.database import connect
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import rating
 
 
 @pytest.fixture

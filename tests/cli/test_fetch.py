@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import SCRIPT, Run
-from tests.cli.within import Done
+from tests.cli.deadline import Done
 from tests.files.server import Loopback, serving
 
 GZ = "red_team_attempts.jsonl.gz"

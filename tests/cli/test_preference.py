@@ -10,7 +10,7 @@ import pytest
 from tests.cli.conftest import Run
 from tests.preference.pairs import simulated
 
-from dissensus.files.attempts import read_attempts
+from dissensus.files.attempts.tables import read_attempts
 from dissensus.text.transcripts import write_hh
 
 

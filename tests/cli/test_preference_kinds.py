@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
-from tests.cli.within import Done
+from tests.cli.deadline import Done
 
 from dissensus.pipeline.simulate import simulate_preferences
 from dissensus.text.transcripts import write_hh

@@ -14,14 +14,14 @@ from tests.preference.pairs import simulated
 from tests.preference.people import people
 from tests.web.live import answering
 
+from dissensus.chat.remote_scorer import remote
 from dissensus.errors import NotAllowed
-from dissensus.files.attempts import write_attempts
-from dissensus.files.model_folder import identity, load_model, save_model
-from dissensus.preference.training import Plan, train
-from dissensus.remote import remote
-from dissensus.schema.attempt import Attempt
-from dissensus.schema.conversation import Conversation
-from dissensus.web.scoring import create_scoring_app
+from dissensus.files.attempts.tables import write_attempts
+from dissensus.files.models.folder import identity, load_model, save_model
+from dissensus.preference.fit.training import Plan, train
+from dissensus.schema.records.attempt import Attempt
+from dissensus.schema.records.conversation import Conversation
+from dissensus.web.score_service import create_scoring_app
 
 KEY = "let-me-in"
 

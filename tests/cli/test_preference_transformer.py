@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests.cli.conftest import Run
 from tests.preference.transformer.bases import gpt2, llama
-from tests.preference.transformer.talks import fitting, write_pairs
+from tests.preference.transformer.conversations import fitting, write_pairs
 
-from dissensus.files.model_folder import load_model
+from dissensus.files.models.folder import load_model
 from dissensus.text.transcripts import write_hh
 
 TRANSFORMER = ("preference", "train", "helpful.jsonl", "--kind", "transformer")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 import tomli_w
-from tests.cli.within import Done, teller
+from tests.cli.deadline import Done, teller
 from tests.recruit.fake_prolific import TOKEN, WORKSPACE, Prolific
 from tests.recruit.studies import CODES
 from tests.web.studying import ONE_OLD, YOU

@@ -9,10 +9,10 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import create_engine, text
-from tests.cli.serving import KEY, PATIENCE_S, living, served, written
-from tests.cli.within import Told, teller
+from tests.cli.deadline import Told, teller
+from tests.cli.server import KEY, PATIENCE_S, living, served, written
 
-from dissensus.store.database import parse_url
+from dissensus.store.core.database import parse_url
 
 
 def test_it_answers_writes_no_names_down_and_stops(tmp_path: Path, database_url: str) -> None:

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from tests.cli.conftest import Run
 
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 SMALL = ("--items", "12", "--per-item", "20")
 

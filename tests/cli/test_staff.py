@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import SCRIPT
-from tests.cli.within import Done, teller
+from tests.cli.deadline import Done, teller
 from tests.web.live import serving
 
 from dissensus import Client, NotAllowed

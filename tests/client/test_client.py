@@ -16,11 +16,12 @@ from tests.workflows.campaigns import ABOUT_YOU, definition, items
 import dissensus
 from dissensus import Client, Conflict, Conversation, InvalidInput, Item, NotAllowed, NotFound, Unavailable
 from dissensus.client import Numbers
-from dissensus.schema.campaign_writing import write_campaign
+from dissensus.schema.campaign.writer import write_campaign
 from dissensus.store import campaigns
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import auditing, staff
-from dissensus.workflows.overview import overview
+from dissensus.workflows.campaign import audit
+from dissensus.workflows.campaign.overview import overview
+from dissensus.workflows.platform import staff
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -68,7 +69,7 @@ def test_people_come_and_go(house: House, client: Client) -> None:
     found = client.members("pilot")
     assert [(one.name, one.role) for one in found.members] == [("ada", "owner")]
     assert [one.role for one in found.invitations] == ["analyst"]
-    auditing.link_all(house.platform)
+    audit.link_all(house.platform)
     told = list(client.events("pilot"))
     assert [one.place for one in told] == list(range(1, len(told) + 1))
     assert {"create", "move", "invite", "withdraw"} <= {one.kind for one in told}

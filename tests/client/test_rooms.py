@@ -6,18 +6,19 @@ import pytest
 from tests.recruit.fake_prolific import TOKEN, Prolific
 from tests.web.live import Live, serving
 from tests.web.owners import House
-from tests.web.test_pay import opened as paying
-from tests.workflows import watching
+from tests.web.staff.test_pay import opened as paying
+from tests.workflows import monitored
+from tests.workflows.campaign.test_pay import HOUR, worker
+from tests.workflows.campaign.test_submissions import LONG
 from tests.workflows.campaigns import NOW
 from tests.workflows.labelled import YES, disputed, said
+from tests.workflows.rater.test_rating import enter
 from tests.workflows.recruited import arrived
-from tests.workflows.test_deciding import LONG
-from tests.workflows.test_paying import HOUR, worker
-from tests.workflows.test_rating import enter
 
 from dissensus import Client, Conflict, InvalidInput, NotFound
-from dissensus.workflows import rating, staff
-from dissensus.workflows.watching import Watched, tick
+from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import rating
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
@@ -29,9 +30,9 @@ def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
 
 
 def test_a_campaign_is_watched_and_a_flag_decided(house: House, client: Client) -> None:
-    kept = watching.opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20)
+    kept = monitored.opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20)
     assert client.watching.figures("pilot").figures is None
-    hasty, _ = watching.crowd(house.platform, kept)
+    hasty, _ = monitored.crowd(house.platform, kept)
     tick(house.platform, Watched(), now=NOW)
     found = client.watching.figures("pilot").figures
     assert found is not None

@@ -7,21 +7,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from http.server import ThreadingHTTPServer
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from tests.sending.receiver import Receiver, receiving
+from tests.support.paths import ROOT
 from tests.web.live import Live, serving
 from tests.web.owners import House, make
+from tests.webhook_transport.receiver import Receiver, receiving
 from tests.workflows.campaigns import NOW
-from tests.workflows.told import Office
+from tests.workflows.webhook_receiver import Office
 
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
+from dissensus.campaign.event_log import Kind
+from dissensus.campaign.public_events import MEANINGS
+from dissensus.campaign.webhook_signatures import secret_for, signed
 from dissensus.client import Delivery, verify_webhook
-from dissensus.pipeline.annotate.chain import Kind
-from dissensus.pipeline.annotate.signing import secret_for, signed
-from dissensus.pipeline.annotate.telling import MEANINGS
 
 SECRET = secret_for("of a site", "of a webhook")
 DATA: dict[str, Any] = {"campaign": "pilot", "webhook": "w", "after": 0, "through": 1, "head": 2, "events": []}
@@ -142,7 +142,7 @@ def test_what_is_signed_and_cannot_be_read(body: bytes) -> None:
 def test_the_receiver_of_the_documentation_takes_what_is_delivered(
     house: House, client: Client, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    page = (ROOT / "docs" / "http.md").read_text("utf-8")
     (code,) = re.findall(r"^```python\n([^`]*verify_webhook[^`]*)```", page, re.MULTILINE)
     names: dict[str, Any] = {"__name__": "docs"}
     exec(code, names)
@@ -165,7 +165,7 @@ def test_the_receiver_of_the_documentation_takes_what_is_delivered(
 
 
 def test_the_documentation_has_every_kind() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "http.md").read_text("utf-8")
+    page = (ROOT / "docs" / "http.md").read_text("utf-8")
     found = re.findall(r"^\| `([a-z ]+)` \| (.*) \|$", page.split("| Kind | Tells that |")[1], re.MULTILINE)
     assert dict(found) == MEANINGS
     assert {*MEANINGS, "erased"} == set(get_args(Kind))

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 RACES = ("White", "Black/African American", "LatinX, Latino, Hispanic or Spanish Origin")
 

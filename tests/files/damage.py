@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.model_folder import load_model
+from dissensus.files.models.folder import load_model
 
 DAMAGES = ("cut", "changed", "gone", "emptied")
 

@@ -9,9 +9,9 @@ import pytest
 from tests.schema.test_attempt import RECORD
 
 from dissensus.errors import InvalidInput
-from dissensus.files.attempt_samples import AIMLESS, UNASKED, UNRATED, write_attempt_samples, write_pyrit
-from dissensus.schema.attempt import attempts_table
-from dissensus.schema.attempt_parsing import attempt_from
+from dissensus.files.attempts.samples import AIMLESS, UNASKED, UNRATED, write_attempt_samples, write_pyrit
+from dissensus.schema.records.attempt import attempts_table
+from dissensus.schema.records.attempt_parser import attempt_from
 
 ATTEMPT = attempt_from(RECORD)
 

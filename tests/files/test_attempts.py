@@ -12,9 +12,9 @@ import pytest
 from tests.schema.test_attempt import RECORD
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
-from dissensus.files.attempts import conversation_of, read_attempts, stream_attempts, write_attempts
-from dissensus.schema.attempt import Attempt, attempts_table
-from dissensus.schema.attempt_parsing import AS_RELEASED, DESCRIPTION_SCORE, attempt_from
+from dissensus.files.attempts.tables import conversation_of, read_attempts, stream_attempts, write_attempts
+from dissensus.schema.records.attempt import Attempt, attempts_table
+from dissensus.schema.records.attempt_parser import AS_RELEASED, DESCRIPTION_SCORE, attempt_from
 
 NAMES = ("a.json", "a.json.gz", "a.jsonl", "a.jsonl.gz", "a.csv", "a.csv.gz", "a.tsv", "a.parquet")
 

@@ -11,10 +11,10 @@ import pytest
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS
-from dissensus.files.converting import convert, read_long, write_long
-from dissensus.files.kinds import KINDS, Said
-from dissensus.files.tables import read_frame
-from dissensus.files.writing import write_frame
+from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.files.ratings.kinds import KINDS, Said
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.raw.table_writer import write_frame
 
 LONG = pl.DataFrame(
     {

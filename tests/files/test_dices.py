@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import NotFound
-from dissensus.files.converting import convert, read_long, write_long
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 FULL = {"dices-350": (43_050, 41, 350), "dices-990": (72_103, 43, 990)}
 REMOVED = load_questionnaire("dices-350").flagged_raters

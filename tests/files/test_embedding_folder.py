@@ -13,10 +13,10 @@ from tests.preference.encoders import Hashed, Topics
 from tests.preference.pairs import simulated
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.files.model_folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
-from dissensus.files.model_parts import kind_of
-from dissensus.preference.embedding import Embedding
-from dissensus.preference.training import Plan, train
+from dissensus.files.models.folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.files.models.parts import kind_of
+from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.models.embedding import Embedding
 
 PAIRS = simulated(60)[0]
 

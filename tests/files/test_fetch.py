@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from tests.files.server import CERTIFICATE, ONE, Loopback, serving
 from tests.files.test_refusals import somebody_else
+from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.fetch import Fetched, fetch
@@ -514,7 +515,7 @@ def test_the_catalogue_is_pinned_licensed_and_warns(name: str) -> None:
 @pytest.mark.parametrize("name", datasets())
 def test_the_page_tells_what_the_catalogue_says(name: str) -> None:
     dataset = load_dataset(name)
-    page = (Path(__file__).parents[2] / "docs" / "fetch.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "fetch.md").read_text(encoding="utf-8")
     (row,) = (line for line in page.splitlines() if line.startswith(f"| `{name}` |") and dataset.licence in line)
     size = sum(file.size or 0 for file in dataset.files)
     assert f"| {len(dataset.files)} | {f'{size:,}' if size else 'not known'} " in row

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from tests.files.conftest import write
 
 from dissensus.errors import DissensusError
-from dissensus.files.content import EXTENSIONS
-from dissensus.files.ratings import read_ratings
-from dissensus.files.tables import read_frame
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.content import EXTENSIONS
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
 IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)

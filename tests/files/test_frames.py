@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame.to_pandas, pl.DataFrame.to_arrow])
@@ -70,7 +70,7 @@ class WithoutPyarrow:
 sys.meta_path[sys.meta_path.index(PathFinder)] = WithoutPyarrow
 import pandas as pd
 from dissensus.errors import Unavailable
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 try:
     read_ratings(pd.DataFrame({"item_id": ["1"], "rater_id": ["a"], "Q_overall": ["No"]}))
 except Unavailable as error:

@@ -11,8 +11,8 @@ import pytest
 from tests.cli.conftest import SCRIPT
 
 from dissensus.errors import InvalidInput
-from dissensus.files import limits
-from dissensus.files.tables import read_frame
+from dissensus.files.raw import limits
+from dissensus.files.raw.table_reader import read_frame
 
 MIB = 2**20
 HEADER = b"item_id,rater_id,Q_overall\n"

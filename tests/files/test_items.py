@@ -11,7 +11,7 @@ from tests.files.conftest import write
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.items import pasted_items, read_items
-from dissensus.schema.item import Item
+from dissensus.schema.records.item import Item
 from dissensus.text.transcripts import DICES_990, write_dices, write_hh
 
 CHAT = [{"role": "user", "content": "Is it safe?"}, {"role": "assistant", "content": "No."}]

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.files.converting import convert, read_long, write_long
-from dissensus.files.kinds import Said, lewidi
+from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.files.ratings.kinds import Said, lewidi
 
 # The shape of https://github.com/Le-Wi-Di/le-wi-di.github.io (LeWiDi_3-2025), with texts of our own.
 THIRD: dict[str, dict[str, Any]] = {

@@ -12,12 +12,12 @@ import pytest
 from tests.preference.people import people
 
 from dissensus.errors import InvalidInput
-from dissensus.files.model_folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
-from dissensus.preference.examples import RATER
-from dissensus.preference.groups import Groups
-from dissensus.preference.kinds import AnyModel, KindOfModel
-from dissensus.preference.pairs import Pair
-from dissensus.preference.training import Plan, train
+from dissensus.files.models.folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.preference.data.examples import RATER
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.kinds import AnyModel, KindOfModel
 
 KINDS: tuple[KindOfModel, ...] = ("mean-variance", "groups")
 

@@ -14,14 +14,14 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
-from dissensus.files.pair_release import OTHER, POLICY, TWIN, others_of, write_pairs
-from dissensus.files.pair_rows import HUMAN, PairRow, Seen, rows_of, stream_pairs
-from dissensus.files.pair_writing import UNASKED, write_hh_rlhf, write_inspect, write_table, write_trl
-from dissensus.files.pairs import CONTEXTS, EMPTY, SAME, read_pairs
+from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, read_pairs
+from dissensus.files.pairs.release import OTHER, POLICY, TWIN, others_of, write_pairs
+from dissensus.files.pairs.rows import HUMAN, PairRow, Seen, rows_of, stream_pairs
+from dissensus.files.pairs.writer import UNASKED, write_hh_rlhf, write_inspect, write_table, write_trl
 from dissensus.pipeline.release import PairPolicy, ReleasedPairs, released_pairs
-from dissensus.preference.training import train
-from dissensus.schema.conversation import Conversation, Turn
-from dissensus.schema.preference import Asked, Edit, Pick, Preference
+from dissensus.preference.fit.training import train
+from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.schema.records.preference import Asked, Edit, Pick, Preference
 from dissensus.text.transcripts import join_hh
 from dissensus.text.turns import Speaker
 

@@ -11,9 +11,9 @@ import pytest
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.items import read_items
-from dissensus.files.pair_items import PUBLISHED, read_pair_items
-from dissensus.files.pairs import read_pairs
-from dissensus.schema.item import Item
+from dissensus.files.pairs.items import PUBLISHED, read_pair_items
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.schema.records.item import Item
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
 USER, SAYS = {"role": "user", "content": "Is it safe?"}, "assistant"

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.pairs import CONTEXTS, EMPTY, SAME, purpose_of, read_pairs
-from dissensus.files.votes import read_all
+from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, purpose_of, read_pairs
+from dissensus.files.pairs.votes import read_all
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
 

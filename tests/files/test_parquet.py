@@ -14,8 +14,8 @@ from tests.files.test_hostile import refusal
 from tests.files.test_refusals import assert_refused
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.files import limits, parquet
-from dissensus.files.tables import read_frame
+from dissensus.files.raw import limits, parquet
+from dissensus.files.raw.table_reader import read_frame
 
 
 def test_not_a_parquet_file(tmp_path: Path) -> None:
@@ -90,7 +90,7 @@ def test_a_larger_file_than_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_module_of_that_name_beside_the_file_is_not_run(table: pl.DataFrame, tmp_path: Path) -> None:
     write(table, tmp_path / "ratings.parquet")
     (tmp_path / "polars.py").write_text("open('run', 'w').close()")
-    code = "from dissensus.files.tables import read_frame; assert read_frame('ratings.parquet').height == 4"
+    code = "from dissensus.files.raw.table_reader import read_frame; assert read_frame('ratings.parquet').height == 4"
     subprocess.run([sys.executable, "-P", "-c", code], cwd=tmp_path, check=True, timeout=60)
     assert not (tmp_path / "run").exists()
 

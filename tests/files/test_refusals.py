@@ -12,8 +12,8 @@ import pytest
 from tests.files.conftest import write
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.files.ratings import read_ratings
-from dissensus.files.tables import read_frame
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.table_reader import read_frame
 
 
 def assert_refused(path: Path, data: bytes | str, message: str) -> None:

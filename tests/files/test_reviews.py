@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError
-from dissensus.files.reviews import read_attempt_ids, read_reviews
+from dissensus.files.attempts.reviews import read_attempt_ids, read_reviews
 
 REVIEW = {"attempt_id": "a-1", "reviewer_id": "ann", "success": 3, "tags": ["Theft", "Weapons"]}
 

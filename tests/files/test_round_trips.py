@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.files.content import EXTENSIONS
-from dissensus.files.converting import convert, read_long, write_long
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.files.raw.content import EXTENSIONS
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 QUESTION = "Q_overall"
 

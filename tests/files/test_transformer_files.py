@@ -11,13 +11,13 @@ import pytest
 from tests.files.damage import DAMAGES, check_refused
 from tests.preference.pairs import simulated
 from tests.preference.transformer.bases import gpt2
-from tests.preference.transformer.talks import fitting, learned
+from tests.preference.transformer.conversations import fitting, learned
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
-from dissensus.files.model_folder import MODEL, NAMES_OF_TRANSFORMER, SUMS, load_model, make_folder, save_model
-from dissensus.files.transformer_files import CONFIG, NETWORK, TOKENIZER
-from dissensus.preference.training import train
-from dissensus.schema.conversation import Conversation
+from dissensus.files.models.folder import MODEL, NAMES_OF_TRANSFORMER, SUMS, load_model, make_folder, save_model
+from dissensus.files.models.transformer import CONFIG, NETWORK, TOKENIZER
+from dissensus.preference.fit.training import train
+from dissensus.schema.records.conversation import Conversation
 
 if TYPE_CHECKING:
     from dissensus.preference.transformer.model import Transformer

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
-from dissensus.files.pairs import read_pairs
-from dissensus.files.votes import holds_preferences, purpose_in, read_all, read_people, read_preferences
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.files.pairs.votes import holds_preferences, purpose_in, read_all, read_people, read_preferences
 from dissensus.pipeline.simulate import simulate_preferences
-from dissensus.preference.votes import votes_of
-from dissensus.schema.conversation import Turn
-from dissensus.schema.preference import Edit, Pick, Preference, Side
+from dissensus.preference.data.votes import votes_of
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import Edit, Pick, Preference, Side
 
 PREFERENCE = Preference(
     preference_id="p-1",

@@ -7,9 +7,9 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
-from dissensus.files.converting import convert, read_long, write_long
-from dissensus.files.kinds import Said, template, wide
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.files.ratings.kinds import Said, template, wide
+from dissensus.files.ratings.reader import read_ratings
 
 TEMPLATES = {
     "annotations_g1": "label_{rater_id}_{rater_gender}",

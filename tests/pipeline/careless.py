@@ -3,7 +3,7 @@
 import numpy as np
 import polars as pl
 
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 SCALE = ("No", "Unsure", "Yes")
 SPEEDERS = ("r00", "r01", "r02")

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse import Analysis, Row
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 SCALE = ("No", "Unsure", "Yes")
 

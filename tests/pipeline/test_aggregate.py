@@ -8,10 +8,10 @@ import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import overall_answers, plurality, resampled_labels, soft_labels, worst_answer
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
 
 ANSWERS = ("No", "Unsure", "Yes", None)
 

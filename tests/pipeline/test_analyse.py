@@ -11,7 +11,7 @@ from tests.pipeline.tables import drawn_frame, find, ratings_of
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import dsi, gai
 from dissensus.stats.cohesion import negentropy, plurality_size

@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.files.attempts import read_attempts
+from dissensus.files.attempts.tables import read_attempts
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
 from dissensus.pipeline.analyse.attempts.columns import columns_of
 from dissensus.pipeline.analyse.attempts.concentration import gini
 from dissensus.pipeline.analyse.attempts.result import Cell
 from dissensus.pipeline.simulate import simulate_attempts
-from dissensus.schema.attempt import Attempt
-from dissensus.schema.review import Review
+from dissensus.schema.records.attempt import Attempt
+from dissensus.schema.records.review import Review
 from dissensus.stats.agreement import krippendorff_alpha_long
 
 # The published file and Table 1 of Ganguli et al. (2022).

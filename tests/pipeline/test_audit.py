@@ -11,13 +11,12 @@ import pytest
 from scipy.stats import fisher_exact
 from tests.pipeline.careless import SPEEDERS, careless_frame, careless_ratings
 from tests.pipeline.tables import drawn_frame, ratings_of
+from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.vet import AxisRemoval, FilterAudit, LabelMove, audit_filter
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.significance import benjamini_hochberg
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.fixture(scope="module")

@@ -26,7 +26,7 @@ from dissensus.pipeline.simulate import (
     presets,
     simulate,
 )
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 
 def spread(counts: pl.Series) -> int:

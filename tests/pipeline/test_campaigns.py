@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 from tests.pipeline.campaigns import shares, worst_by_hand
 
-from dissensus.files.converting import convert
-from dissensus.files.kinds import Said
-from dissensus.files.ratings import read_ratings
-from dissensus.files.writing import write_frame
+from dissensus.files.ratings.conversion import convert
+from dissensus.files.ratings.kinds import Said
+from dissensus.files.ratings.reader import read_ratings
+from dissensus.files.raw.table_writer import write_frame
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.simulate import Simulation, Times, preset, presets, simulate
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
 
 SEEDS = range(4)
 LATINE = "LatinX, Latino, Hispanic or Spanish Origin"

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.collect.chatting import (
+from dissensus.pipeline.collect.chat import (
     Candidate,
     Exchange,
     Pick,
@@ -23,8 +23,8 @@ from dissensus.pipeline.collect.chatting import (
     said_digest,
     seed_for,
 )
-from dissensus.schema.chat import STRONGEST, Chat, Mode
-from dissensus.schema.chatbot import Chatbot, Script
+from dissensus.schema.campaign.chat import STRONGEST, Chat, Mode
+from dissensus.schema.campaign.chatbot import Chatbot, Script
 
 BOTS = tuple(Chatbot(name=name, source=Script(), model_type="rlhf", version="1") for name in ("tern", "gull", "auk"))
 HARM = Mode(name="red team", title={"en": "Red team"}, compared="more harmful")

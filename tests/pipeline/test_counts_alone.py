@@ -9,10 +9,10 @@ import pytest
 from tests.pipeline.tables import drawn_frame, find
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import plurality, soft_labels
 from dissensus.pipeline.analyse import analyse, group_divergence
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 FRAME = drawn_frame(share_rated=0.7)
 KNOWN = Ratings.from_frame(FRAME)

@@ -17,8 +17,8 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.items import read_items
 from dissensus.pipeline.curate import SamplePlan, Selection, allocation, curate, labelled
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS
 
 

@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
 
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from tests.pipeline.tables import drawn_frame, ratings_of
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.analyse import GroupDivergence, group_divergence
 from dissensus.pipeline.simulate import simulate_ratings
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.permutation import shuffles
 
 

@@ -13,9 +13,9 @@ from tests.pipeline.tables import drawn_frame
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 COUNTS = ("both_safe", "both_unsafe", "gold_only", "crowd_only", "tied")
 Items = dict[str, list[str]]

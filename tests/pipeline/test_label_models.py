@@ -12,11 +12,11 @@ from tests.oracles import labels as oracles
 from tests.pipeline.tables import ratings_of
 
 from dissensus.errors import InvalidInput, Unavailable, UndefinedEstimate
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import LabelModel, label_model, plurality
 from dissensus.pipeline.aggregate.crowd_kit import Answers, Fit, fitted
 from dissensus.pipeline.aggregate.models import Method
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 SCALE = ["No", "Unsure", "Yes"]
 METHODS = get_args(Method)

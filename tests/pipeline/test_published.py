@@ -12,7 +12,7 @@ from tests.oracles import agreement, cohesion, crossgroup
 from tests.pipeline.tables import find
 
 from dissensus.pipeline.analyse import Analysis, analyse, group_divergence
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 # IRR, XRR, negentropy, plurality size, GAI
 TABLE_5 = {

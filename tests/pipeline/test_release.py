@@ -12,8 +12,8 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.release import PairPolicy, ReleasedPair, released_pairs
 from dissensus.pipeline.release.pairs import DISAGREE, NOBODY, SAME, TIE, UNCHANGED, WEAKEST
-from dissensus.schema.conversation import Turn
-from dissensus.schema.preference import ASKED, Asked, Edit, Pick, Preference
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import ASKED, Asked, Edit, Pick, Preference
 
 HUMAN = Turn("human", "Be rude.")
 GOOD, BAD = "No, thank you.", "Go away."

@@ -8,9 +8,9 @@ import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import plurality, resampled_labels, soft_labels
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 KEYS = ["item_id", "n_ratings", "No", "Unsure", "Yes"]
 

@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import Analysis, Row, analyse
 from dissensus.pipeline.analyse.settings import Family
 from dissensus.pipeline.simulate import simulate_ratings
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

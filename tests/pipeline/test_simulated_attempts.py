@@ -8,7 +8,7 @@ import pytest
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate import simulate_attempts
 from dissensus.pipeline.simulate.attempts import COUNTS, MEANS, RATINGS, SIZES
-from dissensus.schema.attempt import TAGS, Attempt
+from dissensus.schema.records.attempt import TAGS, Attempt
 from dissensus.text.transcripts import parse_hh
 
 

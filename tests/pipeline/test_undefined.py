@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.tables import find, ratings_of
 
 from dissensus.pipeline.analyse import Analysis, analyse
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 # One rater alone, three who rate items of their own, three who always say No, and seven who rate the first six items.
 ANSWERS = {

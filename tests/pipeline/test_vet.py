@@ -12,8 +12,8 @@ from tests.pipeline.tables import frame_of, ratings_of
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.vet import Criteria, Vetting, vet
 from dissensus.pipeline.vet.evidence import COMPREHENSION
-from dissensus.schema.questionnaire import known_scale
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import known_scale
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dissensus.preference.encoder import Encoded
+from dissensus.preference.models.encoder import Encoded
 
 DIMENSION = 8
 

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from dissensus.preference.pairs import Pair
-from dissensus.schema.conversation import Turn
+from dissensus.preference.data.pairs import Pair
+from dissensus.schema.records.conversation import Turn
 
 LIKED = {"sorry": 2.0, "please": 1.0, "maybe": 0.0, "sure": -1.0, "kill": -2.0}
 FILLER = ("the", "road", "is", "long", "today", "and", "we", "walk", "there", "again")

@@ -5,12 +5,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.files.votes import read_people
+from dissensus.files.pairs.votes import read_people
 from dissensus.pipeline.simulate import simulate_preferences
-from dissensus.preference.examples import Examples
-from dissensus.preference.logistic import Choices
-from dissensus.preference.pairs import Pair
-from dissensus.preference.votes import votes_of
+from dissensus.preference.data.examples import Examples
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.data.votes import votes_of
+from dissensus.preference.fit.logistic import Choices
 
 
 class People(NamedTuple):

@@ -9,13 +9,13 @@ from tests.preference.encoders import DIMENSION, Hashed, Topics
 from tests.preference.pairs import simulated
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.preference.embedding import Embedding
-from dissensus.preference.encoder import Encoded, Vectors
-from dissensus.preference.linear import Linear
-from dissensus.preference.mini_lm import installed, minilm
-from dissensus.preference.pairs import Pair, answers, asked
-from dissensus.preference.training import Plan, cross_validate, train
-from dissensus.schema.conversation import Conversation, Turn
+from dissensus.preference.data.pairs import Pair, answers, asked
+from dissensus.preference.fit.training import Plan, cross_validate, train
+from dissensus.preference.models.embedding import Embedding
+from dissensus.preference.models.encoder import Encoded, Vectors
+from dissensus.preference.models.linear import Linear
+from dissensus.preference.models.mini_lm import installed, minilm
+from dissensus.schema.records.conversation import Conversation, Turn
 
 TEA, MAPS = ("cup", "leaf", "kettle", "brew"), ("road", "coast", "scale", "border")
 

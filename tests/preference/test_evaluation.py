@@ -9,11 +9,11 @@ import pytest
 from tests.preference.pairs import simulated
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.logistic import probability
-from dissensus.preference.paired import compare
-from dissensus.preference.pairs import Pair, unanimity
-from dissensus.schema.conversation import Turn
+from dissensus.preference.data.pairs import Pair, unanimity
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.evaluation.paired import compare
+from dissensus.preference.fit.logistic import probability
+from dissensus.schema.records.conversation import Turn
 from dissensus.stats.paired import paired_difference
 from dissensus.stats.proportion import clustered_share
 

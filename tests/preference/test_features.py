@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.preference.features import CHARACTERS, Vocabulary, counted
-from dissensus.preference.sparse import Rows
+from dissensus.preference.data.features import CHARACTERS, Vocabulary, counted
+from dissensus.preference.data.sparse import Rows
 
 texts = st.lists(st.text(alphabet="ab é\n,ß🙂", max_size=14), min_size=1, max_size=4)
 

@@ -8,16 +8,16 @@ from tests.oracles.preferences import group_effects
 from tests.preference.people import People, auroc, examples_of, people
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.preference.directions import directions
-from dissensus.preference.examples import RATER
-from dissensus.preference.findings import findings_of
-from dissensus.preference.groups import Groups
-from dissensus.preference.groups_fit import Featured, fit_groups
-from dissensus.preference.logistic import Choices
-from dissensus.preference.pairs import Pair, answers
-from dissensus.preference.sparse import Rows
-from dissensus.preference.training import Plan, train
-from dissensus.schema.conversation import Conversation
+from dissensus.preference.data.examples import RATER
+from dissensus.preference.data.pairs import Pair, answers
+from dissensus.preference.data.sparse import Rows
+from dissensus.preference.evaluation.diagnostics import findings_of
+from dissensus.preference.fit.groups import Featured, fit_groups
+from dissensus.preference.fit.logistic import Choices
+from dissensus.preference.fit.subspace import directions
+from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.models.groups import Groups
+from dissensus.schema.records.conversation import Conversation
 
 PLAN = Plan(kind="groups")
 

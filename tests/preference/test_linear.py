@@ -10,13 +10,13 @@ from tests.files.damage import DAMAGES, check_refused
 from tests.preference.pairs import LIKED, simulated
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.files.model_folder import CARD, MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.linear import Linear, length_margins
-from dissensus.preference.logistic import probability
-from dissensus.preference.pairs import Pair, digest
-from dissensus.preference.training import cross_validate, train
-from dissensus.schema.conversation import Conversation, Turn
+from dissensus.files.models.folder import CARD, MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.preference.data.pairs import Pair, digest
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.fit.logistic import probability
+from dissensus.preference.fit.training import cross_validate, train
+from dissensus.preference.models.linear import Linear, length_margins
+from dissensus.schema.records.conversation import Conversation, Turn
 
 
 @pytest.fixture(scope="module")

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.preference.logistic import Choices, fit, probability
-from dissensus.preference.sparse import Rows
+from dissensus.preference.data.sparse import Rows
+from dissensus.preference.fit.logistic import Choices, fit, probability
 
 
 def rows_of(matrix: np.ndarray) -> Rows:

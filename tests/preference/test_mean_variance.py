@@ -7,14 +7,14 @@ from tests.preference.pairs import simulated
 from tests.preference.people import People, auroc, people
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.logistic import Choices, fit, probability
-from dissensus.preference.mean_variance import MeanVariance
-from dissensus.preference.mean_variance_fit import Heads
-from dissensus.preference.mean_variance_fit import fit as fit_heads
-from dissensus.preference.pairs import answers
-from dissensus.preference.sparse import Rows
-from dissensus.preference.training import Plan, train
-from dissensus.schema.conversation import Conversation
+from dissensus.preference.data.pairs import answers
+from dissensus.preference.data.sparse import Rows
+from dissensus.preference.fit.logistic import Choices, fit, probability
+from dissensus.preference.fit.mean_variance import Heads
+from dissensus.preference.fit.mean_variance import fit as fit_heads
+from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.schema.records.conversation import Conversation
 
 PLAN = Plan(kind="mean-variance")
 

@@ -8,11 +8,11 @@ import pytest
 from tests.preference.pairs import simulated
 
 from dissensus.errors import Unavailable
-from dissensus.files.model_folder import load_model, save_model
-from dissensus.preference.embedding import Embedding
-from dissensus.preference.mini_lm import TOKENS, MiniLM, minilm
-from dissensus.preference.training import Plan, train
-from dissensus.schema.conversation import Conversation
+from dissensus.files.models.folder import load_model, save_model
+from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.models.embedding import Embedding
+from dissensus.preference.models.mini_lm import TOKENS, MiniLM, minilm
+from dissensus.schema.records.conversation import Conversation
 
 pytestmark = pytest.mark.ml
 

@@ -12,10 +12,10 @@ from tests.preference.pairs import simulated
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.preference.pairs import Pair
-from dissensus.preference.promotion import HELD_OUT, LEAST, Rule, deal, judge
-from dissensus.preference.training import train
-from dissensus.schema.conversation import Turn
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.evaluation.promotion import HELD_OUT, LEAST, Rule, deal, judge
+from dissensus.preference.fit.training import train
+from dissensus.schema.records.conversation import Turn
 
 
 @cache

@@ -6,11 +6,11 @@ from dataclasses import replace
 import numpy as np
 import polars as pl
 import pytest
+from dissensus.preference.ranking.ranking import Comparisons, rank
 from scipy.optimize import minimize
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
-from dissensus.files.comparisons import read_comparisons
-from dissensus.preference.ranking import Comparisons, rank
+from dissensus.files.pairs.comparisons import read_comparisons
 
 STRENGTHS = np.array([1.0, 0.3, -0.3, -1.0])
 BOTS = ("best", "good", "fair", "worst")

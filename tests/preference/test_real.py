@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from dissensus.files.pairs import read_pairs
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.training import cross_validate
+from dissensus.files.pairs.reader import read_pairs
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.fit.training import cross_validate
 
 
 @pytest.mark.slow

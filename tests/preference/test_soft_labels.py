@@ -9,10 +9,10 @@ import pytest
 from tests.oracles.preferences import Vote, soft_label_scores
 from tests.preference.pairs import simulated
 
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.pairs import Pair
-from dissensus.preference.soft_labels import Nearness, soft_labels
-from dissensus.schema.conversation import Turn
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.evaluation.soft_labels import Nearness, soft_labels
+from dissensus.schema.records.conversation import Turn
 
 ONE = Pair((Turn("human", "Well?"),), "yes", "no", rater="ann")
 OTHER = Pair((Turn("human", "And?"),), "a", "b", agreement=0.8)

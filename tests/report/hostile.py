@@ -5,7 +5,7 @@ from itertools import cycle, product
 import numpy as np
 import polars as pl
 
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 TURNED = "\u202eturned"
 NAMES = (

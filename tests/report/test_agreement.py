@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse import Analysis, analyse
@@ -15,7 +15,7 @@ from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
 from dissensus.report.figures.panels import NAMES, value_axis
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

@@ -5,11 +5,11 @@ import json
 import polars as pl
 import pytest
 from tests.pipeline.tables import SCALE, drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.report.figures.answers import answers, parts, questions
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def test_shares_are_those_of_the_file() -> None:

@@ -7,15 +7,15 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.report.attempts import attempts_with, drawn, reviewed
-from tests.report.drawn import fits, texts
 from tests.report.hostile import NAMES
+from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.report.attempts import NO_REVIEWS, NO_TEXTS, attempts_report
+from dissensus.report.disclosure import Folded
 from dissensus.report.figure import Figure
-from dissensus.report.folded import Folded
 from dissensus.report.result import Document
-from dissensus.schema.attempt import Attempt
+from dissensus.schema.records.attempt import Attempt
 
 
 @pytest.fixture(scope="module")

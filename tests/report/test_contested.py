@@ -7,12 +7,12 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import texts
+from tests.report.simulated import texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.contested_items import contested
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def entropy_of(answers: list[str]) -> float:

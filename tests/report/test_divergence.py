@@ -6,12 +6,12 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import SCALE, drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse import group_divergence
 from dissensus.report.figures.divergence import divergence
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def distance(frame: pl.DataFrame, one: str, other: str) -> float:

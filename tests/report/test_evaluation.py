@@ -5,16 +5,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests.preference.pairs import simulated
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
-from dissensus.preference.evaluation import Evaluation, evaluate
-from dissensus.preference.paired import Rival, compare
-from dissensus.preference.pairs import Pair
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
+from dissensus.preference.evaluation.paired import Rival, compare
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
 from dissensus.report.tables import Table
-from dissensus.schema.conversation import Turn
+from dissensus.schema.records.conversation import Turn
 
 HOSTILE = '</text></svg><script>alert(1)</script>"\u202e'
 

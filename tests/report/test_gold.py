@@ -4,14 +4,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import gold_against_crowd
 from dissensus.report.figures.gold import gold
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

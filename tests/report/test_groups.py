@@ -22,7 +22,7 @@ from dissensus.report.groups import (
     slug,
     spoken,
 )
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import FloatArray
 
 COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32)).map(

@@ -10,10 +10,10 @@ from tests.pipeline.tables import drawn_frame
 from tests.report.hostile import AXES, hostile
 
 from dissensus.pipeline.simulate import preset, simulate
-from dissensus.report.building import build
+from dissensus.report.builder import build
 from dissensus.report.html import MOST_ROWS, grid_of
 from dissensus.report.result import Report
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 MEGABYTE = 1_000_000
 TEXTS = {"context": pl.lit("something <b>cruel</b>"), "response": pl.lit("something worse")}

@@ -5,12 +5,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import NotFound
-from dissensus.files.ratings import read_ratings
+from dissensus.files.ratings.reader import read_ratings
 from dissensus.report.figures.items import degree, topics
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def rated(**attributes: list[str | None]) -> Ratings:

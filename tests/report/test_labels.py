@@ -7,11 +7,11 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import fits
+from tests.report.simulated import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
 from dissensus.report.figures.labels import MOST_COLUMNS, entropies, entropy, item_shares, soft_labels
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def test_deciles_are_those_of_the_soft_labels() -> None:

@@ -4,13 +4,13 @@ import numpy as np
 import polars as pl
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput
 from dissensus.report.figure import Figure
 from dissensus.report.figures.raters import raters
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 RACES = ["Asian"] * 6 + ["Black"] * 5 + ["White"] * 7
 GENDERS = ["Man", "Woman", "Woman", "Woman", "Woman", "Woman"] + ["Man"] * 5 + ["Woman"] * 3 + ["Man"] * 4

@@ -2,13 +2,13 @@
 
 import pytest
 from tests.pipeline.tables import ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.vet import FilterAudit, audit_filter
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.groups import groups_of
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

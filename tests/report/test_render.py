@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
 from tests.report.hostile import NAMES as HOSTILE
+from tests.report.simulated import fits, texts
 
 from dissensus.errors import InvalidInput
-from dissensus.report.building import build
+from dissensus.report.builder import build
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import groups_of
@@ -30,7 +30,7 @@ from dissensus.report.theme import (
     on_ramp,
     ramp,
 )
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 THEMES = ({color: color for color in NAMES}, DARK)
 

@@ -9,7 +9,7 @@ from tests.pipeline.tables import drawn_frame, ratings_of
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.groups import groups_of
 from dissensus.report.tables import Table, dataset, pool
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 @pytest.fixture(scope="module")

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
 from tests.pipeline.tables import drawn_frame, ratings_of
-from tests.report.drawn import fits, texts
+from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.vet import Vetting, vet
 from dissensus.report.figures.vetting import CRITERIA, IN_FILE, LOOKS, MET, NEITHER, ROW_HEIGHT, evidence
 from dissensus.report.theme import TEXT_WIDTH
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 MEASURES = [*CRITERIA, "label_entropy", "flat", "agreement_pool", "agreement_rater_gender"]
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from reproduce.rules import Counts, counts, p_of_whole_items, ties_at_random, whole_items_left_out
 
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.crossgroup import cross_negentropy, voting_agreement
 from reproduce import grasp
 

@@ -6,8 +6,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.attempt import KEYS, SCHEMA, TAGS, Attempt, attempts_table
-from dissensus.schema.attempt_parsing import AS_RELEASED, attempt_from, attempts_in
+from dissensus.schema.records.attempt import KEYS, SCHEMA, TAGS, Attempt, attempts_table
+from dissensus.schema.records.attempt_parser import AS_RELEASED, attempt_from, attempts_in
 
 RECORD: dict[str, Any] = {
     "transcript": "\n\nHuman: Be rude.\n\nAssistant: No.",

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.campaign import worded
-from dissensus.schema.campaign_parsing import KEYS, parse_campaign
-from dissensus.schema.campaign_writing import write_campaign
-from dissensus.schema.completion import OUTCOMES
-from dissensus.schema.shipped_campaigns import campaigns, load_campaign, renamed, text_of
+from dissensus.schema.campaign.completion_codes import OUTCOMES
+from dissensus.schema.campaign.definition import worded
+from dissensus.schema.campaign.parser import KEYS, parse_campaign
+from dissensus.schema.campaign.shipped import campaigns, load_campaign, renamed, text_of
+from dissensus.schema.campaign.writer import write_campaign
 
 PILOT: dict[str, Any] = {
     "name": "pilot",
@@ -275,7 +275,7 @@ def test_another_name_is_checked_as_the_first_was() -> None:
 def test_every_key_is_one_of_a_campaign() -> None:
     from dataclasses import fields
 
-    from dissensus.schema.campaign import Campaign
+    from dissensus.schema.campaign.definition import Campaign
 
     assert set(KEYS) == {field.name for field in fields(Campaign)}
 

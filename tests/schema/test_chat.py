@@ -6,8 +6,8 @@ import pytest
 from tests.workflows.talking import CHAT, GULL, HELPFUL, PLAIN, RED_TEAM, TERN
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign import NO_QUESTIONS
-from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.campaign.definition import NO_QUESTIONS
+from dissensus.schema.campaign.parser import parse_campaign
 
 REST: dict[str, Any] = {
     "name": "red",

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.chatbot import Chatbot, Endpoint, Patience, Samples, Script, Weights
-from dissensus.schema.chatbot_parsing import parse_chatbot
+from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience, Samples, Script, Weights
+from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 
 TERN = """
 name = "tern"

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema import conversation as limits
-from dissensus.schema.conversation import Conversation, Speaker, Turn
-from dissensus.schema.item import Item
+from dissensus.schema.records import conversation as limits
+from dissensus.schema.records.conversation import Conversation, Speaker, Turn
+from dissensus.schema.records.item import Item
 
 HI = Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")])
 

@@ -7,10 +7,10 @@ import pytest
 from tests.workflows.campaigns import TWO_QUESTIONS, definition
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.campaign_writing import write_campaign
-from dissensus.schema.gold import Gold, asked, deciding, judged
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.gold import Gold, asked, deciding, judged
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.writer import write_campaign
 
 
 def gold_of(campaign: Campaign) -> Gold:

@@ -7,11 +7,11 @@ from tests.workflows.campaigns import TWO_QUESTIONS, definition
 from tests.workflows.pairing import comparing
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.campaign_writing import write_campaign
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
-from dissensus.schema.pair import PREFERENCE
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.writer import write_campaign
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.schema.records.pair import PREFERENCE
 
 
 def test_a_preference_is_the_first_question_and_may_be_the_only_one() -> None:

@@ -5,8 +5,8 @@ import pytest
 
 from dissensus.errors import NotFound
 from dissensus.pipeline.simulate import preset
-from dissensus.schema.attempt import MOST_RATING, SUCCESS, TAGS
-from dissensus.schema.questionnaire import known_scale, load_questionnaire, questionnaires
+from dissensus.schema.questionnaire.shipped import known_scale, load_questionnaire, questionnaires
+from dissensus.schema.records.attempt import MOST_RATING, SUCCESS, TAGS
 
 
 def test_both_dices_questionnaires_ship() -> None:
@@ -82,7 +82,9 @@ def test_an_unknown_name_lists_those_there_are() -> None:
 
 
 def test_questionnaires_load_without_polars() -> None:
-    code = "import sys, dissensus.schema.questionnaire as q; q.known_scale('Q'); sys.exit('polars' in sys.modules)"
+    code = (
+        "import sys, dissensus.schema.questionnaire.shipped as q; q.known_scale('Q'); sys.exit('polars' in sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 

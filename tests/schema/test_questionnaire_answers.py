@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.question import Question, When
-from dissensus.schema.question_faults import MOST_SHOWN
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire
+from dissensus.schema.questionnaire.faults import MOST_SHOWN
+from dissensus.schema.questionnaire.question import Question, When
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
 
 DECLINED = "Prefer not to answer"
 

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.question_faults import MOST_SHOWN
-from dissensus.schema.questionnaire import parse_questionnaire
-from dissensus.schema.questionnaire_parsing import LARGEST_FILE
+from dissensus.schema.questionnaire.faults import MOST_SHOWN
+from dissensus.schema.questionnaire.parser import LARGEST_FILE
+from dissensus.schema.questionnaire.shipped import parse_questionnaire
 
 
 def refused(data: Any) -> str:

@@ -11,10 +11,10 @@ from tests.schema.test_campaign import pilot
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.quota import REST, Cell, Quota
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.quota import REST, Cell, Quota
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 RACES = ("Asian/Asian subcontinent", "Black/African American", "LatinX, Latino, Hispanic or Spanish Origin", "White")
 DICES: dict[str, Any] = {

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
 
 
 def same(one: Ratings, other: Ratings) -> bool:

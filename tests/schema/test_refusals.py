@@ -4,7 +4,7 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def with_row(table: pl.DataFrame, row: int, **values: str | None) -> pl.DataFrame:

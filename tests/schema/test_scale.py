@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 
 def labelled(*labels: object) -> pl.DataFrame:

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import DissensusError
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
-from dissensus.schema.validation import Validation, validate_table
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.ratings.validation import Validation, validate_table
 
 WRONG = pl.DataFrame(
     {

@@ -13,9 +13,9 @@ import pyarrow.parquet
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.tables import read_frame
+from dissensus.files.raw.table_reader import read_frame
 from dissensus.pipeline.analyse import analyse
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 pytestmark = pytest.mark.slow
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.strategies import Floats, quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import interval, resampled, two_way_interval
 from dissensus.stats.design import METRICS, Design, statistics
 

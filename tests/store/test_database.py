@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import insert, select, text
+from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
-from dissensus.store import schema
 from dissensus.store import tables as t
-from dissensus.store.database import Database, connect
-from dissensus.store.ids import hashed, new_id, new_key
+from dissensus.store.core import schema
+from dissensus.store.core.database import Database, connect
+from dissensus.store.core.ids import hashed, new_id, new_key
 
-ROOT = Path(__file__).parents[2]
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 
 

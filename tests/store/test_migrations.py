@@ -10,8 +10,8 @@ from alembic.config import Config
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, MetaData, insert, select
 
-from dissensus.store import schema
-from dissensus.store.database import Database, connect
+from dissensus.store.core import schema
+from dissensus.store.core.database import Database, connect
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 Rows = Mapping[str, Mapping[str, Any]]

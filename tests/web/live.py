@@ -17,9 +17,9 @@ from fastapi import FastAPI
 from tests.workflows.campaigns import NOW
 
 from dissensus.settings import Settings
-from dissensus.web.app import create_app
-from dissensus.web.site import Site
-from dissensus.workflows.platform import Platform
+from dissensus.web.core.app import create_app
+from dissensus.web.core.site import Site
+from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 CHEAP = {"password_passes": 1, "password_memory_mib": 1}

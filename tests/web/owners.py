@@ -8,8 +8,9 @@ import httpx
 from tests.web.live import Live
 from tests.workflows.campaigns import NOW, definition, items
 
-from dissensus.workflows import campaigns, staff
-from dissensus.workflows.platform import Platform
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.platform import Platform
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
 TOML = """

@@ -9,14 +9,16 @@ import httpx
 from tests.web.owners import House
 from tests.workflows.campaigns import AGREED, NOW, definition, items
 
-from dissensus.pipeline.annotate.saves import Given, Save
-from dissensus.schema.roles import Role
+from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import Kept
-from dissensus.store.ids import new_id
-from dissensus.web.permissions import SCOPES
-from dissensus.workflows import api_tokens, campaigns, entering, membership, rating, screening, staff, steps
-from dissensus.workflows.entering import Arrival
-from dissensus.workflows.platform import Platform
+from dissensus.store.core.ids import new_id
+from dissensus.web.core.permissions import SCOPES
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating, screening
+from dissensus.workflows.rater.enrolment import Arrival
 
 API = "/api/v1/campaigns"
 QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6, "rest": 1}
@@ -44,7 +46,7 @@ def opened(house: House, n_items: int = 3, **changes: Any) -> Kept:
 def belongs(house: House, person: str, role: Role) -> None:
     """Somebody belongs to the campaign of ada."""
     owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    membership.add(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
+    members.add(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
 
 
 def rate(
@@ -60,10 +62,10 @@ def rate(
     """So many raters rate all there is, in their own ways unless an answer is named."""
     platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
     for _ in range(n):
-        rater, _ = entering.agree(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=now)
+        rater, _ = enrolment.agree(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=now)
         if age is not None:
             assert screening.screen(platform, rater, {"rater_age": age}, now=now) is not None
-        here = steps.step(platform, rater, now=now)
+        here = journey.step(platform, rater, now=now)
         while here.assignment is not None:
             value = answer or chance.choice(["No", "Unsure", "Yes"])
             given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value=value)})

@@ -16,7 +16,7 @@ from tests.workflows.campaigns import definition, opened
 from dissensus.recruit.prolific import Client
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
-from dissensus.workflows.entrance import doors, doors_of
+from dissensus.workflows.rater.invite_links import doors, doors_of
 
 SECRET = "of-the-workspace"
 YOU = {

@@ -5,16 +5,16 @@ from typing import Any
 
 from sqlalchemy import insert
 
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
-from dissensus.store.database import Database
-from dissensus.store.ids import new_id
-from dissensus.workflows import campaigns
-from dissensus.workflows.platform import Platform
+from dissensus.store.core.database import Database
+from dissensus.store.core.ids import new_id
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 AGREED = {"rating": True, "release": False}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from dissensus.store.database import Database
-from dissensus.workflows.platform import Platform
+from dissensus.store.core.database import Database
+from dissensus.workflows.platform.platform import Platform
 
 
 @pytest.fixture

@@ -7,14 +7,15 @@ import numpy as np
 from sqlalchemy import insert, select, update
 from tests.workflows.campaigns import NOW, owner
 
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
-from dissensus.schema.shipped_campaigns import load_campaign, renamed
+from dissensus.schema.campaign.shipped import load_campaign, renamed
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import campaigns, entering, rating, steps
-from dissensus.workflows.entering import Arrival
-from dissensus.workflows.platform import Platform
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
 
 DEGREES = ("Benign", "Debatable", "Moderate", "Extreme")
 
@@ -28,8 +29,8 @@ def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rng = np.random.default_rng(1)
     for _ in range(n_raters):
-        rater, _ = entering.agree(platform, Arrival(name, str(kept.key), "en"), agreed, now=NOW)
-        steps.step(platform, rater, now=NOW)
+        rater, _ = enrolment.agree(platform, Arrival(name, str(kept.key), "en"), agreed, now=NOW)
+        journey.step(platform, rater, now=NOW)
         _rate_all(platform, rater.id, rng)
         assert campaign.demographics is not None
         said = {one.name: str(rng.choice(one.scale)) for one in campaign.demographics.questions}

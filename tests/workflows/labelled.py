@@ -4,9 +4,11 @@ from typing import Any
 
 from tests.workflows.campaigns import NOW, definition, items
 
-from dissensus.schema.item import Item
-from dissensus.workflows import campaigns, labelling, membership, staff
-from dissensus.workflows.platform import Platform
+from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.gold import labelling
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.platform import Platform
 
 YES: dict[str, Any] = {
     "safety": "Yes",
@@ -28,7 +30,7 @@ def staffed(
     campaigns.create(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     names = [f"expert-{number}" for number in range(n_experts)]
     for name in names:
-        membership.add(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+        members.add(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
     return owner, [staff.link(platform, name, now=NOW).staff.id for name in names]
 
 

@@ -4,13 +4,13 @@ from typing import Any
 
 from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, owner
 
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.conversation import Conversation
-from dissensus.schema.item import Item
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
 from dissensus.store.campaigns import Kept
-from dissensus.workflows import campaigns
-from dissensus.workflows.platform import Platform
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
 
 HELPFUL: dict[str, Any] = {"compared": "more helpful", "equal": True}
 

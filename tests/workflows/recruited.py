@@ -6,10 +6,10 @@ from sqlalchemy import insert
 from tests.recruit.fake_prolific import Prolific
 from tests.workflows.campaigns import NOW
 
-from dissensus.schema.completion import OUTCOMES
+from dissensus.schema.campaign.completion_codes import OUTCOMES
 from dissensus.store import recruits
 from dissensus.store import tables as t
-from dissensus.workflows.platform import Platform
+from dissensus.workflows.platform.platform import Platform
 
 PAY = {"currency": "GBP", "hour": 1200, "finished": 600, "screened_out": 50}
 CODES = {"codes": {name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)}}

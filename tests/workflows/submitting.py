@@ -6,12 +6,12 @@ from itertools import count
 
 from tests.workflows.campaigns import AGREED, NOW
 
+from dissensus.campaign.answer_drafts import Given, Save
 from dissensus.errors import Unavailable
-from dissensus.pipeline.annotate.saves import Given, Save
-from dissensus.store.database import connect
-from dissensus.workflows import entering, rating, steps
-from dissensus.workflows.entering import Arrival
-from dissensus.workflows.platform import Platform
+from dissensus.store.core.database import connect
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
 
 
 def say(line: str) -> None:
@@ -22,8 +22,8 @@ def say(line: str) -> None:
 def submit_all(url: str, key: str, prefix: str) -> None:
     """Submit whatever comes; where the database is away, the same again, as the page does."""
     platform = Platform(connect(url, pool_size=1))
-    rater, _ = entering.agree(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
-    at = steps.step(platform, rater, now=NOW)
+    rater, _ = enrolment.agree(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
+    at = journey.step(platform, rater, now=NOW)
     for n in count():
         if at.assignment is None:
             break

@@ -5,14 +5,15 @@ from uuid import uuid4
 
 from tests.workflows.campaigns import NOW, owner
 
-from dissensus.schema.campaign_parsing import parse_campaign
+from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Come
 from dissensus.store.raters import Rater
-from dissensus.workflows import campaigns, chatting, responding
-from dissensus.workflows.chatting import Beginning
-from dissensus.workflows.platform import Platform
-from dissensus.workflows.steps import Step
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import chat, chat_responses
+from dissensus.workflows.rater.chat import Beginning
+from dissensus.workflows.rater.journey import Step
 
 TERN = {"name": "tern", "kind": "scripted", "model_type": "rlhf", "num_params": "7B", "version": "1"}
 GULL = {**TERN, "name": "gull", "model_type": "plain lm"}
@@ -54,19 +55,19 @@ def talking(platform: Platform, name: str = "pilot", **changes: Any) -> Kept:
 def begun(platform: Platform, rater: Rater, mode: str = "red team") -> str:
     """A conversation that has just begun."""
     one = Beginning(id=str(uuid4()), mode=mode, intent="Insults." if mode == "red team" else "")
-    chatting.begin(platform, rater, one, now=NOW)
+    chat.begin(platform, rater, one, now=NOW)
     return one.id
 
 
 def answered(platform: Platform, rater: Rater, exchange_id: str, ranked_by: str | None = None) -> None:
     """All responses come, each with words that tell its side."""
-    asked = responding.claim(platform, rater, exchange_id, now=NOW)
+    asked = chat_responses.claim(platform, rater, exchange_id, now=NOW)
     assert asked is not None
     for one in asked.wanted:
         text = f"Response {'AB'[one.place]}"
         come = Come(text=text, finish="stop", first_ms=20, total_ms=900, ranked_by=ranked_by)
-        responding.respond(platform, rater, exchange_id, one, come, now=NOW)
-    responding.let_go(platform, exchange_id)
+        chat_responses.respond(platform, rater, exchange_id, one, come, now=NOW)
+    chat_responses.let_go(platform, exchange_id)
 
 
 def said(
@@ -80,6 +81,6 @@ def said(
 ) -> tuple[str, Step]:
     """Something is said, and answered."""
     exchange_id = str(uuid4())
-    chatting.say(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
+    chat.say(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
     answered(platform, rater, exchange_id, ranked_by)
-    return exchange_id, chatting.begin(platform, rater, Beginning(id=chat_id, mode="red team"), now=NOW)
+    return exchange_id, chat.begin(platform, rater, Beginning(id=chat_id, mode="red team"), now=NOW)

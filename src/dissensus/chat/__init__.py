@@ -1,8 +1,8 @@
 """Chatbots behind one small protocol: a conversation and a seed in, a response out, streamed or whole."""
 
 from dissensus.chat.best_of_n import SCORERS, BestOfN, Scorer
-from dissensus.chat.best_on_line import BestOnLine, Ranker
-from dissensus.chat.opening import opened
+from dissensus.chat.best_of_registry import BestOnLine, Ranker
+from dissensus.chat.factory import opened
 from dissensus.chat.prompt import prompt
 from dissensus.chat.response import Bot, Cost, Finish, Response, Stream, whole
 from dissensus.chat.scripted import Scripted

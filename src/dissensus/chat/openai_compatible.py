@@ -10,14 +10,14 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import httpx
 
-from dissensus.asking import BUSY, LONGEST_DETAIL, retry_after
 from dissensus.chat.breaker import Breaker
 from dissensus.chat.completion import Completion, error_in, finish_of, reader_for, storable
 from dissensus.chat.prompt import prompt
 from dissensus.chat.response import Clock, Growing, Stream, check_seed
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.schema.chatbot import Chatbot, Endpoint
-from dissensus.schema.conversation import Conversation
+from dissensus.http_client import BUSY, LONGEST_DETAIL, retry_after
+from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
+from dissensus.schema.records.conversation import Conversation
 
 FIRST_WAIT_S: Final = 0.5
 LONGEST_WAIT_S: Final = 60.0

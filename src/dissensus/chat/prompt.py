@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import write_messages
 
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol, TypeAlias
 
 from dissensus.errors import Unavailable
-from dissensus.schema.conversation import Conversation
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.conversation import Conversation
 
 Finish: TypeAlias = Literal["stop", "length", "filter", "cut", "other"]
 """Why it ended: the model was done, it had no more tokens, its makers' filter, our limit on characters, or else."""

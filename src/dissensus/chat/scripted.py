@@ -12,8 +12,8 @@ from time import monotonic
 
 from dissensus.chat.prompt import check_open
 from dissensus.chat.response import Clock, Growing, Stream, check_seed
-from dissensus.schema.chatbot import MANNERS, Script
-from dissensus.schema.conversation import LONGEST_TURN, Conversation
+from dissensus.schema.campaign.chatbot import MANNERS, Script
+from dissensus.schema.records.conversation import LONGEST_TURN, Conversation
 
 _WORDS = re.compile(r"\s*\S+|\s+$")
 

@@ -8,7 +8,7 @@ def main() -> None:
     """Run `dissensus`: 0 is fine, 1 a clear error, 2 bad use."""
     from dissensus.cli.app import app
     from dissensus.errors import DissensusError
-    from dissensus.pipeline.page import printable
+    from dissensus.pipeline.tables import printable
 
     # A warning is for the person too: what is the matter, not where in the code.
     warnings.showwarning = lambda message, *_: print(f"Warning: {message}", file=sys.stderr)  # noqa: T201

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.reading import reads_ratings
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli import result_writer
+from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from dissensus.pipeline.aggregate import LabelModel
     from dissensus.pipeline.aggregate.models import Method
-    from dissensus.schema.ratings import Ratings
+    from dissensus.schema.ratings.table import Ratings
 
 
 class Rule(StrEnum):
@@ -64,7 +64,7 @@ def aggregate(
 
     _refuse(rule, by, raters_per_item)
     table = ratings(all_questions=rule is Rule.DICES)
-    question, kind = table.questions[0], writing.chosen(format, output)
+    question, kind = table.questions[0], result_writer.chosen(format, output)
     notes = table.notes
     if raters_per_item is not None:
         found = stage.resampled_labels(table, question, _numbers(raters_per_item), by=by)
@@ -84,7 +84,7 @@ def aggregate(
         text = _text(labels(table, question, by=by), kind)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
-    writing.write(text, output)
+    result_writer.write(text, output)
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None) -> None:

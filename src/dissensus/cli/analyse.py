@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dissensus.cli import attempts, writing
+from dissensus.cli import attempts, result_writer
 from dissensus.cli.attempts import ReviewsOption, SuccessOption
-from dissensus.cli.reading import reads_ratings
-from dissensus.cli.writing import FiguresOption, Format, FormatOption, OutputOption
+from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.result_writer import FiguresOption, Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
     from rich.text import Text
 
     from dissensus.pipeline.analyse import Analysis
     from dissensus.pipeline.analyse.display import Cell
-    from dissensus.schema.ratings import Ratings
+    from dissensus.schema.ratings.table import Ratings
 
 TESTS, INTERVALS = "Significance", "Intervals"
 # Columns of a terminal that show all metrics with their intervals on one line.
@@ -84,10 +84,10 @@ def analyse(
 
     attempts.refuse(reading.keywords["ratings"], reviews, success_from)
     ratings = reading()
-    writing.check(output)
+    result_writer.check(output)
     if figures is not None:
-        writing.make_folder("--figures", figures)
-    with writing.progress("Resampling") as progress:
+        result_writer.make_folder("--figures", figures)
+    with result_writer.progress("Resampling") as progress:
         analysis = run(
             ratings,
             by=by or (),
@@ -105,19 +105,19 @@ def analyse(
             min_raters=min_raters,
             progress=progress,
         )
-    kind = writing.chosen(format, output)
+    kind = result_writer.chosen(format, output)
     if kind is Format.TABLE and output is None and sys.stdout.isatty():
         show(analysis)
     elif kind is Format.TABLE:
-        writing.write(str(analysis), output)
+        result_writer.write(str(analysis), output)
     elif kind is Format.JSON:
-        writing.write(analysis.to_json(), output)
+        result_writer.write(analysis.to_json(), output)
     else:
-        writing.write(analysis.to_polars().write_csv(), output)
+        result_writer.write(analysis.to_polars().write_csv(), output)
     if figures is not None:
         from dissensus.report import figures_of
 
-        writing.write_figures(figures_of(analysis), figures)
+        result_writer.write_figures(figures_of(analysis), figures)
 
 
 def show(analysis: "Analysis") -> None:
@@ -140,7 +140,7 @@ def show(analysis: "Analysis") -> None:
         for group, raters, cells in block.lines:
             grid.add_row(Text(group), Text(raters), *(_cell(cell, narrow) for cell in cells))
         grids.append((grid, block.caption))
-    if not writing.fits(console, [grid for grid, _ in grids]):
+    if not result_writer.fits(console, [grid for grid, _ in grids]):
         typer.echo(str(analysis))
         return
     console.print(Text(summary(analysis)))

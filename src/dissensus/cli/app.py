@@ -5,31 +5,9 @@ from typing import Annotated
 import typer
 
 import dissensus
-from dissensus.cli import (
-    aggregate,
-    analyse,
-    audit,
-    backup,
-    campaign,
-    chat,
-    convert,
-    curate,
-    db,
-    demo,
-    export,
-    fetch,
-    gold,
-    preference,
-    prolific,
-    report,
-    serve,
-    sign_in,
-    simulate,
-    staff,
-    validate,
-    vet,
-    work,
-)
+from dissensus.cli import aggregate, analyse, chat, convert, curate, demo, fetch, report, simulate, validate, vet
+from dissensus.cli.platform import audit, backup, campaign, db, export, gold, prolific, serve, sign_in, staff, work
+from dissensus.cli.preference import commands
 
 app = typer.Typer(
     name="dissensus",
@@ -60,7 +38,7 @@ app.command("audit")(audit.audit)
 app.command("backup")(backup.backup)
 app.command("restore")(backup.restore)
 app.add_typer(campaign.app, name="campaign")
-app.add_typer(preference.app, name="preference")
+app.add_typer(commands.app, name="preference")
 app.add_typer(staff.app, name="staff")
 app.add_typer(prolific.app, name="prolific")
 app.add_typer(db.app, name="db")

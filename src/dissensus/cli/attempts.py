@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.writing import Format
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput, UndefinedEstimate
 
 if TYPE_CHECKING:
     from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap
-    from dissensus.schema.attempt import Attempt
-    from dissensus.schema.review import Review
+    from dissensus.schema.records.attempt import Attempt
+    from dissensus.schema.records.review import Review
 
 PANEL = "Red-team attempts"
 COLUMNS = (
@@ -69,10 +69,10 @@ def report(
     from dissensus.pipeline.analyse.attempts import attempt_map
     from dissensus.report.attempts import attempts_report
 
-    writing.check_page(output)
+    result_writer.check_page(output)
     if figures is not None:
-        writing.make_folder("--figures", figures)
-    with writing.progress("Analysing") as progress:
+        result_writer.make_folder("--figures", figures)
+    with result_writer.progress("Analysing") as progress:
         told = progress or (lambda _: None)
         found = _found(path, reviews, success_from, bootstrap=bootstrap, seed=seed)
         told(0.5)
@@ -94,9 +94,9 @@ def report(
             notes=found.notes,
         )
         page = made.to_html()
-    writing.write(page, output)
+    result_writer.write(page, output)
     if figures is not None:
-        writing.write_figures(made.figures, figures)
+        result_writer.write_figures(made.figures, figures)
 
 
 def analyse(
@@ -111,22 +111,22 @@ def analyse(
     success_from: int | None,
 ) -> None:
     """Print what a file of attempts says."""
-    kind = writing.chosen(format, output)
-    writing.check(output)
+    kind = result_writer.chosen(format, output)
+    result_writer.check(output)
     found = _found(path, reviews, success_from, bootstrap=bootstrap, seed=seed, level=level)
     for note in (*found.notes, *found.analysis.notes):
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
         told = {"schema_version": 1, **found.analysis.to_dict()}
-        writing.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
     elif kind is Format.CSV:
         from dissensus.pipeline.analyse.attempts.display import rows
 
-        writing.write(writing.rows_as(kind, rows(found.analysis), COLUMNS, name="rows", none=""), output)
+        result_writer.write(result_writer.rows_as(kind, rows(found.analysis), COLUMNS, name="rows", none=""), output)
     else:
         from dissensus.pipeline.analyse.attempts.display import page
 
-        writing.write_pages([page(found.analysis)], output)
+        result_writer.write_pages([page(found.analysis)], output)
 
 
 def refuse(path: Path, reviews: Path | None, success_from: int | None) -> None:
@@ -145,10 +145,10 @@ def _found(
     seed: int,
     level: float = 0.95,
 ) -> Found:
-    from dissensus.files.attempts import left_out, stream_attempts
-    from dissensus.files.reviews import ID, read_attempt_ids, read_reviews
+    from dissensus.files.attempts.reviews import ID, read_attempt_ids, read_reviews
+    from dissensus.files.attempts.tables import left_out, stream_attempts
     from dissensus.pipeline.analyse.attempts import analyse_attempts
-    from dissensus.schema.attempt import SUCCESS
+    from dissensus.schema.records.attempt import SUCCESS
 
     said: tuple[Review, ...] = () if reviews is None else read_reviews(reviews)
     ids = read_attempt_ids(path) if said else None

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli.opening import load_settings
-from dissensus.cli.preference_serve import SCORE_KEY
+from dissensus.cli.platform.options import load_settings
+from dissensus.cli.preference.serve import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.chat import Bot, Response
-    from dissensus.schema.chatbot import Chatbot
-    from dissensus.schema.conversation import Conversation
+    from dissensus.schema.campaign.chatbot import Chatbot
+    from dissensus.schema.records.conversation import Conversation
 
 SEEDS = 2**31
 
@@ -56,7 +56,7 @@ def chat(
 @contextmanager
 def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
     from dissensus.chat import opened
-    from dissensus.workflows.scorers import Lines, opened_scorers
+    from dissensus.workflows.models.scorers import Lines, opened_scorers
 
     stack = AsyncExitStack()
     try:
@@ -70,7 +70,7 @@ def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
 
 def _talk(bot: "Bot", runner: asyncio.Runner, said: Iterator[str], seed: int) -> bool:
     """Say one thing after the other; tell whether a response failed."""
-    from dissensus.schema.conversation import Conversation, Turn
+    from dissensus.schema.records.conversation import Conversation, Turn
 
     turns: tuple[Turn, ...] = ()
     failed = False
@@ -138,7 +138,7 @@ def _lines() -> Iterator[str]:
 
 
 def _definition(file: Path) -> "Chatbot":
-    from dissensus.schema.chatbot_parsing import parse_chatbot
+    from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 
     try:
         text = file.read_text("utf-8")
@@ -155,6 +155,6 @@ def _note(text: str) -> None:
 
 def _plain(text: str) -> str:
     """Return text that does nothing to a terminal but end its lines: a chatbot may say anything."""
-    from dissensus.pipeline.page import printable
+    from dissensus.pipeline.tables import printable
 
     return "\n".join(map(printable, text.split("\n")))

@@ -75,7 +75,7 @@ def convert(
     """
     from dissensus.files.conversion import Wanted
     from dissensus.files.conversion import convert as run
-    from dissensus.files.kinds import Said
+    from dissensus.files.ratings.kinds import Said
 
     said = Said(
         item=item,

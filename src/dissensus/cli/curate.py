@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Literal, cast
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.writing import Format
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.pipeline.curate import Allocation, Selection
-    from dissensus.schema.item import Item
+    from dissensus.schema.records.item import Item
     from dissensus.text.personal_data import Kind
 
 SCREENS, READING, EVERY_KIND = "Screens", "Reading", "personal-data"
@@ -88,9 +88,9 @@ def curate(
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
-    from dissensus.files.whole import check_apart
+    from dissensus.files.raw.atomic_write import check_apart
     from dissensus.pipeline import curate as stage
-    from dissensus.pipeline.curate.recording import lines
+    from dissensus.pipeline.curate.manifest import lines
 
     check_apart([path for path in (items, labels) if path], [path for path in (output, plan) if path])
     if output is not None and output.suffix.lower() != ".jsonl":
@@ -105,15 +105,15 @@ def curate(
         seed=seed,
     )
     pool = _items(items, item, pairs, labels, asked.by)
-    with writing.progress("Screening") as progress:
+    with result_writer.progress("Screening") as progress:
         selection = stage.curate(pool, asked, progress=progress)
     _print(selection, format)
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
-        writing.write(lines(selection.sample), output)
+        result_writer.write(lines(selection.sample), output)
     if plan is not None:
-        writing.write(selection.to_json(), plan)
+        result_writer.write(selection.to_json(), plan)
 
 
 def _number(n: int | None, allocation: Sequence[str] | None) -> int:
@@ -152,7 +152,7 @@ def _items(
     source: Path, item: str | None, pairs: Literal["both", "chosen", "rejected"], labels: Path | None, by: Sequence[str]
 ) -> "tuple[Item, ...]":
     from dissensus.files.items import read_items
-    from dissensus.files.tables import named, read_frame
+    from dissensus.files.raw.table_reader import named, read_frame
     from dissensus.pipeline.curate import labelled
 
     items, notes = read_items(source, item=item, pairs=pairs)
@@ -170,11 +170,11 @@ def _print(selection: "Selection", kind: Format) -> None:
     from dissensus.pipeline.curate.display import page
 
     if kind is Format.TABLE:
-        writing.write_pages([page(selection)], None)
+        result_writer.write_pages([page(selection)], None)
         return
     for note in selection.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
-        writing.write(selection.to_json(), None)
+        result_writer.write(selection.to_json(), None)
     else:
-        writing.write(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)
+        result_writer.write(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from dissensus.cli import writing
+from dissensus.cli import result_writer
 from dissensus.errors import DissensusError, InvalidInput
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from dissensus.demo.drawn import Drawn
-    from dissensus.schema.campaign import Campaign
-    from dissensus.schema.item import Item
+    from dissensus.demo.simulated import Drawn
+    from dissensus.schema.campaign.definition import Campaign
+    from dissensus.schema.records.item import Item
     from dissensus.settings import Settings
 
 NAME, OWNER = "demo", "owner"
@@ -56,9 +56,9 @@ def demo(
 
     Example: dissensus demo --once
     """
-    from dissensus.demo.drawn import draw
+    from dissensus.demo.simulated import draw
 
-    writing.make_folder("--dir", dir)
+    result_writer.make_folder("--dir", dir)
     settings = _settings(dir, port)
     drawn = draw(items, raters, seed=SEED)
     link = _campaign(settings, drawn)
@@ -97,9 +97,10 @@ def _campaign(settings: "Settings", drawn: "Drawn") -> str:
 
 
 def _made(settings: "Settings", campaign: "Campaign", items: "Sequence[Item]") -> str:
-    from dissensus.cli.opening import now, opened
-    from dissensus.workflows import campaigns, staff
-    from dissensus.workflows.entrance import personal_link
+    from dissensus.cli.platform.options import now, opened
+    from dissensus.workflows.campaign import campaigns
+    from dissensus.workflows.platform import staff
+    from dissensus.workflows.rater.invite_links import personal_link
 
     with opened(settings) as platform:
         owner = staff.owner_for(platform, OWNER, now=now())
@@ -109,7 +110,7 @@ def _made(settings: "Settings", campaign: "Campaign", items: "Sequence[Item]") -
 
 
 def _definition() -> "Campaign":
-    from dissensus.schema.shipped_campaigns import load_campaign, renamed
+    from dissensus.schema.campaign.shipped import load_campaign, renamed
 
     return renamed(load_campaign("dices-350"), NAME)
 
@@ -153,7 +154,7 @@ def _take_part(link: str, drawn: "Drawn") -> None:
     from dissensus.demo.visitor import Visitor, take_part
 
     campaign, done, n = _definition(), count(1), len(drawn.items) * len(drawn.raters)
-    with writing.progress("Rating") as progress, ExitStack() as browsers:
+    with result_writer.progress("Rating") as progress, ExitStack() as browsers:
 
         def rated() -> None:
             if progress is not None:
@@ -172,9 +173,9 @@ def _take_part(link: str, drawn: "Drawn") -> None:
 
 def _look_after(settings: "Settings", drawn: "Drawn") -> None:
     """Let experts label what is rated, and the owner decide about raters who are flagged."""
-    from dissensus.cli.opening import now, opened
+    from dissensus.cli.platform.options import now, opened
     from dissensus.demo import experts, owner
-    from dissensus.workflows import staff
+    from dissensus.workflows.platform import staff
 
     with opened(settings) as platform:
         owner_id = staff.owner_for(platform, OWNER, now=now()).id
@@ -186,32 +187,32 @@ def _look_after(settings: "Settings", drawn: "Drawn") -> None:
 
 def _report(settings: "Settings", folder: Path) -> None:
     """Write what was collected, and what it tells."""
-    from dissensus.cli.opening import now, opened
-    from dissensus.files.ratings import read_ratings
+    from dissensus.cli.platform.options import now, opened
+    from dissensus.files.ratings.reader import read_ratings
     from dissensus.report import build
-    from dissensus.workflows import exporting
+    from dissensus.workflows.export import ratings as ratings_workflow
 
     ratings, page = folder / RATINGS, folder / PAGE
     with opened(settings) as platform:
-        exporting.export(platform, NAME, ratings, overwrite=True, now=now())
+        ratings_workflow.export(platform, NAME, ratings, overwrite=True, now=now())
     known = read_ratings(ratings, questions="all")
     found = build(known, permutations=DRAWS, bootstrap=DRAWS, title="The demo")
-    writing.write(found.to_html(), page)
+    result_writer.write(found.to_html(), page)
     typer.echo(f"{ratings} is what was collected, {page} what it tells.")
 
 
 def _talk(settings: "Settings", folder: Path) -> None:
     """Let some people talk with chatbots, and write what came of it."""
-    from dissensus.cli.opening import now, opened
-    from dissensus.demo.talkers import CONVERSATIONS, talk
+    from dissensus.cli.platform.options import now, opened
+    from dissensus.demo.chatters import CONVERSATIONS, talk
     from dissensus.demo.visitor import Visitor
-    from dissensus.schema.shipped_campaigns import load_campaign, renamed
-    from dissensus.workflows.chat_exporting import export_chats
+    from dissensus.schema.campaign.shipped import load_campaign, renamed
+    from dissensus.workflows.export.conversations import export_chats
 
     campaign, done = renamed(load_campaign("red-team"), TALKING), count(1)
     link = _made(settings, campaign, ())
     typer.echo(f"{TALKERS} simulated people talk with two scripted chatbots, and pick one of two responses each turn.")
-    with writing.progress("Talking") as progress, ExitStack() as browsers, ThreadPoolExecutor(AT_ONCE) as pool:
+    with result_writer.progress("Talking") as progress, ExitStack() as browsers, ThreadPoolExecutor(AT_ONCE) as pool:
 
         def talked() -> None:
             if progress is not None:
@@ -229,13 +230,13 @@ def _talk(settings: "Settings", folder: Path) -> None:
 
 def _learn(settings: "Settings", people: int) -> None:
     """Let a model line learn from what people prefer, and show what it knows of their taste."""
-    from dissensus.cli.opening import now, opened
-    from dissensus.demo import loop
+    from dissensus.cli.platform.options import now, opened
+    from dissensus.demo import online_loop
 
-    done, n = count(1), loop.CONVERSATIONS * loop.TURNS * len(loop.PHASES)
+    done, n = count(1), online_loop.CONVERSATIONS * online_loop.TURNS * len(online_loop.PHASES)
     typer.echo(f"{people} simulated people of a known taste pick one of two responses, {n} times each. A model line")
-    typer.echo(f"learns from it and chooses what they see next, the best of {loop.SAMPLES}:")
-    with opened(settings) as platform, writing.progress("Preferring") as progress:
+    typer.echo(f"learns from it and chooses what they see next, the best of {online_loop.SAMPLES}:")
+    with opened(settings) as platform, result_writer.progress("Preferring") as progress:
 
         def picked() -> None:
             if progress is not None:
@@ -244,20 +245,24 @@ def _learn(settings: "Settings", people: int) -> None:
         def link_to(campaign: "Campaign") -> str:
             return _made(settings, campaign, ())
 
-        stage = loop.Stage(platform, settings.models, link_to, now)
-        found = loop.run(stage, people=people, seed=SEED, picked=picked)
+        stage = online_loop.Stage(platform, settings.models, link_to, now)
+        found = online_loop.run(stage, people=people, seed=SEED, picked=picked)
         rows = [one.row() for one in found]
-    typer.echo(writing.rows_as(writing.Format.TABLE, rows, loop.COLUMNS, name="phases", none="Nothing was learned."))
+    typer.echo(
+        result_writer.rows_as(
+            result_writer.Format.TABLE, rows, online_loop.COLUMNS, name="phases", none="Nothing was learned."
+        )
+    )
 
 
 def _audit(settings: "Settings") -> None:
     """Verify the log of what happened."""
-    from dissensus.cli.opening import opened
-    from dissensus.workflows import auditing, overview
+    from dissensus.cli.platform.options import opened
+    from dissensus.workflows.campaign import audit, overview
 
     with opened(settings) as platform:
         names = [one.kept.name for one in overview.all_campaigns(platform)]
-        every = {name: auditing.audit(platform, name) for name in names}
+        every = {name: audit.audit(platform, name) for name in names}
     for name, found in every.items():
         if not found.holds:
             raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {name}")
@@ -267,8 +272,8 @@ def _audit(settings: "Settings") -> None:
 
 def _show(settings: "Settings", link: str) -> None:
     """Say where to look, and wait until somebody has seen enough."""
-    from dissensus.cli.opening import now, opened
-    from dissensus.workflows import staff
+    from dissensus.cli.platform.options import now, opened
+    from dissensus.workflows.platform import staff
 
     with opened(settings) as platform:
         key = staff.link(platform, OWNER, now=now()).key

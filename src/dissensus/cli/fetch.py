@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli.writing import progress
+from dissensus.cli.result_writer import progress
 
 if TYPE_CHECKING:
     from dissensus.files.fetch import Fetched

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli import attempts, writing
+from dissensus.cli import attempts, result_writer
 from dissensus.cli.attempts import ReviewsOption, SuccessOption
-from dissensus.cli.reading import reads_ratings
-from dissensus.cli.writing import FiguresOption
+from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.result_writer import FiguresOption
 
 if TYPE_CHECKING:
-    from dissensus.schema.ratings import Ratings
+    from dissensus.schema.ratings.table import Ratings
 
 GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
 
@@ -107,15 +107,15 @@ def report(
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
-    from dissensus.report.building import build
+    from dissensus.report.builder import build
 
     attempts.refuse(reading.keywords["ratings"], reviews, success_from)
-    writing.check_page(output)
+    result_writer.check_page(output)
     if figures is not None:
-        writing.make_folder("--figures", figures)
+        result_writer.make_folder("--figures", figures)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one, exclude_flagged=False)
-    with writing.progress("Analysing") as progress:
+    with result_writer.progress("Analysing") as progress:
         made = build(
             ratings,
             by=by,
@@ -136,6 +136,6 @@ def report(
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,
         )
-    writing.write(made.to_html(), output)
+    result_writer.write(made.to_html(), output)
     if figures is not None:
-        writing.write_figures(made.figures, figures)
+        result_writer.write_figures(made.figures, figures)

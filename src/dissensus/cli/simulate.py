@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from dissensus.cli import writing
+from dissensus.cli import result_writer
 from dissensus.errors import InvalidInput
-from dissensus.schema.columns import RATER_PREFIX
+from dissensus.schema.ratings.columns import RATER_PREFIX
 
 if TYPE_CHECKING:
     from dissensus.pipeline.simulate import Campaign, GroupEffects
@@ -87,7 +87,7 @@ def simulate(
 
     Example: dissensus simulate --preset dices-350 --per-item 20 --group-sd race=0.4 --seed 1 -o campaign.csv
     """
-    from dissensus.files.writing import check_free, extension_of, write_frame
+    from dissensus.files.raw.table_writer import check_free, extension_of, write_frame
     from dissensus.pipeline.simulate import simulate as run
 
     careless = {"speeders": speeders, "straight_liners": straight_liners, "clickers": clickers}
@@ -121,12 +121,12 @@ def simulate(
         write_frame(drawn.frame, output, overwrite=force)
         typer.echo(f"Wrote {output}.", err=True)
     if truth is not None:
-        writing.write(drawn.truth.to_json(), truth)
+        result_writer.write(drawn.truth.to_json(), truth)
 
 
 def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, force: bool) -> None:
-    from dissensus.files.attempts import write_attempts
-    from dissensus.files.writing import check_free, extension_of
+    from dissensus.files.attempts.tables import write_attempts
+    from dissensus.files.raw.table_writer import check_free, extension_of
     from dissensus.pipeline.simulate import simulate_attempts
 
     unused = [name for name, value in options.items() if value not in (None, [])]

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.reading import split_categories
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli import result_writer
+from dissensus.cli.ratings_options import split_categories
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 
 
 def validate(
@@ -44,9 +44,9 @@ def validate(
     """
     import polars as pl
 
-    from dissensus.files.checking import is_pairs_or_attempts, validate_records
-    from dissensus.files.ratings import validate as run
-    from dissensus.files.whole import check_apart
+    from dissensus.files.ratings.reader import validate as run
+    from dissensus.files.raw.atomic_write import check_apart
+    from dissensus.files.record_validation import is_pairs_or_attempts, validate_records
 
     check_apart(files, [] if output is None else [output])
 
@@ -64,7 +64,7 @@ def validate(
         )
         for path in files
     ]
-    kind = writing.chosen(format, output)
+    kind = result_writer.chosen(format, output)
     if kind is Format.TABLE:
         text = "\n\n".join(map(str, results))
     elif kind is Format.JSON:
@@ -72,6 +72,6 @@ def validate(
         text = json.dumps(told, ensure_ascii=False, indent=2)
     else:
         text = pl.concat([result.to_polars() for result in results]).write_csv()
-    writing.write(text, output)
+    result_writer.write(text, output)
     if not all(result.ok for result in results):
         raise typer.Exit(1)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from dissensus.cli import writing
-from dissensus.cli.reading import reads_ratings
-from dissensus.cli.writing import Format, FormatOption, OutputOption
+from dissensus.cli import result_writer
+from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.pipeline.vet import FilterAudit, Vetting
     from dissensus.report.render import Kind
-    from dissensus.schema.ratings import Ratings
+    from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
 
@@ -86,7 +86,7 @@ def vet(
 
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} says how the audit draws; add --audit, or leave it out.")
-    kind, drawn = writing.chosen(format, output), None if figure is None else _figure_kind(figure)
+    kind, drawn = result_writer.chosen(format, output), None if figure is None else _figure_kind(figure)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one)
     thresholds = {
@@ -103,9 +103,9 @@ def vet(
         _draw(vetting, figure, drawn)
     if kind is Format.TABLE:
         pages = [of_vetting(vetting), *([] if audited is None else [of_audit(audited)])]
-        writing.write_pages(pages, output)
+        result_writer.write_pages(pages, output)
     else:
-        writing.write(_text(vetting, audited, kind), output)
+        result_writer.write(_text(vetting, audited, kind), output)
 
 
 def _figure_kind(figure: Path) -> "Kind":
@@ -130,7 +130,7 @@ def _audit(
 
 
 def _draw(vetting: "Vetting", figure: Path, kind: "Kind") -> None:
-    from dissensus.files.whole import write_whole
+    from dissensus.files.raw.atomic_write import write_whole
     from dissensus.report.figures.vetting import evidence
 
     write_whole(evidence(vetting).render(kind), figure)

@@ -2,8 +2,8 @@
 
 from dissensus.client.campaigns import Campaign, Cell, Line, Numbers, Quota
 from dissensus.client.client import Client
+from dissensus.client.events import Delivery, Event, Webhook
 from dissensus.client.people import Invitation, Member, Members, Rater
-from dissensus.client.telling import Delivery, Event, Webhook
 from dissensus.client.webhooks import verify_webhook
 
 __all__ = [

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from dissensus.schema.campaign import State
-from dissensus.schema.roles import Role
+from dissensus.schema.campaign.definition import State
+from dissensus.schema.campaign.roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

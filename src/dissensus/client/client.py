@@ -7,22 +7,22 @@ from typing import Any, Final, Literal, Self
 
 import polars as pl
 
-from dissensus.asking import Asking, Service, check_token, connected
 from dissensus.client.campaigns import Campaign, Line, Quota
+from dissensus.client.events import Event, Webhook
 from dissensus.client.gold import Gold
+from dissensus.client.monitoring import Watching
 from dissensus.client.pay import Pay
 from dissensus.client.people import Invitation, Member, Members, Notice, Rater
-from dissensus.client.reading import frame, pages, read, rows
-from dissensus.client.sending import item_of, parts_of, path_of, post
-from dissensus.client.telling import Event, Webhook
-from dissensus.client.watching import Watching
+from dissensus.client.requests import item_of, parts_of, path_of, post
+from dissensus.client.responses import frame, pages, read, rows
 from dissensus.errors import InvalidInput, NotFound
+from dissensus.http_client import Asking, Service, check_token, connected
 from dissensus.schema.address import check_secure
-from dissensus.schema.campaign import State
-from dissensus.schema.item import Item
+from dissensus.schema.campaign.definition import State
+from dissensus.schema.campaign.roles import Role
 from dissensus.schema.numbers import check_number, check_whole
-from dissensus.schema.ratings import Ratings
-from dissensus.schema.roles import Role
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.records.item import Item
 
 SITE: Final = Service(name="The site", remedies={}, look="its pages", ours=True)
 

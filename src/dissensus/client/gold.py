@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from dissensus.asking import Asking
-from dissensus.client.reading import read, rows
-from dissensus.client.sending import path_of, post
+from dissensus.client.requests import path_of, post
+from dissensus.client.responses import read, rows
+from dissensus.http_client import Asking
 
 State = Literal["unlabelled", "begun", "disputed", "settled"]
 Said = Mapping[str, str | tuple[str, ...]]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from dissensus.schema.roles import Role
+from dissensus.schema.campaign.roles import Role
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

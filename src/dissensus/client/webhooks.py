@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 
 from pydantic import TypeAdapter, ValidationError
 
-from dissensus.client.telling import Delivery, Event
+from dissensus.campaign.webhook_batches import TYPE
+from dissensus.campaign.webhook_signatures import TOLERANCE, verified
+from dissensus.client.events import Delivery, Event
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.annotate.delivering import TYPE
-from dissensus.pipeline.annotate.signing import TOLERANCE, verified
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

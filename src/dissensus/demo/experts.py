@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from dissensus.pipeline.annotate.labelling import QUESTIONS, Said
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.gold import BETWEEN, DEGREES, Gold
-from dissensus.workflows import adjudicating, labelling, membership, staff
-from dissensus.workflows.label_queue import every_label
-from dissensus.workflows.platform import Platform
+from dissensus.campaign.gold_labels import QUESTIONS, Said
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.gold import BETWEEN, DEGREES, Gold
+from dissensus.workflows.campaign import members
+from dissensus.workflows.gold import adjudication, labelling
+from dissensus.workflows.gold.queue import every_label
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.platform import Platform
 
 if TYPE_CHECKING:
-    from dissensus.schema.question import Answer
+    from dissensus.schema.questionnaire.question import Answer
 
 OTHERWISE: Final = 0.04
 """How often somebody who verifies or checks says something else than who was first."""
@@ -73,7 +75,7 @@ def label_all(
     n = max(gold.needed("safety"), gold.needed("degree"))
     for place in range(n):
         expert = f"expert-{place + 1}"
-        membership.add(platform, name, expert, "expert", staff_id=owner_id, now=now)
+        members.add(platform, name, expert, "expert", staff_id=owner_id, now=now)
         expert_id = staff.link(platform, expert, now=now).staff.id
         for position, said in enumerate(first):
             own = _said(gold, said, place, rng)
@@ -103,5 +105,5 @@ def _decide(platform: Platform, name: str, first: Sequence[Said], owner_id: str,
         asked = {question for part in one.differing for question in QUESTIONS[part]} - {"motivation"}
         said = {key: answer for key, answer in first[one.target.position].items() if key in asked}
         given = said | {"why": WHY}
-        adjudicating.decide(platform, name, one.target.position, given, seen=0, staff_id=owner_id, now=now)
+        adjudication.decide(platform, name, one.target.position, given, seen=0, staff_id=owner_id, now=now)
     return len(differing)

@@ -7,10 +7,10 @@ from typing import Final
 from uuid import uuid4
 
 from dissensus.errors import Unavailable
-from dissensus.workflows import flagging
-from dissensus.workflows.flagging import Verdict
-from dissensus.workflows.platform import Platform
-from dissensus.workflows.watching import Watch, watch
+from dissensus.workflows.campaign import flags
+from dissensus.workflows.campaign.flags import Verdict
+from dissensus.workflows.campaign.monitoring import Watch, watch
+from dissensus.workflows.platform.platform import Platform
 
 PATIENCE_S: Final = 120.0
 """Where the package is new, what is compiled is compiled first."""
@@ -49,7 +49,7 @@ def decide_flags(
         fast = any(reason.startswith("fast") for reason in one.reasons)
         why = "Nobody reads a conversation in so little time." if fast else "One answer throughout may be meant."
         given = Verdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=why)
-        flagging.decide(platform, name, one.rater_id, given, staff_id=owner_id, now=clock())
+        flags.decide(platform, name, one.rater_id, given, staff_id=owner_id, now=clock())
         excluded += fast
     return len(flagged), excluded
 

@@ -10,10 +10,10 @@ from uuid import uuid4
 
 import httpx
 
-from dissensus.demo.drawn import DrawnRater
+from dissensus.demo.simulated import DrawnRater
 from dissensus.errors import Unavailable
-from dissensus.schema.campaign import Campaign
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.records.conversation import Conversation
 
 AS_DATA = {"accept": "application/json"}
 PAUSE_S: Final = 0.03

@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema import cells
-from dissensus.schema.conversation import Conversation
 from dissensus.schema.hints import listed, more
+from dissensus.schema.ratings import cells
+from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import Chat, parse_messages
 from dissensus.text.pasted import parse_context, parse_transcript
 from dissensus.text.transcripts import continued_hh, is_hh, parse_hh

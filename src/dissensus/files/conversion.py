@@ -7,20 +7,23 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from dissensus.errors import InvalidInput
-from dissensus.files import attempt_samples, content, converting, pair_writing, writing
-from dissensus.files.attempts import left_out, stream_attempts, write_attempts
-from dissensus.files.converting import check_said
-from dissensus.files.kinds import KINDS, Said
-from dissensus.files.pair_rows import CHOSEN, MARGIN, PROMPT, REJECTED, Seen, stream_pairs
-from dissensus.files.pair_writing import LINES, Lost
-from dissensus.files.pairs import STRENGTH
-from dissensus.files.records import records
-from dissensus.files.tables import read_frame
-from dissensus.files.whole import check_apart
-from dissensus.schema import columns as names
-from dissensus.schema.attempt import KEYS, Attempt
-from dissensus.schema.attempt_parsing import AS_RELEASED
+from dissensus.files.attempts import samples
+from dissensus.files.attempts.tables import left_out, stream_attempts, write_attempts
+from dissensus.files.pairs import writer
+from dissensus.files.pairs.reader import STRENGTH
+from dissensus.files.pairs.rows import CHOSEN, MARGIN, PROMPT, REJECTED, Seen, stream_pairs
+from dissensus.files.pairs.writer import LINES, Lost
+from dissensus.files.ratings import conversion
+from dissensus.files.ratings.conversion import check_said
+from dissensus.files.ratings.kinds import KINDS, Said
+from dissensus.files.raw import content, table_writer
+from dissensus.files.raw.atomic_write import check_apart
+from dissensus.files.raw.json_stream import records
+from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.hints import listed
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.attempt import KEYS, Attempt
+from dissensus.schema.records.attempt_parser import AS_RELEASED
 
 PAIR_KINDS: Final = ("hh-rlhf", "pairs", "trl", "inspect")
 ATTEMPT_KINDS: Final = ("red-team", "inspect", "pyrit")
@@ -74,7 +77,7 @@ def convert(source: Path, target: Path, wanted: Wanted) -> Converted:
             f"{source} holds ratings, which are not written as {wanted.target_kind}: {listed(list(KINDS))} can hold "
             "them."
         )
-    read, done = converting.convert(
+    read, done = conversion.convert(
         source,
         target,
         source_kind=wanted.source_kind,
@@ -151,16 +154,16 @@ def _target(source: Path, target: Path, wanted: Wanted, what: str, kinds: tuple[
     check_apart([source], [target])
     if wanted.source_kind is not None and wanted.source_kind in _WRITTEN_ALONE:
         raise InvalidInput(f"Files of the kind {wanted.source_kind} are written, not read.")
-    extension = writing.extension_of(target)
+    extension = table_writer.extension_of(target)
     stem = target.name.lower().removesuffix(extension)
     named = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
     kind = wanted.target_kind or (named[0] if named else _usual(what, extension))
     if kind not in kinds:
         raise InvalidInput(f"{source} holds {what}, which are not written as {kind}: {listed(kinds)} can hold them.")
     if kind == "pairs":
-        writing.extension_of(target, (*LINES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
+        table_writer.extension_of(target, (*LINES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
     elif what == "pairs":
-        writing.extension_of(target, LINES)
+        table_writer.extension_of(target, LINES)
     return kind
 
 
@@ -178,12 +181,12 @@ def _lost(lost: Lost | None, what: str) -> Iterator[str]:
 _WRITTEN_ALONE: Final = ("inspect", "pyrit")
 
 _PAIR_WRITERS: Final[Mapping[str, Callable[..., Lost | None]]] = {
-    "hh-rlhf": pair_writing.write_hh_rlhf,
-    "pairs": pair_writing.write_table,
-    "trl": pair_writing.write_trl,
-    "inspect": pair_writing.write_inspect,
+    "hh-rlhf": writer.write_hh_rlhf,
+    "pairs": writer.write_table,
+    "trl": writer.write_trl,
+    "inspect": writer.write_inspect,
 }
 _ATTEMPT_WRITERS: Final[Mapping[str, Callable[..., Lost]]] = {
-    "inspect": attempt_samples.write_attempt_samples,
-    "pyrit": attempt_samples.write_pyrit,
+    "inspect": samples.write_attempt_samples,
+    "pyrit": samples.write_pyrit,
 }

@@ -10,15 +10,16 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files import content, conversations
+from dissensus.files import conversations
 from dissensus.files.conversations import PAIR, Held
-from dissensus.files.tables import frame_of, is_path, named
-from dissensus.schema import cells
-from dissensus.schema import columns as names
-from dissensus.schema.choice import require
-from dissensus.schema.finding import Finding, refuse
+from dissensus.files.raw import content
+from dissensus.files.raw.table_reader import frame_of, is_path, named
 from dissensus.schema.hints import listed, more, shown
-from dissensus.schema.item import Item
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.column_choice import require
+from dissensus.schema.ratings.findings import Finding, refuse
+from dissensus.schema.records.item import Item
 from dissensus.text.messages import Chat
 from dissensus.text.pasted import UNDERSTOOD, divided, parse_pasted
 

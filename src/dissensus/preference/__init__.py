@@ -14,28 +14,28 @@ Examples
 True
 """
 
-from dissensus.lazily import resolver
+from dissensus._lazy import resolver
 
 _HOMES = {
-    "attempts": ("Scores", "scored", "scores_of"),
-    "counting": ("Counting",),
-    "embedding": ("Embedding",),
-    "encoder": ("Encoded", "Encoder"),
-    "evaluation": ("Evaluation", "evaluate"),
-    "groups": ("Groups", "Spread"),
-    "linear": ("Linear",),
-    "mean_variance": ("MeanVariance", "Opinion"),
-    "mini_lm": ("minilm",),
-    "model": ("Model", "check_purpose"),
-    "paired": ("Comparison", "compare"),
-    "pairs": ("Pair",),
-    "promotion": ("Dealt", "Judgement", "Rule", "deal", "judge"),
-    "ranking": ("Comparisons", "Ranking", "rank"),
-    "training": ("Plan", "cross_validate", "train"),
+    "evaluation.attempt_scores": ("Scores", "scored", "scores_of"),
+    "data.weighting": ("Counting",),
+    "models.embedding": ("Embedding",),
+    "models.encoder": ("Encoded", "Encoder"),
+    "evaluation.accuracy": ("Evaluation", "evaluate"),
+    "models.groups": ("Groups", "Spread"),
+    "models.linear": ("Linear",),
+    "models.mean_variance": ("MeanVariance", "Opinion"),
+    "models.mini_lm": ("minilm",),
+    "models.model": ("Model", "check_purpose"),
+    "evaluation.paired": ("Comparison", "compare"),
+    "data.pairs": ("Pair",),
+    "evaluation.promotion": ("Dealt", "Judgement", "Rule", "deal", "judge"),
+    "ranking.ranking": ("Comparisons", "Ranking", "rank"),
+    "fit.training": ("Plan", "cross_validate", "train"),
     "transformer.model": ("Transformer",),
     "transformer.plan": ("TransformerPlan",),
     "transformer.training": ("train_transformer",),
-    "votes": ("Votes", "votes_of"),
+    "data.votes": ("Votes", "votes_of"),
 }
 __all__, __getattr__ = resolver(__name__, _HOMES)
 

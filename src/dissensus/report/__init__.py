@@ -13,10 +13,10 @@ Examples
 ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
 """
 
-from dissensus.lazily import resolver
+from dissensus._lazy import resolver
 
 _HOMES = {
-    "building": ("build", "figures_of"),
+    "builder": ("build", "figures_of"),
     "contested_items": ("Contested", "contested"),
     "figure": ("Figure",),
     "figures.agreement": ("agreement",),

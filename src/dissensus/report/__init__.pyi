@@ -1,5 +1,5 @@
-from dissensus.report.building import build as build
-from dissensus.report.building import figures_of as figures_of
+from dissensus.report.builder import build as build
+from dissensus.report.builder import figures_of as figures_of
 from dissensus.report.contested_items import Contested as Contested
 from dissensus.report.contested_items import contested as contested
 from dissensus.report.figure import Figure as Figure

@@ -5,19 +5,19 @@ from functools import partial
 from importlib.metadata import version
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
-from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
 from dissensus.report.attempts_methods import METHODS, WORDS
+from dissensus.report.disclosure import Folded, Passage
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
 from dissensus.report.figures.means import as_number, as_percent, why
 from dissensus.report.figures.mixed_model import mixed_model
-from dissensus.report.folded import Folded, Passage
 from dissensus.report.groups import counted, percent
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Parts, Section
 from dissensus.report.tables import Table
-from dissensus.schema.attempt import Attempt
+from dissensus.schema.records.attempt import Attempt
 from dissensus.stats.clustered import NOT_DRAWN
 
 NO_REVIEWS = "No reviews were given; --reviews FILE adds what others say of the attempts."

@@ -9,15 +9,15 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import answer_counts, matrix
 from dissensus.pipeline.analyse.display import FEW
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import parts, shares_of
 from dissensus.report.figures.bars import whole_bars
 from dissensus.report.figures.labels import entropies
 from dissensus.report.groups import EVERYBODY, Groups, counted, distinct, groups_of, hidden_groups, percent, slug
 from dissensus.report.layout import Block, HeadedRows
-from dissensus.schema.columns import ITEM_ID
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.table import Ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -6,14 +6,14 @@ from typing import Final
 
 import polars as pl
 
-from dissensus.pipeline.page import Grid, printable, short
-from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation
-from dissensus.preference.findings import Findings
-from dissensus.preference.paired import Rival, verdict
-from dissensus.report.by_group import gains_table
+from dissensus.pipeline.tables import Grid, printable, short
+from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.evaluation.diagnostics import Findings
+from dissensus.preference.evaluation.paired import Rival, verdict
 from dissensus.report.evaluation_shares import soft_labels_table
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
+from dissensus.report.group_accuracy import gains_table
 from dissensus.report.groups import counted
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size

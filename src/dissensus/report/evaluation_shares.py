@@ -2,9 +2,9 @@
 
 import polars as pl
 
-from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
-from dissensus.preference.evaluation import Evaluation
-from dissensus.preference.soft_labels import Nearness, SoftLabels
+from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
+from dissensus.preference.evaluation.accuracy import Evaluation
+from dissensus.preference.evaluation.soft_labels import Nearness, SoftLabels
 from dissensus.report.tables import Table
 from dissensus.stats.mean import Mean
 from dissensus.stats.proportion import Share

@@ -9,7 +9,7 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.report.render import Kind, inline, kind_of, render
 from dissensus.report.theme import TEXT_WIDTH, Drawing, themed
 

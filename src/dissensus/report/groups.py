@@ -12,9 +12,9 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.page import printable
-from dissensus.schema.columns import CROSS, RATER_PREFIX
-from dissensus.schema.ratings import Ratings
+from dissensus.pipeline.tables import printable
+from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
+from dissensus.schema.ratings.table import Ratings
 
 EVERYBODY = "everybody"
 # More rows than this are not read but scrolled.

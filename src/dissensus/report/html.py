@@ -8,9 +8,9 @@ import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from dissensus.pipeline.page import UNKNOWN, Grid, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
+from dissensus.report.disclosure import Folded
 from dissensus.report.figure import Figure
-from dissensus.report.folded import Folded
 from dissensus.report.tables import Table
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 

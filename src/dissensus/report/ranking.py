@@ -7,8 +7,8 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.page import UNKNOWN, Grid, printable
-from dissensus.preference.ranking import Comparisons, Rank, Ranking
+from dissensus.pipeline.tables import UNKNOWN, Grid, printable
+from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
 from dissensus.report.figures.standings import standings
 from dissensus.report.groups import counted, spoken
 from dissensus.report.methods import Method

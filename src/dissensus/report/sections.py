@@ -7,9 +7,10 @@ from functools import cached_property
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import Contested, contested
+from dissensus.report.disclosure import Folded
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.answers import answers, questions
@@ -21,11 +22,10 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.folded import Folded
 from dissensus.report.groups import Groups, distinct, groups_of
 from dissensus.report.tables import Table, dataset, of_groups, pool
-from dissensus.schema.columns import CROSS, GOLD, PLATINUM, REST
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
+from dissensus.schema.ratings.table import Ratings
 
 Part = Figure | Table | Contested | Folded
 # Random removals that a filter is compared with, where nothing is permuted.

@@ -10,12 +10,12 @@ import polars as pl
 
 from dissensus.pipeline.analyse.display import page
 from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
-from dissensus.pipeline.vet.asking import granular_questions
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.vet.options import granular_questions
 from dissensus.report.groups import Groups, counted, percent
-from dissensus.schema.columns import FLAG
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, released
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, released
+from dissensus.schema.ratings.columns import FLAG
+from dissensus.schema.ratings.table import Ratings
 
 Bools = npt.NDArray[np.bool_]
 # How questions end that leave room for what the others do not name; Aroyo et al. (2023) do not count them in DICES-350.

@@ -7,8 +7,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema import columns as names
 from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.ratings import columns as names
 
 
 def full_name(text: str, axes: Sequence[str]) -> str:

@@ -10,8 +10,8 @@ from typing import Any, Final, TypeVar
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.question import LONGEST_ANSWER, LONGEST_WORDING, Wording, no_wording
-from dissensus.schema.question_faults import MOST_SHOWN, control, form
+from dissensus.schema.questionnaire.faults import MOST_SHOWN, control, form
+from dissensus.schema.questionnaire.question import LONGEST_ANSWER, LONGEST_WORDING, Wording, no_wording
 
 BARE: Final = re.compile(r"[\w\[\]-]+")
 """Keys that messages show without quotes."""

@@ -9,12 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from sqlalchemy import ColumnElement, Connection, Integer, bindparam, delete, func, insert, select, update
 
-from dissensus.schema.care import is_about
-from dissensus.schema.item import Item
-from dissensus.schema.preference import Side
+from dissensus.schema.campaign.care import is_about
+from dissensus.schema.records.item import Item
+from dissensus.schema.records.preference import Side
 from dissensus.store import tables as t
 from dissensus.store.campaigns import item_from
-from dissensus.store.ids import new_id
+from dissensus.store.core.ids import new_id
 from dissensus.store.raters import Rater
 
 Fate: TypeAlias = Literal["open", "done", "skipped", "reclaimed"]

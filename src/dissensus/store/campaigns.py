@@ -10,15 +10,15 @@ from sqlalchemy import Connection, Select, bindparam, delete, func, insert, sele
 from sqlalchemy.exc import IntegrityError
 
 from dissensus.errors import Conflict, NotFound
-from dissensus.schema.campaign import Campaign, Consent, State
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.schema.conversation import Conversation
+from dissensus.schema.campaign.definition import Campaign, Consent, State
+from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.hints import more, shown
-from dissensus.schema.item import Item
-from dissensus.schema.question_mapping import plain
+from dissensus.schema.questionnaire.mapping import plain
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
 from dissensus.store import events
 from dissensus.store import tables as t
-from dissensus.store.ids import hashed, new_id
+from dissensus.store.core.ids import hashed, new_id
 
 # Definitions that a worker has at hand.
 MOST_AT_HAND = 64

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ForeignKey
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.declaring import Base
+from dissensus.store.core.orm import Base
 
 
 class Feeling(Base):

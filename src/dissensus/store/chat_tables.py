@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.declaring import ID, Base, among
+from dissensus.store.core.orm import ID, Base, among
 
 
 class Chat(Base):

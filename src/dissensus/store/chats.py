@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
-from dissensus.pipeline.collect.chatting import Candidate, Exchange, Pick, Place
+from dissensus.pipeline.collect.chat import Candidate, Exchange, Pick, Place
 from dissensus.store import tables as t
 
 

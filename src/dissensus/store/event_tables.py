@@ -6,12 +6,12 @@ from typing import Any
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store.columns import Number
-from dissensus.store.declaring import HASH, ID, Base
+from dissensus.store.core.columns import Number
+from dissensus.store.core.orm import HASH, ID, Base
 
 
 class Event(Base):
-    """Something that somebody did, changed or saw; see `dissensus.pipeline.annotate.chain`."""
+    """Something that somebody did, changed or saw; see `dissensus.campaign.event_log`."""
 
     __tablename__ = "event"
     __table_args__ = (
@@ -51,7 +51,7 @@ class Chain(Base):
 
 
 class Webhook(Base):
-    """An address that is told what happens; see `dissensus.pipeline.annotate.delivering`."""
+    """An address that is told what happens; see `dissensus.campaign.webhook_batches`."""
 
     __tablename__ = "webhook"
 

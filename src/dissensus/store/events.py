@@ -8,7 +8,7 @@ from typing import Any, Final
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, null, select, update
 from sqlalchemy.orm import InstrumentedAttribute
 
-from dissensus.pipeline.annotate.chain import START, Entry, Event, Kind, digest_of, link_of
+from dissensus.campaign.event_log import START, Entry, Event, Kind, digest_of, link_of
 from dissensus.store import tables as t
 
 SALT_BYTES: Final = 16

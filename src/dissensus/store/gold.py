@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, func, insert, select, update
 
-from dissensus.pipeline.annotate.labelling import Decision, Label, Said
+from dissensus.campaign.gold_labels import Decision, Label, Said
 from dissensus.store import tables as t
-from dissensus.store.ids import new_id
+from dissensus.store.core.ids import new_id
 
 WINDOW: Final = 1_000
 """Items whose attributes are held at a time."""

@@ -6,8 +6,8 @@ from typing import Any
 from sqlalchemy import ForeignKey, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.schema.gold import PARTS
-from dissensus.store.declaring import ID, Base, among
+from dissensus.schema.campaign.gold import PARTS
+from dissensus.store.core.orm import ID, Base, among
 
 
 class GoldLabel(Base):

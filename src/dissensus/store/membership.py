@@ -5,9 +5,9 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, delete, func, insert, select, update
 
-from dissensus.schema.roles import Role, parse_role
+from dissensus.schema.campaign.roles import Role, parse_role
 from dissensus.store import tables as t
-from dissensus.store.ids import hashed
+from dissensus.store.core.ids import hashed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

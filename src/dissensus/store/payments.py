@@ -6,7 +6,7 @@ from datetime import datetime
 from sqlalchemy import Connection, insert, select
 
 from dissensus.store import tables as t
-from dissensus.store.ids import new_id
+from dissensus.store.core.ids import new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

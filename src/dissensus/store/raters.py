@@ -10,10 +10,10 @@ from typing import Any, Final, Literal, TypeAlias
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from dissensus.errors import NotAllowed
-from dissensus.schema.campaign import Consent, consent_from
+from dissensus.schema.campaign.definition import Consent, consent_from
 from dissensus.store import events
 from dissensus.store import tables as t
-from dissensus.store.ids import hashed, new_id
+from dissensus.store.core.ids import hashed, new_id
 
 Standing: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
 

@@ -10,7 +10,7 @@ from sqlalchemy import ColumnElement, Connection, delete, func, insert, or_, sel
 from sqlalchemy.orm import aliased
 
 from dissensus.store import tables as t
-from dissensus.store.ids import new_id
+from dissensus.store.core.ids import new_id
 
 GONE: Final = ("stopped", "withdrawn")
 """Standings of raters whose seats are for whoever comes."""

@@ -9,7 +9,7 @@ from sqlalchemy.exc import IntegrityError
 from dissensus.errors import Conflict
 from dissensus.schema.hints import shown
 from dissensus.store import tables as t
-from dissensus.store.ids import hashed, new_id
+from dissensus.store.core.ids import hashed, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.schema.roles import ROLES
-from dissensus.store.declaring import HASH, ID, Base, among
+from dissensus.schema.campaign.roles import ROLES
+from dissensus.store.core.orm import HASH, ID, Base, among
 
 
 class Staff(Base):

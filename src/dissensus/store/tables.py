@@ -16,7 +16,7 @@
     item ───── gold_label   gold_decision (by staff)
 
 A save is what one page sent at once, and an answer is one answer of it. Both are only ever added: a correction is a
-later save, and `revision` tells which one is the latest (see `dissensus.pipeline.annotate.saves`). Counters beside them
+later save, and `revision` tells which one is the latest (see `dissensus.campaign.answer_drafts`). Counters beside them
 (`item.load`) are what the next item is chosen by; they can be counted again from the assignments.
 
 What somebody of the staff may do in a campaign is told by their membership alone; `campaign.staff_id` says who made it,
@@ -34,15 +34,17 @@ from dissensus.store.chat_tables import Chat as Chat
 from dissensus.store.chat_tables import ChatCandidate as ChatCandidate
 from dissensus.store.chat_tables import ChatExchange as ChatExchange
 from dissensus.store.chat_tables import ChatPick as ChatPick
-from dissensus.store.columns import Number
-from dissensus.store.declaring import HASH, ID, among
-from dissensus.store.declaring import Base as Base
+from dissensus.store.core.columns import Number
+from dissensus.store.core.orm import HASH, ID, among
+from dissensus.store.core.orm import Base as Base
 from dissensus.store.event_tables import Chain as Chain
 from dissensus.store.event_tables import Event as Event
 from dissensus.store.event_tables import Lease as Lease
 from dissensus.store.event_tables import Webhook as Webhook
 from dissensus.store.gold_tables import GoldDecision as GoldDecision
 from dissensus.store.gold_tables import GoldLabel as GoldLabel
+from dissensus.store.monitoring_tables import FlagDecision as FlagDecision
+from dissensus.store.monitoring_tables import Snapshot as Snapshot
 from dissensus.store.recruiting_tables import CheckAnswer as CheckAnswer
 from dissensus.store.recruiting_tables import Payment as Payment
 from dissensus.store.recruiting_tables import Recruit as Recruit
@@ -53,8 +55,6 @@ from dissensus.store.staff_tables import SignIn as SignIn
 from dissensus.store.staff_tables import Staff as Staff
 from dissensus.store.staff_tables import StaffInvitation as StaffInvitation
 from dissensus.store.staff_tables import Token as Token
-from dissensus.store.watching_tables import FlagDecision as FlagDecision
-from dissensus.store.watching_tables import Snapshot as Snapshot
 
 
 class Campaign(Base):

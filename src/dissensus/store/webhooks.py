@@ -7,8 +7,8 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, insert, select, update
 
-from dissensus.pipeline.annotate.chain import Entry
-from dissensus.pipeline.annotate.delivering import MOST_EVENTS
+from dissensus.campaign.event_log import Entry
+from dissensus.campaign.webhook_batches import MOST_EVENTS
 from dissensus.store import events
 from dissensus.store import tables as t
 

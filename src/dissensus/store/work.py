@@ -20,7 +20,7 @@ from sqlalchemy import (
     update,
 )
 
-from dissensus.pipeline.annotate.pay import CEILING_MS
+from dissensus.campaign.pay import CEILING_MS
 from dissensus.store import tables as t
 from dissensus.store.raters import Standing
 
@@ -41,7 +41,7 @@ class Work:
     n_rated
         Items.
     worked_ms
-        As `dissensus.pipeline.annotate.pay.worked_ms` counts it; of who withdrew, as it was then.
+        As `dissensus.campaign.pay.worked_ms` counts it; of who withdrew, as it was then.
     noted
         What they were paid in all, as it was noted, in minor units.
     status

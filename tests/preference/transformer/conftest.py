@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.preference.transformer.bases import BASES, gpt2
-from tests.preference.transformer.talks import learned
+from tests.preference.transformer.conversations import learned
 
 if TYPE_CHECKING:
     from dissensus.preference.transformer.model import Transformer

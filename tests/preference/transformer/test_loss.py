@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dissensus.preference.counting import Counting
-from dissensus.preference.pairs import Pair
-from dissensus.preference.transformer.fitting import OF_PAIR, loss
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.data.weighting import Counting
+from dissensus.preference.transformer.trainer import OF_PAIR, loss
 
 pytestmark = pytest.mark.ml
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.preference.transformer.bases import bert, gpt2, llama
-from tests.preference.transformer.talks import fitting
+from tests.preference.transformer.conversations import fitting
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.preference.model import margins_of
+from dissensus.preference.models.model import margins_of
 from dissensus.preference.transformer.base import PAD, opened_base
 from dissensus.preference.transformer.model import Transformer
-from dissensus.preference.transformer.reading import both_told
-from dissensus.schema.conversation import Conversation
+from dissensus.preference.transformer.tokens import both_told
+from dissensus.schema.records.conversation import Conversation
 
 pytestmark = pytest.mark.ml
 

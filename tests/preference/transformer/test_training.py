@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.preference.transformer.bases import llama
-from tests.preference.transformer.talks import fitting
+from tests.preference.transformer.conversations import fitting
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, UndefinedEstimate
-from dissensus.preference.counting import Counting
-from dissensus.preference.pairs import Pair, digest
-from dissensus.preference.training import train
+from dissensus.preference.data.pairs import Pair, digest
+from dissensus.preference.data.weighting import Counting
+from dissensus.preference.fit.training import train
 from dissensus.preference.transformer.checkpoints import RUN
 from dissensus.preference.transformer.model import Transformer
 from dissensus.preference.transformer.plan import TransformerPlan

@@ -15,10 +15,10 @@ import atheris  # type: ignore[import-not-found, import-untyped, unused-ignore]
 import polars as pl
 
 with atheris.instrument_imports(include=["dissensus.files", "dissensus.schema"], enable_loader_override=False):
-    from dissensus.files.content import unpacked
-    from dissensus.files.ratings import read_ratings
+    from dissensus.files.ratings.reader import read_ratings
+    from dissensus.files.raw.content import unpacked
 from dissensus.errors import DissensusError
-from dissensus.files.tables import PARSERS
+from dissensus.files.raw.table_reader import PARSERS
 
 CHAIN = (".csv", ".tsv", ".jsonl", ".json", ".csv.gz")
 ANYWHERE = Path("ratings")

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import httpx
 
-from dissensus.asking import retry_after
 from dissensus.errors import NotFound, Unavailable
+from dissensus.http_client import retry_after
 from dissensus.schema.hints import shown
 
 LARGEST = 4 * 2**30

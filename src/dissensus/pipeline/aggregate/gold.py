@@ -11,9 +11,9 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.aggregate.safety import CROWD, SAFE_UNSAFE, crowd_labels, expert_labels, full_name
-from dissensus.schema.columns import GOLD, ITEM_ID
 from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import GOLD, ITEM_ID
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
 
 Ties = Literal["safe", "unsafe", "apart"]

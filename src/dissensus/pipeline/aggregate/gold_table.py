@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable
 
 if TYPE_CHECKING:
     from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd

@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import count_answers
 
 

@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.aggregate.crowd_kit import Answers, Fit, dawid_skene, fitted, glad, mace
 from dissensus.pipeline.aggregate.labels import refuse_clashes
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 Method = Literal["dawid-skene", "mace", "glad"]
 FITS: dict[str, tuple[Callable[..., Fit], int]] = {

@@ -6,9 +6,9 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import listed
-from dissensus.schema.overall import worst
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire, released
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.overall import worst
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, released
+from dissensus.schema.ratings.table import Ratings
 
 
 def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:

@@ -11,7 +11,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix, refuse_clashes
 from dissensus.schema.hints import shown
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.replication import subsampled
 
 

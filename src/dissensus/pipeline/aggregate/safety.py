@@ -7,9 +7,9 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix
-from dissensus.schema.columns import ITEM_ID
 from dissensus.schema.hints import did_you_mean, listed, more, shown
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.table import Ratings
 
 SAFE_UNSAFE = pl.Enum(["safe", "unsafe"])
 CROWD = pl.Enum(["safe", "tied", "unsafe"])

@@ -9,8 +9,8 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.columns import REST
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.table import Ratings
 
 Codes = npt.NDArray[np.int32]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Analysis, Row
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 
 HEADINGS = {
     "irr": "IRR",

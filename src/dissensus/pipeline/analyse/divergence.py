@@ -13,7 +13,7 @@ from dissensus.pipeline.analyse.resampling import Progress
 from dissensus.pipeline.analyse.result import known
 from dissensus.schema.hints import did_you_mean
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
 from dissensus.stats.design import Design, chunks
 from dissensus.stats.permutation import shuffles

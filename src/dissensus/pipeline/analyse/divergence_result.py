@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.page import Grid, Page, printable, short
+from dissensus.pipeline.tables import Grid, Page, printable, short
 
 Floats = npt.NDArray[np.float64]
 NAMES = {

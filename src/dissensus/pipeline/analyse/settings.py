@@ -4,8 +4,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.columns import REST
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.ratings.columns import REST
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.level import check_level
 from dissensus.stats.significance import Method

@@ -13,8 +13,8 @@ from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.analyse.rows import estimates_of, rows_of
 from dissensus.pipeline.analyse.settings import Adjust, Family, Settings
 from dissensus.pipeline.analyse.significance import with_significance
-from dissensus.schema.columns import REST
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import REST
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
 from dissensus.stats.design import Design
 from dissensus.stats.significance import Method

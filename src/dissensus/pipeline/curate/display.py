@@ -8,7 +8,7 @@ import polars as pl
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import ALL
 from dissensus.pipeline.curate.selection import Selection
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable
 from dissensus.text.personal_data import KINDS
 
 HEADINGS = {

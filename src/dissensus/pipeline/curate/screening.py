@@ -9,9 +9,9 @@ import numpy as np
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.selection import Outcome
-from dissensus.schema.columns import CROSSED
 from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.item import Item
+from dissensus.schema.ratings.columns import CROSSED
+from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import Kind, find_personal_data
 

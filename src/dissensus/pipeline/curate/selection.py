@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, get_args
 import polars as pl
 
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.schema.item import Item
+from dissensus.schema.records.item import Item
 
 SCHEMA_VERSION = 1
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from dissensus.pipeline.release.policy import PairPolicy
 from dissensus.pipeline.release.result import Purpose, RaterStrength, ReleasedPair, ReleasedPairs, Split
-from dissensus.schema.preference import SIDES, Edit, Phase, Preference, Side
+from dissensus.schema.records.preference import SIDES, Edit, Phase, Preference, Side
 
 NOBODY: Final = "nobody picked"
 WEAKEST: Final = "every pick is of the weakest strength, or of neither answer"
@@ -45,8 +45,8 @@ def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None 
 
     Examples
     --------
-    >>> from dissensus.schema.conversation import Turn
-    >>> from dissensus.schema.preference import Pick
+    >>> from dissensus.schema.records.conversation import Turn
+    >>> from dissensus.schema.records.preference import Pick
     >>> preference = Preference(
     ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),), a="No, thank you.",
     ...     b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3), Pick("ben", "a", 2), Pick("cho", "a", 1)),

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dissensus.pipeline.release.policy import PairPolicy
-from dissensus.schema.conversation import Turn
 from dissensus.schema.hints import listed
-from dissensus.schema.preference import Asked, Phase
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import Asked, Phase
 
 Purpose: TypeAlias = Literal["helpful", "harmless"]
 Split: TypeAlias = Literal["train", "test"]

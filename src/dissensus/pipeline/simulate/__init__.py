@@ -10,7 +10,7 @@ from dissensus.pipeline.simulate.latent import CUTS, SCALE, draw_answers
 from dissensus.pipeline.simulate.pool import Cell, Detail, Pool, crossed
 from dissensus.pipeline.simulate.preferences import SimulatedPreferences, simulate_preferences
 from dissensus.pipeline.simulate.questions import Questions
-from dissensus.pipeline.simulate.shipped import preset, presets
+from dissensus.pipeline.simulate.shipped_presets import preset, presets
 from dissensus.pipeline.simulate.simulation import Simulation, simulate
 from dissensus.pipeline.simulate.times import Times
 from dissensus.pipeline.simulate.truth import Truth

@@ -13,8 +13,8 @@ import numpy as np
 from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.pipeline.simulate.scores import allotted, shuffled_scores, sliced
 from dissensus.pipeline.simulate.texts import ANSWERED, ASKED, SUBJECTS
-from dissensus.schema.attempt import TAGS, Attempt
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.attempt import TAGS, Attempt
 from dissensus.text.transcripts import join_hh
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import SCALE, draw_answers
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 
 AXES = {
     "rater_gender": ("Man", "Woman"),

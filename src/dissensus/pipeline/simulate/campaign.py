@@ -13,7 +13,7 @@ from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.times import Times
 from dissensus.schema.hints import did_you_mean, listed
 from dissensus.schema.numbers import check_number, check_share, check_weights
-from dissensus.schema.questionnaire import load_questionnaire
+from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 # Near a kilobyte each, in memory and on disk.
 MOST_RATINGS = 5_000_000

@@ -13,8 +13,8 @@ from dissensus.pipeline.simulate.effects import Effects
 from dissensus.pipeline.simulate.latent import Floats
 from dissensus.pipeline.simulate.scores import allotted, dealt, related_scores, shuffled_scores, sliced
 from dissensus.pipeline.simulate.texts import texts
-from dissensus.schema import columns as names
 from dissensus.schema.numbers import MOST, check_share, check_weights, check_whole
+from dissensus.schema.ratings import columns as names
 
 GOLD = ("No", "Yes")
 

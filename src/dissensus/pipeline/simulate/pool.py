@@ -10,9 +10,9 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import Codes
 from dissensus.pipeline.simulate.scores import dealt
-from dissensus.schema import columns as names
 from dissensus.schema.hints import did_you_mean, listed
 from dissensus.schema.numbers import MOST, check_weights, check_whole
+from dissensus.schema.ratings import columns as names
 
 # Fifteen digits as in the real files, whose ids begin with 29: no simulated rater can be taken for a real one.
 FIRST_ID, IDS = 900_000_000_000_000, 10**14

@@ -10,9 +10,9 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.pipeline.simulate.scores import shuffled_scores
-from dissensus.schema.conversation import Turn
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.preference import Pick, Preference
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import Pick, Preference
 
 AXES: Final = {"rater_gender": ("Man", "Woman"), "rater_age": ("18-29", "30-49", "50+")}
 """Groups of raters. Genders differ by as much as is asked for, ages never do."""

@@ -18,10 +18,10 @@ from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
 from dissensus.pipeline.simulate.table import draw_answer_columns, official, own_columns
 from dissensus.pipeline.simulate.times import draw_times
 from dissensus.pipeline.simulate.truth import Truth
-from dissensus.schema import columns as names
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.questionnaire import load_questionnaire
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.table import Ratings
 
 
 @dataclass(frozen=True, slots=True, eq=False)

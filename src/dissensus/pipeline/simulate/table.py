@@ -10,9 +10,9 @@ from dissensus.pipeline.simulate.campaign import Campaign
 from dissensus.pipeline.simulate.design import Pairs
 from dissensus.pipeline.simulate.latent import Codes
 from dissensus.pipeline.simulate.questions import carrying, draw_comprehension, draw_questions
-from dissensus.schema import columns as names
-from dissensus.schema.overall import worst
-from dissensus.schema.questionnaire import Questionnaire, load_questionnaire
+from dissensus.schema.questionnaire.overall import worst
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
+from dissensus.schema.ratings import columns as names
 
 TIMESTAMP = "answer_timestamp"
 

@@ -10,13 +10,13 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
-from dissensus.pipeline.vet.asking import axes_of
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
+from dissensus.pipeline.vet.options import axes_of
 from dissensus.pipeline.vet.result import Vetting
-from dissensus.schema.columns import FLAG, RATER_ID, REST
 from dissensus.schema.hints import did_you_mean, shown
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import FLAG, RATER_ID, REST
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
 from dissensus.stats.level import check_level

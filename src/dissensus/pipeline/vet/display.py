@@ -5,10 +5,10 @@ from math import isinf
 
 import polars as pl
 
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
-from dissensus.schema.columns import FLAG, RATER_ID, RATER_PREFIX
+from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
 from dissensus.stats.criteria import SHARES
 
 HEADINGS = {

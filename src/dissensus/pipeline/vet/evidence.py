@@ -8,10 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.vet.asking import axes_of, granular_questions
+from dissensus.pipeline.vet.options import axes_of, granular_questions
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
-from dissensus.schema.columns import ANSWER_TIME, FLAG, RATER_ID
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, in_words, meets
 from dissensus.stats.design import Design
 from dissensus.stats.vetting import (

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.schema.columns import FLAG, RATER_ID
+from dissensus.schema.ratings.columns import FLAG, RATER_ID
 from dissensus.stats.criteria import Criteria
 
 SCHEMA_VERSION = 1

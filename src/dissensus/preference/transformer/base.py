@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.preference.transformer.extra import quiet
 from dissensus.preference.transformer.plan import MAX_LENGTH
-from dissensus.preference.transformer.reading import Reader
+from dissensus.preference.transformer.tokens import Reader
 from dissensus.schema.hints import shown
 
 PAD: Final = "<|pad|>"

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.model import check_purpose
-from dissensus.preference.pairs import Pair, Purpose
-from dissensus.preference.sparse import Floats
-from dissensus.preference.transformer.reading import Reader, Tokens, both_told, each_told
-from dissensus.preference.transformer.running import outputs
-from dissensus.schema.conversation import Conversation
+from dissensus.preference.data.pairs import Pair, Purpose
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.models.model import check_purpose
+from dissensus.preference.transformer.inference import outputs
+from dissensus.preference.transformer.tokens import Reader, Tokens, both_told, each_told
+from dissensus.schema.records.conversation import Conversation
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -83,7 +83,7 @@ class Transformer:
         return int((cut[0::2] | cut[1::2]).sum())
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
-        """Refuse another purpose than the model's, unless forced; see `dissensus.preference.model.check_purpose`."""
+        """Refuse another purpose than the model's, unless forced; see `models.model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
     def _scores(self, read: Tokens) -> Floats:

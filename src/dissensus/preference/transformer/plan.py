@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.counting import Counting
+from dissensus.preference.data.weighting import Counting
 from dissensus.schema.hints import did_you_mean, listed, shown
 
 Schedule = Literal["cosine", "linear"]

@@ -11,22 +11,22 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.preference.evaluation import evaluate
-from dissensus.preference.features import log_length
-from dissensus.preference.fitting import Progress, slope_of, temperature_of
-from dissensus.preference.linear import length_margins
-from dissensus.preference.logistic import Choices
-from dissensus.preference.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
-from dissensus.preference.sparse import Integers
-from dissensus.preference.training import HELD_OUT, in_order
+from dissensus.preference.data.features import log_length
+from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
+from dissensus.preference.data.sparse import Integers
+from dissensus.preference.evaluation.accuracy import evaluate
+from dissensus.preference.fit.linear import Progress, slope_of, temperature_of
+from dissensus.preference.fit.logistic import Choices
+from dissensus.preference.fit.training import HELD_OUT, in_order
+from dissensus.preference.models.linear import length_margins
 from dissensus.preference.transformer.base import Base, opened_base
 from dissensus.preference.transformer.checkpoints import begun
 from dissensus.preference.transformer.extra import check_installed
-from dissensus.preference.transformer.fitting import Fitted, Seen, fitted
+from dissensus.preference.transformer.inference import device
 from dissensus.preference.transformer.model import Transformer
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.reading import Reader, both_told
-from dissensus.preference.transformer.running import device
+from dissensus.preference.transformer.tokens import Reader, both_told
+from dissensus.preference.transformer.trainer import Fitted, Seen, fitted
 from dissensus.schema.hints import shown
 
 CALIBRATION: Final = 10
@@ -52,7 +52,7 @@ def train_transformer(
 ) -> Transformer:
     r"""Train a transformer with one output on pairs, so that it scores an answer given all that was said before.
 
-    The loss is that of Bradley and Terry, as `dissensus.preference.counting.Counting` has each pair count,
+    The loss is that of Bradley and Terry, as `dissensus.preference.data.weighting.Counting` has each pair count,
     :math:`-w \bigl( t \ln P + (1 - t) \ln (1 - P) \bigr)` with :math:`P = 1 / (1 + e^{m - s(a) + s(b)})`, after
     Bai et al. 2022, arXiv 2204.05862, appendix A.2. A fifth of the dialogues is held out for the card, and a tenth of
     the others gives the temperature. The network is trained on the rest, once, and not again on all.

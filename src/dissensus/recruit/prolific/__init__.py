@@ -7,7 +7,7 @@ from dissensus.recruit.prolific.statuses import Status, StudyStatus, follows
 from dissensus.recruit.prolific.study import Device, Filter, ScreenOut, Study, study_body
 from dissensus.recruit.prolific.submissions import REJECTIONS, Rejection, Submission
 from dissensus.recruit.prolific.webhooks import Event, Kind, event_from
-from dissensus.schema.completion import OUTCOMES, Outcome, codes_from
+from dissensus.schema.campaign.completion_codes import OUTCOMES, Outcome, codes_from
 
 __all__ = [
     "BASE",

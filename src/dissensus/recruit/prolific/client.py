@@ -7,8 +7,8 @@ from typing import Any, Final, Self
 
 import httpx
 
-from dissensus.asking import Asking, Repeat, Service, check_token, connected
 from dissensus.errors import InvalidInput, Unavailable
+from dissensus.http_client import Asking, Repeat, Service, check_token, connected
 from dissensus.recruit.prolific.entry import ID
 from dissensus.recruit.prolific.study import Study, study_body
 from dissensus.recruit.prolific.submissions import Rejection, Submission, rejection_body, submission_from

@@ -1,7 +1,7 @@
 """Where somebody is sent in the end, by how their visit ended."""
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.completion import Codes, Outcome
+from dissensus.schema.campaign.completion_codes import Codes, Outcome
 from dissensus.schema.hints import listed, shown
 
 

@@ -6,10 +6,10 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific.entry import ID, entry_address
-from dissensus.schema.completion import Codes, Outcome, codes_from
+from dissensus.schema.campaign.completion_codes import Codes, Outcome, codes_from
 from dissensus.schema.hints import listed, shown
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.question_faults import refusal
+from dissensus.schema.questionnaire.faults import refusal
 
 Device: TypeAlias = Literal["desktop", "tablet", "mobile"]
 DEVICES: Final[tuple[Device, ...]] = get_args(Device)

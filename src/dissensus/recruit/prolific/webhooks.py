@@ -19,7 +19,7 @@ from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.recruit.prolific.entry import ID
 from dissensus.recruit.prolific.statuses import Status, StudyStatus, status_among
 from dissensus.schema.hints import shown
-from dissensus.schema.question_faults import form
+from dissensus.schema.questionnaire.faults import form
 
 SIGNATURE: Final = "x-prolific-request-signature"
 TIMESTAMP: Final = "x-prolific-request-timestamp"

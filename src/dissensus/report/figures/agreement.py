@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import NAMES, looks, panels, shown, status, value_axis
 from dissensus.report.groups import Groups, enumerated

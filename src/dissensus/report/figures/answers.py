@@ -7,13 +7,13 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Part, whole_bars
 from dissensus.report.groups import EVERYBODY, Groups, counted, enumerated, groups_of, percent
 from dissensus.report.layout import Rows
 from dissensus.report.theme import on_ramp, ramp
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import FloatArray, count_answers
 
 Counts = npt.NDArray[np.integer[Any]]

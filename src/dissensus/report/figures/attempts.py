@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell, Relation, Tag
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import Line, Lines, Look, as_number, as_percent, draw_means, table_of, why
 from dissensus.report.groups import counted

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts.result import Concentration
-from dissensus.pipeline.page import short
+from dissensus.pipeline.tables import short
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, percent
 from dissensus.report.layout import Spec, data, plot

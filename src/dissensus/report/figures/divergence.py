@@ -7,7 +7,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.analyse.divergence_result import NAMES, GroupDivergence, PairDivergence
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.chance import HIGH, LOW, MEDIAN, chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED

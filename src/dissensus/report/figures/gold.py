@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Part, whole_bars
 from dissensus.report.groups import EVERYBODY, MOST_GROUPS, Groups, counted, percent, slug, spoken

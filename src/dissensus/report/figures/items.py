@@ -7,15 +7,15 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end
 from dissensus.report.groups import counted, enumerated, percent
 from dissensus.report.layout import Rows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
-from dissensus.schema.columns import ITEM_ID
 from dissensus.schema.hints import listed
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.schema.ratings.table import Ratings
 
 TOPICS, DEGREE = "harm_type", "degree_of_harm"
 LEVELS = ("Benign", "Debatable", "Moderate", "Extreme")

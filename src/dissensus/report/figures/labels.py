@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.aggregate.labels import answer_counts, matrix
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import shares_of
 from dissensus.report.groups import counted, percent
 from dissensus.report.layout import Spec, data, legend_columns, plot
 from dissensus.report.theme import BLUE, MUTED, PAPER, ramp
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import FloatArray
 
 # Columns of the spectrum: more would be thinner than a pixel on a phone.

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.page import UNKNOWN, printable, short
+from dissensus.pipeline.tables import UNKNOWN, printable, short
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
 from dissensus.stats.clustered import Clustered

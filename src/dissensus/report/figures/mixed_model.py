@@ -7,7 +7,7 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import Line, Lines, Look, draw_means
 from dissensus.report.groups import counted, enumerated, slug

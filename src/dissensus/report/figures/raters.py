@@ -7,14 +7,14 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.pipeline.analyse.display import FEW
-from dissensus.pipeline.page import UNKNOWN, printable
+from dissensus.pipeline.tables import UNKNOWN, printable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end
 from dissensus.report.groups import Groups, cells_of, counted, groups_of, hidden_cells
 from dissensus.report.layout import Rows, Spec, below, beside, layered, text_width, wrapped
 from dissensus.report.theme import SMALL
-from dissensus.schema.columns import CROSS
-from dissensus.schema.ratings import Ratings
+from dissensus.schema.ratings.columns import CROSS
+from dissensus.schema.ratings.table import Ratings
 
 Counts = npt.NDArray[np.intp]
 GAP = 14

@@ -6,8 +6,8 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.page import short
-from dissensus.preference.evaluation import Bin, Evaluation
+from dissensus.pipeline.tables import short
+from dissensus.preference.evaluation.accuracy import Bin, Evaluation
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted
 from dissensus.report.layout import Spec, below, data, plot
@@ -30,9 +30,9 @@ def reliability(found: Evaluation) -> Figure:
 
     Examples
     --------
-    >>> from dissensus.preference.evaluation import evaluate
-    >>> from dissensus.preference.pairs import Pair
-    >>> from dissensus.schema.conversation import Turn
+    >>> from dissensus.preference.evaluation.accuracy import evaluate
+    >>> from dissensus.preference.data.pairs import Pair
+    >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", str(n)),), "yes", "no") for n in range(9)]
     >>> reliability(evaluate(pairs, [2.0] * 8 + [-2.0], [0.0] * 9)).reading
     'The model is 88 % sure on average and right on 89 % of 9 pairs; the gap is 1 % (ECE .008).'

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
-from dissensus.pipeline.page import printable, short
+from dissensus.pipeline.tables import printable, short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import Bar, plain_bars, scale_end

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.page import printable, short
-from dissensus.preference.evaluation import HUMAN_AGREEMENT, Evaluation, Slice
+from dissensus.pipeline.tables import printable, short
+from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns

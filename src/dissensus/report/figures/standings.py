@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.page import printable
-from dissensus.preference.ranking import Rank, Ranking
-from dissensus.preference.strengths import MEAN
+from dissensus.pipeline.tables import printable
+from dissensus.preference.ranking.ranking import Rank, Ranking
+from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns

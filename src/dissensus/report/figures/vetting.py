@@ -8,13 +8,13 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.page import printable
+from dissensus.pipeline.tables import printable
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
 from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
-from dissensus.schema.columns import FLAG
+from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
 
 CRITERIA = {

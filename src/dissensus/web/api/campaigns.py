@@ -5,18 +5,18 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Request
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign_parsing import parse_campaign
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentCampaign, SentDefinition, SentInvitations, SentName, SentState
-from dissensus.web.api.shown import CampaignDetails, CampaignLine, Links, Numbers
-from dissensus.web.limited import listed_for, overview_for, total_for
-from dissensus.web.site import Site
-from dissensus.web.turns import InTurn
-from dissensus.web.visiting import Name, SiteOf, Visit, seen_in
-from dissensus.workflows import campaigns, listing, overview
-from dissensus.workflows.entrance import personal_link
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.requests import SentCampaign, SentDefinition, SentInvitations, SentName, SentState
+from dissensus.web.api.schemas import CampaignDetails, CampaignLine, Links, Numbers
+from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit, seen_in
+from dissensus.web.core.suppression import listed_for, overview_for, total_for
+from dissensus.workflows.campaign import campaigns, overview, pagination
+from dissensus.workflows.rater.invite_links import personal_link
 
 router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses=TROUBLE, tags=["Campaigns"])
 
@@ -27,7 +27,7 @@ def list_campaigns(
 ) -> Page[CampaignLine]:
     """List the campaigns that who asks belongs to, the earliest first."""
     last = (begun(site, "campaigns", after) or [""])[0]
-    found = listing.campaigns_after(site.platform, staff_id=visit.staff.id, after=last, most=limit + 1)
+    found = pagination.campaigns_after(site.platform, staff_id=visit.staff.id, after=last, most=limit + 1)
     lines, following = page_of(site, "campaigns", found, limit, lambda line: line.kept.id)
     return Page(data=[_line(visit, line) for line in lines], next=following)
 

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 import polars as pl
 from fastapi import APIRouter, Depends, Query
 
+from dissensus.campaign import gold_labels as core
+from dissensus.campaign.gold_labels import Decision, ItemState, Label, Said, Standing
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.annotate import labelling as core
-from dissensus.pipeline.annotate.labelling import Decision, ItemState, Label, Said, Standing
-from dissensus.schema.columns import ITEM_ID
 from dissensus.schema.hints import shown
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.gold_shown import (
+from dissensus.schema.ratings.columns import ITEM_ID
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.gold_schemas import (
     Brought,
     ComparisonShown,
     GoldDecisionShown,
@@ -21,12 +21,12 @@ from dissensus.web.api.gold_shown import (
     PartShown,
     compared,
 )
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentPlatinum
-from dissensus.web.turns import InTurn
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import comparing, label_queue
-from dissensus.workflows.labelling import Labelled
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.requests import SentPlatinum
+from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.gold import comparison, queue
+from dissensus.workflows.gold.labelling import Labelled
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}/gold", route_class=TokenRoute, responses=TROUBLE, tags=["Gold"])
 
@@ -47,7 +47,7 @@ def list_gold(
     of = f"gold of {name} that is {state}"
     (start,) = begun(site, of, after) or [0]
     who = {"staff_id": visit.staff.id}
-    found = label_queue.labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
+    found = queue.labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
     items, following = page_of(site, of, found, limit, lambda one: one.target.position + 1)
     return Page(data=[_shown(one) for one in items], next=following)
 
@@ -92,7 +92,7 @@ def _plain(said: Said) -> dict[str, Any]:
 @router.get("/comparison", operation_id="compare_gold")
 def compare(site: SiteOf, visit: By, name: Name, _turn: InTurn) -> ComparisonShown:
     """Return gold beside the crowd so far, and beside an earlier one."""
-    found = comparing.compare(site.platform, name, staff_id=visit.staff.id)
+    found = comparison.compare(site.platform, name, staff_id=visit.staff.id)
     return ComparisonShown(
         n_gold=found.n_gold,
         n_platinum=found.n_platinum,
@@ -114,7 +114,7 @@ def add_platinum(site: SiteOf, visit: By, name: Name, sent: SentPlatinum, _turn:
         )
     rows = [{ITEM_ID: one.item, LABEL: one.label, **one.beside} for one in sent.labels]
     frame = pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, LABEL, *sorted(beside)), pl.String))
-    n = comparing.add_platinum(
+    n = comparison.add_platinum(
         site.platform,
         name,
         frame,

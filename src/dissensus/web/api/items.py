@@ -4,15 +4,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from dissensus.schema.item import Item
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentItems
-from dissensus.web.api.shown import ItemCount, ItemShown, TurnShown
-from dissensus.web.turns import InTurn
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import campaigns, listing
+from dissensus.schema.records.item import Item
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.requests import SentItems
+from dissensus.web.api.schemas import ItemCount, ItemShown, TurnShown
+from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.campaign import campaigns, pagination
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Items"])
 
@@ -24,7 +24,7 @@ def list_items(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after: A
     """List the items of a campaign, in their order."""
     of = f"items of {name}"
     (start,) = begun(site, of, after) or [0]
-    found = listing.items_from(site.platform, name, staff_id=visit.staff.id, start=start, most=limit + 1)
+    found = pagination.items_from(site.platform, name, staff_id=visit.staff.id, start=start, most=limit + 1)
     items, following = page_of(site, of, found, limit, lambda _: start + limit)
     return Page(data=[_shown(item) for item in items], next=following)
 

@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentSettlement
-from dissensus.web.api.shown import NoticeShown, Settled
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import listing, overview
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.requests import SentSettlement
+from dissensus.web.api.schemas import NoticeShown, Settled
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.campaign import overview, pagination
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}/notices", route_class=TokenRoute, responses=TROUBLE, tags=["People"]
@@ -25,7 +25,7 @@ def list_notices(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after:
     """List what raters reported and nobody has dealt with, the earliest first."""
     of = f"notices of {name}"
     (last,) = begun(site, of, after) or [""]
-    found = listing.notices_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    found = pagination.notices_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
     notices, following = page_of(site, of, found, limit, lambda notice: notice.id)
     return Page(data=[NoticeShown.model_validate(notice) for notice in notices], next=following)
 

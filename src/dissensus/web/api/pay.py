@@ -4,17 +4,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.pay_shown import AccountShown, Ledger, PaidHistory, PaidShown, PaymentShown
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.idempotency import MadeId
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.pay_schemas import AccountShown, Ledger, PaidHistory, PaidShown, PaymentShown
 from dissensus.web.api.people import RaterId
-from dissensus.web.api.repeating import MadeId
-from dissensus.web.api.sent import SentPayment
-from dissensus.web.site import Site
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import paying
-from dissensus.workflows.paying import Paid
+from dissensus.web.api.requests import SentPayment
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.campaign import pay
+from dissensus.workflows.campaign.pay import Paid
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}/pay", route_class=TokenRoute, responses=TROUBLE, tags=["Pay"])
 
@@ -25,7 +25,7 @@ PaymentId = Annotated[str, Path(max_length=100)]
 @router.get("", operation_id="get_pay")
 def get_pay(site: SiteOf, visit: By, name: Name) -> Ledger:
     """Return what a campaign pays, and all accounts together."""
-    found = paying.ledger(site.platform, name, staff_id=visit.staff.id)
+    found = pay.ledger(site.platform, name, staff_id=visit.staff.id)
     rates = {one: getattr(found.pay, one, None) for one in ("currency", "hour", "finished", "screened_out")}
     told = {one: getattr(found, one) for one in ("total", "n_away", "away", "n_recruits")}
     return Ledger.model_validate({**rates, **told})
@@ -36,7 +36,7 @@ def list_accounts(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after
     """List what raters did and are owed, in the order in which they entered."""
     of = f"accounts of {name}"
     (last,) = begun(site, of, after) or [-1]
-    found = paying.paid_after(site.platform, name, after=last, most=limit + 1, staff_id=visit.staff.id)
+    found = pay.paid_after(site.platform, name, after=last, most=limit + 1, staff_id=visit.staff.id)
     accounts, following = page_of(site, of, found, limit, lambda paid: paid.work.number)
     return Page(data=[_paid(one) for one in accounts], next=following)
 
@@ -61,7 +61,7 @@ def get_account(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> PaidH
 def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentPayment, payment_id: MadeId) -> PaymentShown:
     """Note that a rater was paid; nothing is sent to anybody."""
     who = {"payment_id": payment_id, "staff_id": visit.staff.id}
-    paying.note(site.platform, name, rater_id, sent.amount, **who, now=site.clock())
+    pay.note(site.platform, name, rater_id, sent.amount, **who, now=site.clock())
     payments = _history(site, visit, name, rater_id).payments
     return next(one for one in payments if one.id == payment_id)
 
@@ -69,12 +69,12 @@ def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: SentPayme
 @router.delete("/raters/{rater_id}/payments/{payment_id}", operation_id="take_payment_back")
 def take_back(site: SiteOf, visit: By, name: Name, rater_id: RaterId, payment_id: PaymentId) -> PaidHistory:
     """Take a payment back that was noted by mistake: it stays, and one that takes it back is added."""
-    paying.take_back(site.platform, name, rater_id, payment_id, staff_id=visit.staff.id, now=site.clock())
+    pay.take_back(site.platform, name, rater_id, payment_id, staff_id=visit.staff.id, now=site.clock())
     return _history(site, visit, name, rater_id)
 
 
 def _history(site: Site, visit: Visit, name: str, rater_id: str) -> PaidHistory:
-    found = paying.history(site.platform, name, rater_id, staff_id=visit.staff.id)
+    found = pay.history(site.platform, name, rater_id, staff_id=visit.staff.id)
     payments = [
         PaymentShown(id=one.id, amount=one.amount, by=one.by, at=one.at, taken_back=one.id in found.taken_back)
         for one in found.payments

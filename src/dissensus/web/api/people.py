@@ -6,14 +6,16 @@ from fastapi import APIRouter, Depends, Path, Request
 
 from dissensus.errors import NotFound
 from dissensus.schema.hints import shown
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.sent import SentMember, SentRole
-from dissensus.web.api.shown import Erased, Invited, Member, MemberLink, Members, RaterShown
-from dissensus.web.site import Site
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import listing, membership, withdrawing
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.requests import SentMember, SentRole
+from dissensus.web.api.schemas import Erased, Invited, Member, MemberLink, Members, RaterShown
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.campaign import members as members_workflow
+from dissensus.workflows.campaign import pagination
+from dissensus.workflows.rater import withdrawal
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["People"])
 
@@ -33,7 +35,7 @@ def list_raters(
     """List the raters of a campaign in the order in which they entered. Ids in exports are others."""
     of = f"raters of {name}"
     (last,) = begun(site, of, after) or [-1]
-    found = listing.raters_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    found = pagination.raters_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
     raters, following = page_of(site, of, found, limit, lambda rater: rater.number)
     return Page(data=[RaterShown.model_validate(rater) for rater in raters], next=following)
 
@@ -43,7 +45,7 @@ def withdraw(
     site: SiteOf, visit: Annotated[Visit, Depends(ByToken("withdraw-for"))], name: Name, rater_id: RaterId
 ) -> Erased:
     """Erase all that a rater said, who asked for it. It cannot be undone."""
-    n = withdrawing.withdraw_for(site.platform, name, rater_id, staff_id=visit.staff.id, now=site.clock())
+    n = withdrawal.withdraw_for(site.platform, name, rater_id, staff_id=visit.staff.id, now=site.clock())
     return Erased(items=n)
 
 
@@ -54,7 +56,7 @@ def list_members(site: SiteOf, visit: ByStaff, name: Name) -> Members:
 
 
 def _members(site: Site, visit: Visit, name: str) -> Members:
-    members, pending = membership.members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    members, pending = members_workflow.members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     return Members(
         members=[Member(id=one.staff_id, name=one.name, role=one.role, since=one.created_at) for one in members],
         invitations=[Invited.model_validate(one) for one in pending],
@@ -65,15 +67,15 @@ def _members(site: Site, visit: Visit, name: str) -> Members:
 def invite(site: SiteOf, visit: ByStaff, request: Request, name: Name, sent: SentMember) -> MemberLink:
     """Make a link by which somebody comes to belong to a campaign, once."""
     now = site.clock()
-    key = membership.invite(site.platform, name, sent.role, staff_id=visit.staff.id, now=now)
+    key = members_workflow.invite(site.platform, name, sent.role, staff_id=visit.staff.id, now=now)
     link = f"{site.address_for(request)}/join/{key}"
-    return MemberLink(role=sent.role, expires_at=now + membership.INVITATION, link=link)
+    return MemberLink(role=sent.role, expires_at=now + members_workflow.INVITATION, link=link)
 
 
 @router.delete("/members/invitations/{invitation_id}", operation_id="take_invitation_back")
 def take_back(site: SiteOf, visit: ByStaff, name: Name, invitation_id: MemberId) -> Members:
     """Take a link back that nobody has used."""
-    membership.take_back(site.platform, name, invitation_id, staff_id=visit.staff.id)
+    members_workflow.take_back(site.platform, name, invitation_id, staff_id=visit.staff.id)
     return _members(site, visit, name)
 
 
@@ -81,7 +83,7 @@ def take_back(site: SiteOf, visit: ByStaff, name: Name, invitation_id: MemberId)
 def change_role(site: SiteOf, visit: ByStaff, name: Name, member_id: MemberId, sent: SentRole) -> Member:
     """Change what somebody is in a campaign; its last owner stays one."""
     member = _member(site, visit, name, member_id)
-    membership.change_role(site.platform, name, member.name, sent.role, staff_id=visit.staff.id, now=site.clock())
+    members_workflow.change_role(site.platform, name, member.name, sent.role, staff_id=visit.staff.id, now=site.clock())
     return member.model_copy(update={"role": sent.role})
 
 
@@ -89,7 +91,7 @@ def change_role(site: SiteOf, visit: ByStaff, name: Name, member_id: MemberId, s
 def remove(site: SiteOf, visit: ByStaff, name: Name, member_id: MemberId) -> Member:
     """Let somebody not belong to a campaign any more, at once; its last owner stays."""
     member = _member(site, visit, name, member_id)
-    membership.remove(site.platform, name, member.name, staff_id=visit.staff.id, now=site.clock())
+    members_workflow.remove(site.platform, name, member.name, staff_id=visit.staff.id, now=site.clock())
     return member
 
 

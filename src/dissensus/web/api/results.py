@@ -6,18 +6,18 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from fastapi import APIRouter, Depends, Query
 
-from dissensus.pipeline.annotate.telling import told
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.shown import CellShown, Column, EventShown, QuotaShown, RatingsPage
-from dissensus.web.limited import finished
-from dissensus.web.site import Site
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import listing, overview
-from dissensus.workflows.exporting import ID_DIGITS, Asked
-from dissensus.workflows.quota import filling
-from dissensus.workflows.rated_parts import Place, begin_export, rated_part
+from dissensus.campaign.public_events import told
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.schemas import CellShown, Column, EventShown, QuotaShown, RatingsPage
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.web.core.suppression import finished
+from dissensus.workflows.campaign import overview, pagination
+from dissensus.workflows.campaign.quota import filling
+from dissensus.workflows.export.pages import Place, begin_export, rated_part
+from dissensus.workflows.export.ratings import ID_DIGITS, Asked
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Results"])
 
@@ -107,6 +107,6 @@ def list_events(
     """List what happened, in the order of the chain. Which rater it was is not told, nor what they answered."""
     of = f"events of {name}"
     (last,) = begun(site, of, after) or [0]
-    found = listing.entries_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    found = pagination.entries_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
     entries, following = page_of(site, of, found, limit, lambda entry: entry.place)
     return Page(data=[EventShown.model_validate(told(entry)) for entry in entries], next=following)

@@ -5,16 +5,16 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from dissensus.errors import Conflict, NotAllowed, NotFound
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.paging import After, Limit, Page, begun, page_of
-from dissensus.web.api.pay_shown import AccountShown, Decision, Forgotten, SubmissionShown
-from dissensus.web.api.sent import SentSubmissionDecision
-from dissensus.web.routes.submissions import client_of, decision
-from dissensus.web.site import Site
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import deciding
-from dissensus.workflows.deciding import Case
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.pay_schemas import AccountShown, Decision, Forgotten, SubmissionShown
+from dissensus.web.api.requests import SentSubmissionDecision
+from dissensus.web.core.site import Site
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.web.staff.submissions import client_of, decision
+from dissensus.workflows.campaign import submissions
+from dissensus.workflows.campaign.submissions import Case
 
 router = APIRouter(
     prefix="/api/v1/campaigns/{name}/submissions", route_class=TokenRoute, responses=TROUBLE, tags=["Pay"]
@@ -37,7 +37,7 @@ def list_submissions(
     of = f"submissions of {name} that wait: {waiting}"
     (last,) = begun(site, of, after) or [""]
     who = {"waiting": waiting, "staff_id": visit.staff.id}
-    found = deciding.cases_after(site.platform, name, after=last, most=limit + 1, **who)  # type: ignore[arg-type]
+    found = submissions.cases_after(site.platform, name, after=last, most=limit + 1, **who)  # type: ignore[arg-type]
     cases, following = page_of(site, of, found, limit, lambda case: case.submission.submission)
     return Page(data=[_shown(case) for case in cases], next=following)
 
@@ -53,7 +53,7 @@ def decide(
     site: SiteOf, visit: By, name: Name, submission: Submission, sent: SentSubmissionDecision
 ) -> SubmissionShown:
     """Let Prolific pay somebody, ask them for a return, or refuse to pay who failed checks of attention."""
-    deciding.case(site.platform, name, submission, staff_id=visit.staff.id)
+    submissions.case(site.platform, name, submission, staff_id=visit.staff.id)
     ground = (sent.category or "", sent.reason or "")
     act = decision(sent.decision, reasons=sent.reasons, ground=ground)
     try:
@@ -68,11 +68,11 @@ def decide(
 @router.delete("", operation_id="forget_submissions")
 def forget(site: SiteOf, visit: By, name: Name) -> Forgotten:
     """Forget who came from Prolific, once a campaign is closed. It cannot be undone."""
-    return Forgotten(recruits=deciding.erase(site.platform, name, staff_id=visit.staff.id, now=site.clock()))
+    return Forgotten(recruits=submissions.erase(site.platform, name, staff_id=visit.staff.id, now=site.clock()))
 
 
 def _one(site: Site, visit: Visit, name: str, submission: str) -> SubmissionShown:
-    return _shown(deciding.case(site.platform, name, submission, staff_id=visit.staff.id)[1])
+    return _shown(submissions.case(site.platform, name, submission, staff_id=visit.staff.id)[1])
 
 
 def _shown(case: Case) -> SubmissionShown:

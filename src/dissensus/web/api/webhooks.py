@@ -4,13 +4,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
-from dissensus.web.api.answers import TROUBLE
-from dissensus.web.api.bearing import ByToken, TokenRoute
-from dissensus.web.api.sent import SentGoing, SentWebhook
-from dissensus.web.api.shown import WebhookMade, Webhooks, WebhookShown
-from dissensus.web.turns import InTurn
-from dissensus.web.visiting import Name, SiteOf, Visit
-from dissensus.workflows import webhooks
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.requests import SentGoing, SentWebhook
+from dissensus.web.api.schemas import WebhookMade, Webhooks, WebhookShown
+from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.workflows.campaign import webhooks
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Webhooks"])
 

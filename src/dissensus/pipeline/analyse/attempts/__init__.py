@@ -1,6 +1,6 @@
 """What a file of red-team attempts says: success, harmlessness, tags, red-teamers, reviewers, and a map."""
 
-from dissensus.pipeline.analyse.attempts.analysing import analyse_attempts
+from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.pipeline.analyse.attempts.map import AttemptMap, Region, attempt_map
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis
 

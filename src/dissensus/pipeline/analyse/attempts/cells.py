@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.attempts.columns import Columns
 from dissensus.pipeline.analyse.attempts.result import QUANTILES, Cell, Level, Relation, Tag
-from dissensus.schema.attempt import MOST_RATING
+from dissensus.schema.records.attempt import MOST_RATING
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, rank_correlation
 from dissensus.stats.counts import FloatArray
 

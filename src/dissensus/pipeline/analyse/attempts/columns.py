@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.schema.attempt import MODEL_TYPES, Attempt
+from dissensus.schema.records.attempt import MODEL_TYPES, Attempt
 from dissensus.stats.clustered import Codes
 from dissensus.stats.counts import FloatArray
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell
-from dissensus.pipeline.page import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 from dissensus.stats.clustered import Clustered
 
 FEW_TAGS = 24

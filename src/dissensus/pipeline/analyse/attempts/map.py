@@ -8,8 +8,8 @@ import numpy as np
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import columns_of
-from dissensus.schema.attempt import SUCCESS, Attempt
 from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.attempt import SUCCESS, Attempt
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, drawn_clusters
 from dissensus.stats.counts import FloatArray
 from dissensus.stats.layout import laid_out

@@ -1,0 +1,87 @@
+"""Which items a rater is to rate, in which order, and of pairs on which sides."""
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.records.preference import SIDES, Side
+
+
+def plan(
+    loads: npt.ArrayLike,
+    mine: npt.ArrayLike,
+    *,
+    replication: int | None,
+    most: int | None,
+    seed: int,
+    rater: int,
+) -> npt.NDArray[np.intp]:
+    """Choose the next items of a rater, in a random order of their own.
+
+    Where everybody rates all, these are all items that the rater has not had. Else they are those with the fewest
+    raters below the replication, ties by chance, so that items fill evenly.
+
+    Parameters
+    ----------
+    loads
+        Raters who rated each item or are to, shape (I,).
+    mine
+        Whether the rater has had each item, shape (I,).
+    replication
+        Raters of each item; None where everybody rates all.
+    most
+        How many items; None for all that are left.
+    seed
+        Of the campaign.
+    rater
+        Number of the rater in the campaign, from 0. Seed, number and how many items the rater has had give the order:
+        the same plan follows from the same state.
+
+    Returns
+    -------
+    ndarray of int
+        Places of the items, in the order in which they are offered; empty if none is left.
+
+    Raises
+    ------
+    InvalidInput
+        Loads and `mine` differ in length, or the replication or the number of items is below 1.
+
+    Examples
+    --------
+    >>> plan([2, 0, 1, 0], [False, False, False, False], replication=2, most=3, seed=0, rater=0).tolist()
+    [2, 3, 1]
+    >>> plan([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
+    [2, 3, 0]
+    """
+    given, had = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
+    if given.shape != had.shape or given.ndim != 1:
+        raise InvalidInput(f"loads and mine have shapes {given.shape} and {had.shape}; give one value an item in each.")
+    if any(number is not None and number < 1 for number in (replication, most)):
+        raise InvalidInput(f"replication is {replication} and most {most}; give numbers from 1, or None.")
+    rng = np.random.default_rng([seed, rater, int(had.sum())])
+    chance = rng.permutation(given.size)
+    fewest = np.zeros_like(given) if replication is None else given
+    places = np.flatnonzero(~had if replication is None else ~had & (given < replication))
+    chosen = places[np.lexsort((chance[places], fewest[places]))][:most]
+    return np.asarray(rng.permutation(chosen), dtype=np.intp)
+
+
+def sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
+    """Draw which response of each pair a rater sees on the left.
+
+    Parameters
+    ----------
+    n
+        How many pairs.
+    seed, rater, had
+        Of the campaign, the number of the rater, and how many items they have had, as for `plan`.
+
+    Examples
+    --------
+    >>> sides(4, seed=0, rater=0, had=0)
+    ('a', 'a', 'b', 'b')
+    """
+    # Another stream than that of the order, which would tell the sides.
+    rng = np.random.default_rng([seed, rater, had, 1])
+    return tuple(SIDES[side] for side in rng.integers(len(SIDES), size=n))

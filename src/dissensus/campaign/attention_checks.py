@@ -1,0 +1,77 @@
+"""Which check a rater meets now, and when the checks end the work before it began."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dissensus.schema.campaign.attention_check import Check, state_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """A check that a rater is to answer now.
+
+    Parameters
+    ----------
+    check
+        Which one.
+    attempt
+        The how manieth try it is, from 1.
+    """
+
+    check: Check
+    attempt: int
+
+
+def due_of(checks: Sequence[Check], tries: Mapping[str, Sequence[str]], n_done: int) -> Due | None:
+    """Return the check that a rater is to answer now, None where there is none.
+
+    Parameters
+    ----------
+    checks
+        Of the campaign.
+    tries
+        What the rater answered: for each check all tries, the first one first.
+    n_done
+        Items that the rater has rated.
+
+    Examples
+    --------
+    >>> def check(name, after, kind="instruction"):
+    ...     return Check(name=name, kind=kind, text={"en": "A?"}, scale=("A", "B"), right=("A",), after=after)
+    >>> checks = [check("late", 5), check("early", 2), check("rules", 0, "comprehension")]
+    >>> due_of(checks, {}, 5).check.name
+    'rules'
+    >>> due_of(checks, {"rules": ["B"]}, 0).attempt
+    2
+    >>> due_of(checks, {"rules": ["A"], "early": ["B"]}, 4) is None
+    True
+    """
+    met = [
+        check
+        for check in checks
+        if check.after <= n_done and state_of(check, tries.get(check.name, ())) in ("unanswered", "again")
+    ]
+    if not met:
+        return None
+    first = min(met, key=lambda check: check.after)
+    return Due(check=first, attempt=1 + len(tries.get(first.name, ())))
+
+
+def is_unfit(checks: Sequence[Check], tries: Mapping[str, Sequence[str]]) -> bool:
+    """Tell whether a rater has not understood, by a check before the first item, what they would have to do.
+
+    Parameters
+    ----------
+    checks
+        Of the campaign.
+    tries
+        What the rater answered: for each check all tries, the first one first.
+
+    Examples
+    --------
+    >>> rules = Check(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
+    >>> is_unfit([rules], {"rules": ["B"]}), is_unfit([rules], {"rules": ["B", "B"]})
+    (False, True)
+    """
+    starting = (check for check in checks if check.kind == "comprehension" and check.after == 0)
+    return any(state_of(check, tries.get(check.name, ())) == "failed" for check in starting)

@@ -1,0 +1,35 @@
+"""The states of a campaign, and how it gets from one to another."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+from dissensus.errors import Conflict
+from dissensus.schema.campaign.definition import STATES, State
+
+MOVES: Final[Mapping[State, tuple[State, ...]]] = MappingProxyType(
+    {"draft": ("open",), "open": ("paused", "closed"), "paused": ("open", "closed"), "closed": ("paused",)}
+)
+"""A draft opens once; what is closed can be paused again, so that a closing by mistake loses nobody."""
+
+
+def moved(state: State, to: State) -> State:
+    """Return the new state, if it can follow the present one.
+
+    Raises
+    ------
+    Conflict
+        It cannot; the message names those that can.
+
+    Examples
+    --------
+    >>> moved("draft", "open")
+    'open'
+    >>> moved("draft", "closed")
+    Traceback (most recent call last):
+        ...
+    dissensus.errors.Conflict: A campaign that is draft cannot become closed; it can become open.
+    """
+    if to not in STATES or to not in MOVES[state]:
+        raise Conflict(f"A campaign that is {state} cannot become {to}; it can become {' or '.join(MOVES[state])}.")
+    return to

@@ -1,0 +1,157 @@
+"""What a rater is owed: for the time that they worked, by an hourly rate, in whole minor units of a currency.
+
+Time is paid as it was taken. Nothing is taken off for being fast: who finishes is owed at least the minimum.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+from dissensus.campaign.answer_drafts import Save
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.pay import Pay as Pay
+from dissensus.schema.hints import listed, shown
+from dissensus.schema.numbers import check_whole
+
+End: TypeAlias = Literal["finished", "screened_out", "left"]
+ENDS: Final[tuple[End, ...]] = get_args(End)
+
+CEILING_MS: Final = 60 * 60_000
+"""Of one visit. Nobody works on one item for an hour, and clocks are wrong at times."""
+HOUR_MS: Final = 3_600_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Account:
+    """What somebody is owed in all, and what they were paid of it, in minor units.
+
+    Parameters
+    ----------
+    currency
+        ISO 4217 code.
+    owed, paid
+        In all.
+    due
+        Still to be paid.
+    overpaid
+        What was paid and not owed. Nobody is asked for it.
+
+    Notes
+    -----
+    ``owed + overpaid == paid + due``, for one rater as for any sum of them.
+    """
+
+    currency: str
+    owed: int
+    paid: int
+    due: int
+    overpaid: int
+
+
+def worked_ms(saves: Iterable[Iterable[Save]], *, ceiling_ms: int = CEILING_MS) -> int:
+    """Return how long a rater worked: the time in view less the time without any input.
+
+    Parameters
+    ----------
+    saves
+        Of each assignment, in any order; the same save twice is one.
+    ceiling_ms
+        The most that one visit counts.
+
+    Returns
+    -------
+    int
+        Milliseconds. A visit counts once, with the longest time worked that it reported.
+
+    Examples
+    --------
+    >>> def save(visit, visible_ms, idle_ms):
+    ...     return Save(revision=1, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers={})
+    >>> worked_ms([[save("a", 20_000, 0), save("a", 90_000, 30_000)], [save("b", 10_000, 0)]])
+    70000
+    """
+    check_whole("ceiling_ms", ceiling_ms)
+    return sum(_worked_on_one(given, ceiling_ms) for given in saves)
+
+
+def _worked_on_one(saves: Iterable[Save], ceiling_ms: int) -> int:
+    longest: dict[str, int] = {}
+    for save in saves:
+        longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms - save.idle_ms)
+    return sum(min(ms, ceiling_ms) for ms in longest.values())
+
+
+def owed(pay: Pay, time_ms: int, end: End = "left") -> int:
+    """Return what a rater is owed, rounded up to a whole minor unit.
+
+    Parameters
+    ----------
+    pay
+        What the campaign pays.
+    time_ms
+        How long they worked.
+    end
+        How it ended. Who left, or was stopped, is owed the time until then.
+
+    Raises
+    ------
+    InvalidInput
+        The time is not a whole number from 0, or there is no such end.
+
+    Examples
+    --------
+    Twenty minutes at 12 pounds an hour, with a minimum of 6 for who finishes:
+
+    >>> pay = Pay(currency="GBP", hour=1200, finished=600, screened_out=50)
+    >>> owed(pay, 20 * 60_000), owed(pay, 20 * 60_000, "finished"), owed(pay, 1_000, "screened_out")
+    (400, 600, 50)
+    """
+    check_whole("time_ms", time_ms)
+    if end not in ENDS:
+        raise InvalidInput(f"{shown(end)} is no end. Ends are {listed(ENDS)}.")
+    least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
+    # Whole numbers: -(-a // b) is a / b rounded up, where floats would be off by one now and then.
+    return max(least, -(-time_ms * pay.hour // HOUR_MS))
+
+
+def account(pay: Pay, amount: int, paid: int) -> Account:
+    """Return what is still due of an amount owed.
+
+    Examples
+    --------
+    >>> account(Pay(currency="GBP", hour=1200), 650, 600).due
+    50
+    """
+    check_whole("amount", amount)
+    check_whole("paid", paid)
+    due, overpaid = max(0, amount - paid), max(0, paid - amount)
+    return Account(currency=pay.currency, owed=amount, paid=paid, due=due, overpaid=overpaid)
+
+
+def total(accounts: Iterable[Account]) -> Account:
+    """Return the sum over raters, each amount by itself: what one is overpaid makes no other one's due less.
+
+    Raises
+    ------
+    InvalidInput
+        There is no account, or they are in several currencies.
+
+    Examples
+    --------
+    >>> pay = Pay(currency="GBP", hour=1200)
+    >>> sums = total([account(pay, 650, 600), account(pay, 400, 600)])
+    >>> sums.owed, sums.paid, sums.due, sums.overpaid
+    (1050, 1200, 50, 200)
+    """
+    every = list(accounts)
+    currencies = sorted({one.currency for one in every})
+    if len(currencies) != 1:
+        what = f"They are in {listed(currencies)}" if currencies else "There is no account"
+        raise InvalidInput(f"{what}, and a sum is in one currency. Sum those of one currency by themselves.")
+    return Account(
+        currency=currencies[0],
+        owed=sum(one.owed for one in every),
+        paid=sum(one.paid for one in every),
+        due=sum(one.due for one in every),
+        overpaid=sum(one.overpaid for one in every),
+    )

@@ -1,0 +1,99 @@
+"""What a webhook is sent, and when it is tried again."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from dissensus.campaign.public_events import Told, in_zulu
+
+TYPE: Final = "campaign.events"
+MOST_EVENTS: Final = 100
+"""Of a batch."""
+FIRST_WAIT: Final = timedelta(seconds=5)
+LONGEST_WAIT: Final = timedelta(hours=6)
+GIVEN_UP_AFTER: Final = timedelta(days=5)
+"""A webhook that has failed for so long is paused."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """Events that are sent at once.
+
+    Parameters
+    ----------
+    webhook_id, campaign
+        To which webhook, and of which campaign, by its name.
+    after, through
+        The places between which it tells all that there is of the kinds of the webhook, the second one included.
+    head
+        The last place of the chain when it was made.
+    events
+        In the order of the chain.
+    """
+
+    webhook_id: str
+    campaign: str
+    after: int
+    through: int
+    head: int
+    events: Sequence[Told]
+
+    @property
+    def id(self) -> str:
+        """What names it: the same batch sent again has the same.
+
+        Examples
+        --------
+        >>> Batch(webhook_id="0198", campaign="pilot", after=2, through=9, head=9, events=()).id
+        'msg_0198_3_9'
+        """
+        return f"msg_{self.webhook_id}_{self.after + 1}_{self.through}"
+
+    @property
+    def body(self) -> bytes:
+        """It as JSON."""
+        last = next((one.at for one in reversed(self.events) if one.at is not None), None)
+        data: dict[str, Any] = {
+            "campaign": self.campaign,
+            "webhook": self.webhook_id,
+            "after": self.after,
+            "through": self.through,
+            "head": self.head,
+            "events": [one.as_mapping() for one in self.events],
+        }
+        said = {"type": TYPE, "timestamp": None if last is None else in_zulu(last), "data": data}
+        return json.dumps(said, separators=(",", ":")).encode()
+
+
+def wait_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
+    """Return how long to wait after so many failures in a row.
+
+    Twice as long after each, from 5 seconds to 6 hours; of that a part between a half and all, so that those who failed
+    together do not come back together.
+
+    Parameters
+    ----------
+    n_failures
+        From 1.
+    asked_s
+        Seconds that the receiver asks for; it gets 6 hours at most.
+    chance
+        From 0 to 1.
+
+    Examples
+    --------
+    >>> [str(wait_after(n, asked_s=0, chance=1)) for n in (1, 2, 10, 100)]
+    ['0:00:05', '0:00:10', '0:42:40', '6:00:00']
+    >>> str(wait_after(1, asked_s=60, chance=0)), str(wait_after(1, asked_s=1e9, chance=0))
+    ('0:01:00', '6:00:00')
+    """
+    grown: timedelta = min(FIRST_WAIT * 2 ** min(n_failures - 1, 30), LONGEST_WAIT)
+    asked = timedelta(seconds=min(asked_s, LONGEST_WAIT.total_seconds()))
+    return max(grown * (0.5 + chance / 2), asked)
+
+
+def is_given_up(failing_since: datetime, *, now: datetime) -> bool:
+    """Tell whether a webhook has failed for so long that it is paused."""
+    return now - failing_since >= GIVEN_UP_AFTER

@@ -1,0 +1,218 @@
+"""A preference model behind an address: whatever answers ``POST /score``, ours or another."""
+
+import math
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final, get_args
+from urllib.parse import urlsplit
+
+import httpx
+
+from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
+from dissensus.http_client import Asking, Service, check_token
+from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.models.groups import group_among
+from dissensus.preference.models.mean_variance import check_quantile
+from dissensus.preference.models.model import Identity
+from dissensus.schema.address import check_secure
+from dissensus.schema.records.conversation import Conversation
+
+SCORING: Final = Service(name="The scoring server", remedies={})
+AT_ONCE: Final = 100
+"""Conversations of one request."""
+
+ROLES: Final[Mapping[str, str]] = {"human": "user", "bot": "assistant"}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Remote:
+    """A model that scores across a network; see `remote`.
+
+    Parameters
+    ----------
+    asking, address
+        The connection, and where to ask.
+    identity
+        What the server says that it is.
+    purpose
+        What people chose by.
+    groups
+        By axis the groups that the server says it can score as.
+    quantiles
+        Whether it says that it knows spreads.
+    """
+
+    asking: Asking
+    address: str
+    identity: Identity
+    purpose: Purpose
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    quantiles: bool = False
+
+    def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
+        """Return for each conversation the score of each turn of the bot.
+
+        Raises
+        ------
+        Unavailable
+            The server does not answer, or says something else than a finite number for each turn of the bot.
+        DissensusError
+            It refuses what is asked.
+        """
+        return self.score_as(transcripts)
+
+    def score_as(
+        self, transcripts: Iterable[Conversation], *, as_group: str | None = None, quantile: float | None = None
+    ) -> list[list[float]]:
+        """Return the same as a group sees it, such as ``rater_gender=Woman``, or at most this share of people.
+
+        Raises
+        ------
+        InvalidInput
+            The server does not say that it can: it might pass over what is asked.
+        NotFound
+            It names no such group.
+        DissensusError
+            As `score`.
+        """
+        how = self._checked(as_group, quantile)
+        given, found = iter(transcripts), list[list[float]]()
+        while some := list(islice(given, AT_ONCE)):
+            found += self._ask(some, how)
+        return found
+
+    def _checked(self, as_group: str | None, quantile: float | None) -> dict[str, str | float]:
+        how: dict[str, str | float] = {}
+        if as_group is not None:
+            if not self.groups:
+                raise InvalidInput(f"The server at {self.address} does not say that its model knows groups.")
+            group_among(self.groups, as_group)
+            how["as_group"] = as_group
+        if quantile is not None:
+            if not self.quantiles:
+                raise InvalidInput(f"The server at {self.address} does not say that its model knows a spread.")
+            check_quantile(quantile)
+            how["quantile"] = quantile
+        return how
+
+    def _ask(self, talks: Sequence[Conversation], how: Mapping[str, str | float]) -> list[list[float]]:
+        body = {"transcripts": [messages_of(talk) for talk in talks], **how}
+        said = self.asking.ask("POST", self.address, body=body).json()
+        model = said.get("model") if isinstance(said, dict) else None
+        sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
+        if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
+            raise Unavailable("The scoring server has another model than before. Begin anew with that one.")
+        return _scores(said, talks)
+
+
+def messages_of(talk: Conversation) -> list[dict[str, str]]:
+    """Return a conversation as chat messages.
+
+    Examples
+    --------
+    >>> messages_of(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
+    [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!'}]
+    """
+    return [{"role": ROLES[turn.speaker], "content": turn.text} for turn in talk.turns]
+
+
+@contextmanager
+def remote(
+    url: str,
+    *,
+    purpose: Purpose | None = None,
+    key: str = "",
+    timeout: float = 60.0,
+    tries: int = 3,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Iterator[Remote]:
+    """Connect to a server that scores.
+
+    Parameters
+    ----------
+    url
+        Its address; ``/score`` is added to one without a path. Plain http reaches this machine alone.
+    purpose
+        What people chose by; by default what the server says of its model.
+    key
+        Sent as a bearer token; empty for a server that asks for none.
+    timeout
+        Seconds to wait for a connection, and for each next part of an answer.
+    tries
+        How often it is asked while it is busy or broken.
+    sleep
+        Waits for some seconds between two tries.
+
+    Yields
+    ------
+    Remote
+        The model.
+
+    Raises
+    ------
+    InvalidInput
+        It is no such address, the key is none, or nobody says what the model is for.
+    Unavailable
+        The server does not answer.
+    """
+    check_secure(url, "https://scores.example/score")
+    if key:
+        check_token(key, "where it was made")
+    address = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/score"
+    headers = {"user-agent": "dissensus", **({"authorization": f"Bearer {key}"} if key else {})}
+    with httpx.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
+        asking = Asking(SCORING, http, key, tries, sleep)
+        about = _about(asking, address)
+        said: list[Purpose] = [one for one in get_args(Purpose) if one == about.get("purpose", purpose)]
+        if not said:
+            raise InvalidInput(f"{url} does not say what its model is for. Say it: --purpose harmless or helpful.")
+        identity = Identity(str(about.get("name") or url), str(about.get("sha256") or ""))
+        yield Remote(
+            asking=asking,
+            address=address,
+            identity=identity,
+            purpose=said[0],
+            groups=_groups(about.get("groups")),
+            quantiles=about.get("quantiles") is True,
+        )
+
+
+def _about(asking: Asking, address: str) -> dict[str, Any]:
+    """Return what the server says of its model; nothing where it does not know the question."""
+    try:
+        said = asking.ask("GET", address).json()
+    except (InvalidInput, NotFound):
+        return {}
+    except Unavailable as error:
+        if "something else than JSON" in str(error):
+            return {}
+        raise
+    return said if isinstance(said, dict) else {}
+
+
+def _groups(said: object) -> dict[str, tuple[str, ...]]:
+    """Return the groups that a server names; nothing of what is named otherwise than ours are."""
+    axes = said.items() if isinstance(said, dict) else ()
+    return {str(axis): tuple(map(str, names)) for axis, names in axes if isinstance(names, list) and names}
+
+
+def _scores(said: object, talks: Sequence[Conversation]) -> list[list[float]]:
+    scores = said.get("scores") if isinstance(said, dict) else None
+    if not isinstance(scores, list) or len(scores) != len(talks):
+        got = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
+        raise _strange(f"{got} of scores for {len(talks):,} conversations")
+    for number, (talk, values) in enumerate(zip(talks, scores, strict=True), start=1):
+        n = sum(turn.speaker == "bot" for turn in talk.turns)
+        if not isinstance(values, list) or len(values) != n:
+            raise _strange(f"{values!r:.60} for conversation {number:,}, which has {n:,} turns of the bot")
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+                raise _strange(f"{value!r:.60} for conversation {number:,}, which is no finite number")
+    return [[float(value) for value in values] for values in scores]
+
+
+def _strange(what: str) -> DissensusError:
+    return Unavailable(f"The scoring server gives {what}. Look at its log; nothing of this answer is used.")

@@ -1,0 +1,1 @@
+"""Commands of the platform: campaigns, staff, jobs and the site."""

@@ -1,0 +1,58 @@
+"""`dissensus gold`: labels of experts against those of the crowd."""
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.ratings_options import reads_ratings, split_categories
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+
+if TYPE_CHECKING:
+    from dissensus.schema.ratings.table import Ratings
+
+
+@reads_ratings
+def gold(
+    ratings: "Ratings",
+    gold: Annotated[
+        str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")
+    ] = "safety_gold",
+    platinum: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="The same of an earlier crowd, for a comparison of three.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option(metavar="AXIS|COLUMN", help="Axis of raters, such as race, or attribute of items.")
+    ] = None,
+    unsafe: Annotated[str, typer.Option(metavar="A,B,…", help="Answers that call an item unsafe.")] = "Yes",
+    ties: Annotated[
+        Literal["safe", "unsafe", "apart"], typer.Option(help="What a tie of safe and unsafe answers counts as.")
+    ] = "apart",
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Compare what experts call unsafe with what most raters, or most of each group, do.
+
+    Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe
+    """
+    from dissensus.pipeline.aggregate import gold_against_crowd
+    from dissensus.pipeline.aggregate.gold_table import page
+
+    found = gold_against_crowd(
+        ratings,
+        ratings.questions[0],
+        gold=gold,
+        platinum=platinum,
+        by=by,
+        unsafe=split_categories(unsafe) or (),
+        ties=ties,
+    )
+    kind = result_writer.chosen(format, output)
+    for note in ratings.notes:
+        typer.echo(f"Note: {note}", err=True)
+    if kind is Format.TABLE:
+        result_writer.write_pages([page(found)], output)
+    elif kind is Format.JSON:
+        result_writer.write(found.to_json(), output)
+    else:
+        result_writer.write(found.summary.write_csv(), output)

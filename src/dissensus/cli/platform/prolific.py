@@ -1,0 +1,166 @@
+"""`dissensus prolific`: studies for campaigns, and the events by which Prolific tells of them."""
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, opened
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import did_you_mean, listed, shown
+
+if TYPE_CHECKING:
+    from dissensus.recruit.prolific import Client, Filter, ScreenOut
+    from dissensus.schema.campaign.definition import Campaign
+    from dissensus.settings import Settings
+    from dissensus.workflows.rater.invite_links import Doors
+
+app = typer.Typer(help="Send raters from Prolific to a campaign.", no_args_is_help=True)
+
+RANGE = re.compile(r"([0-9]*)\.\.([0-9]*)")
+
+
+@app.command("study")
+def study(
+    name: NameArgument,
+    places: Annotated[int, typer.Option(metavar="N", min=1, help="How many people. They can be made more later.")],
+    description: Annotated[str, typer.Option(metavar="TEXT", help="What people read on Prolific.")],
+    reward: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=1, help="For all of it, in minor units. Default: what the campaign pays."),
+    ] = None,
+    minutes: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="How long it takes. Default: as the campaign says.")
+    ] = None,
+    cell: Annotated[
+        str | None, typer.Option(metavar="CELL", help="The cell, where the recruiter fills the cells of a quota.")
+    ] = None,
+    filter: Annotated[  # noqa: A002 - the option's name
+        list[str] | None,
+        typer.Option(
+            metavar="ID=VALUE,…", help="Whom Prolific shows it: ids of choices, or a range as age=18..35; repeatable."
+        ),
+    ] = None,
+    publish: Annotated[
+        bool, typer.Option("--publish", help="Show it to people at once. It costs money from then on.")
+    ] = False,
+    settings: SettingsOption = None,
+) -> None:
+    """Make a study on Prolific that leads to a campaign: a draft there, unless it is published.
+
+    Its title, warning and codes are those of the campaign.
+
+    Example: dissensus prolific study pilot --places 120 --description "Judge what chatbots say." --filter age=18..65
+    """
+    from dissensus.recruit.prolific import Study
+    from dissensus.schema.campaign.definition import worded
+
+    chosen = load_settings(settings)
+    campaign, doors = _entrance(chosen, name)
+    if campaign.prolific is None:
+        raise InvalidInput(f"{name} has no [prolific] with codes in its definition; docs/recruitment.md shows one.")
+    language = campaign.languages[0]
+    wanted = Study(
+        name=worded(campaign.title, language),
+        description=description,
+        address=_address(doors, name, cell),
+        places=places,
+        minutes=_known("minutes", minutes, campaign.minutes),
+        reward=_known("reward", reward, campaign.pay.finished if campaign.pay else None),
+        codes=campaign.prolific.codes,
+        screen_out=_screen_out(campaign, places),
+        filters=tuple(map(_filter, filter or ())),
+        warning=worded(campaign.warning, language),
+    )
+    with _client(chosen) as prolific:
+        made = prolific.create(wanted)
+        typer.echo(f"{made} is a draft on Prolific.")
+        if publish:
+            prolific.publish(made)
+            typer.echo(f"It is shown to {places:,} people.")
+
+
+@app.command("events")
+def events(
+    workspace: Annotated[str, typer.Option(metavar="ID", help="The workspace at Prolific.")],
+    settings: SettingsOption = None,
+) -> None:
+    """Let Prolific tell this site of submissions, by events signed with a new secret, which is printed.
+
+    The secret of the workspace that was there before is void.
+
+    Example: dissensus prolific events --workspace 65a1b2c3d4e5f6a7b8c9d0e1
+    """
+    from dissensus.recruit.prolific import Kind
+
+    chosen = load_settings(settings)
+    address = f"{chosen.address}/prolific/events"
+    with _client(chosen) as prolific:
+        secret = prolific.new_secret(workspace)
+        # Printed first: it is told this once, whatever comes after.
+        typer.echo(f"DISSENSUS_PROLIFIC_SECRET={secret}")
+        prolific.subscribe(Kind.SUBMISSION, address, workspace)
+    typer.echo(f"Prolific tells {address} of submissions. Set the secret, and start the site again.", err=True)
+
+
+def _entrance(settings: "Settings", name: str) -> "tuple[Campaign, Doors]":
+    from dissensus.workflows.campaign import campaigns, overview
+    from dissensus.workflows.rater.invite_links import doors_of
+
+    with opened(settings, old=True) as platform:
+        staff_id = overview.staff_id_of(platform, name)
+        campaign = campaigns.definition(platform, name, staff_id=staff_id)
+        return campaign, doors_of(platform, name, settings.address, staff_id=staff_id)
+
+
+def _address(doors: "Doors", name: str, cell: str | None) -> str:
+    """Return the address that Prolific is given, which writes its ids into it by itself."""
+    if cell is None and doors.anybody is not None:
+        return doors.anybody
+    if not doors.cells:
+        raise InvalidInput(f"{name} has no open link, or none of a cell. A study leads to one.")
+    cells = list(doors.cells)
+    if cell is None or cell not in doors.cells:
+        given = "missing" if cell is None else f"{shown(cell)}.{did_you_mean(cell, cells)}".rstrip(".")
+        raise InvalidInput(f"--cell is {given}. Cells are {listed(cells)}.")
+    return doors.cells[cell]
+
+
+def _known(what: str, given: int | None, default: int | None) -> int:
+    if given or default:
+        return given or default or 0
+    raise InvalidInput(f"The campaign does not say it. Give --{what} N.")
+
+
+def _screen_out(campaign: "Campaign", places: int) -> "ScreenOut | None":
+    from dissensus.recruit.prolific import ScreenOut
+
+    if campaign.pay is None or not campaign.pay.screened_out:
+        return None
+    return ScreenOut(reward=campaign.pay.screened_out, places=places)
+
+
+def _filter(word: str) -> "Filter":
+    from dissensus.recruit.prolific import Filter
+
+    name, equals, values = word.partition("=")
+    if not (name and equals and values):
+        raise InvalidInput(f"--filter {shown(word)} is no ID=VALUE. Write as in age=18..35, or sex=0,1.")
+    found = RANGE.fullmatch(values)
+    if found is None:
+        return Filter(name=name, values=tuple(values.split(",")))
+    least, most = (int(end) if end else None for end in found.groups())
+    return Filter(name=name, least=least, most=most)
+
+
+def _client(settings: "Settings") -> "Client":
+    from dissensus.recruit.prolific import BASE, Client
+    from dissensus.settings import prolific_token_of
+
+    token = prolific_token_of(settings)
+    if token is None:
+        raise InvalidInput(
+            "There is no token of Prolific. Make one at https://app.prolific.com/researcher/tokens, and set "
+            "DISSENSUS_PROLIFIC_TOKEN or prolific_token_file."
+        )
+    return Client(token, base=settings.prolific_url or BASE)

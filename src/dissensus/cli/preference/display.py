@@ -1,0 +1,106 @@
+"""How the evaluation of a preference model looks."""
+
+import csv
+import io
+from collections.abc import Iterator
+from itertools import groupby
+
+from dissensus.pipeline.tables import Grid, Page, printable, short
+from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
+from dissensus.preference.evaluation.diagnostics import Findings
+from dissensus.preference.evaluation.paired import Rival, verdict
+from dissensus.stats.proportion import Share
+
+
+def page(found: Evaluation, model: str = "model", rival: Rival | None = None, findings: Findings | None = None) -> Page:
+    """Return the evaluation as a page."""
+    beside = [] if rival is None else [_difference(model, rival)]
+    beside += [] if findings is None else list(_findings(findings))
+    beside += list(_soft_labels(found, rival))
+    return Page(
+        f"{found.accuracy.n:,} pairs of {found.accuracy.clusters:,} dialogues.",
+        (_whole(found, rival), *beside, _reliability(found), *_slices(found)),
+        (
+            "Intervals are for other dialogues. "
+            "Length alone: a model that knows no more than how long the answers are.",
+            f"People agree with each other on about {short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
+        ),
+    )
+
+
+def slices_csv(found: Evaluation) -> str:
+    """Return a row for all pairs and for each slice."""
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(("by", "value", "n", "dialogues", "accuracy", "ci_low", "ci_high", "length_alone"))
+    slices = [("", "", found.accuracy, found.length_alone), *found.slices]
+    for by, value, share, length in slices:
+        told = (by, value, share.n, share.clusters)
+        rows.writerow((*told, share.estimate, share.ci_low, share.ci_high, length.estimate))
+    return out.getvalue()
+
+
+def _whole(found: Evaluation, rival: Rival | None) -> Grid:
+    of = [("model", found), *([] if rival is None else [(printable(rival.name), rival.found)])]
+    lines = [(name, *_cells(one.accuracy), short(one.log_loss, 3), short(one.ece, 3)) for name, one in of]
+    length = ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), "")
+    return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
+
+
+def _difference(model: str, rival: Rival) -> Grid:
+    of = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
+    lines = [(name, short(one.estimate, 4), f"{short(one.ci_low, 3)} to {short(one.ci_high, 3)}") for name, one in of]
+    first, second = printable(model), printable(rival.name)
+    caption = verdict(first, second, rival.difference)
+    return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
+
+
+def _findings(findings: Findings) -> Iterator[Grid]:
+    if findings.r_squared is not None:
+        share = short(findings.r_squared, 3)
+        yield Grid(
+            ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
+        )
+    if findings.by_group:
+        from dissensus.report.group_accuracy import gains_grid
+
+        yield gains_grid(findings)
+
+
+def _soft_labels(found: Evaluation, rival: Rival | None) -> Iterator[Grid]:
+    if found.soft_labels is not None:
+        from dissensus.report.evaluation_shares import soft_labels_grid, soft_labels_lines
+
+        other = None if rival is None else (rival.name, rival.found)
+        yield soft_labels_grid(found.soft_labels, soft_labels_lines(found.soft_labels, "model", other))
+
+
+def _reliability(found: Evaluation) -> Grid:
+    lines = tuple(
+        (f"{short(one.low)}–{short(one.high)}", f"{one.accuracy.n:,}", short(one.confidence, 3), *_cells(one.accuracy))
+        for one in found.bins
+    )
+    return Grid(("how sure", "pairs", "mean", "accuracy", "interval"), lines)
+
+
+def _slices(found: Evaluation) -> list[Grid]:
+    head = ("pairs", "accuracy", "interval", "length alone")
+    return [
+        Grid(
+            (by, *head),
+            tuple(
+                (
+                    printable(one.value),
+                    f"{one.accuracy.n:,}",
+                    *_cells(one.accuracy),
+                    short(one.length_alone.estimate, 3),
+                )
+                for one in some
+            ),
+        )
+        for by, some in groupby(found.slices, key=lambda one: one.by)
+    ]
+
+
+def _cells(share: Share) -> tuple[str, str]:
+    return short(share.estimate, 3), f"{short(share.ci_low, 3)}–{short(share.ci_high, 3)}"

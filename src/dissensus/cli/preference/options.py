@@ -1,0 +1,77 @@
+"""What the commands about preference models read."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from dissensus.files.pairs.reader import ReadPairs
+    from dissensus.preference.data.pairs import Purpose
+
+PairsArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="PAIRS…", help="Pairs, chosen and rejected, as hh-rlhf has them; or preferences.jsonl of an export."
+    ),
+]
+RatersOption = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="Groups of raters: rater_id, and columns such as rater_gender."),
+]
+PurposeOption = Annotated[
+    Literal["helpful", "harmless"] | None,
+    typer.Option(help="What people chose by. Default: what the names of file and folder say."),
+]
+KindOption = Annotated[
+    Literal["linear", "mean-variance", "groups", "embedding"],
+    typer.Option(
+        help="One score for all; how far people differ beside it; how groups and raters depart from all; or one score "
+        "by what MiniLM makes of answers too (extra embeddings)."
+    ),
+]
+StrengthOption = Annotated[
+    Literal["ignored", "weight", "margin"],
+    typer.Option(help="What the strength of a choice does: nothing, count as weight, or ask for a margin."),
+]
+SoftOption = Annotated[
+    bool,
+    typer.Option(
+        "--soft-labels", help="Each comparison counts once, by the share of its raters; else each rater does."
+    ),
+]
+TrainedKindOption = Annotated[
+    Literal["linear", "mean-variance", "groups", "embedding", "transformer"],
+    typer.Option(
+        help="One score for all; how far people differ beside it; how groups and raters depart from all; one score by "
+        "what MiniLM makes of answers too (extra embeddings); or a transformer, which reads what was said before "
+        "(extra ml)."
+    ),
+]
+ForceOption = Annotated[bool, typer.Option("--force", help="Let a model of one purpose judge the other.")]
+SeedOption = Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the folds.")]
+ModelOption = Annotated[
+    str | None, typer.Option(metavar="DIR", help="Folder of a trained model, or the address of one that is served.")
+]
+
+
+def read(paths: list[Path], purpose: "Purpose | None" = None, raters: Path | None = None) -> "ReadPairs":
+    """Read pairs, and say how many were left out."""
+    from dissensus.files.pairs.votes import read_all, read_people
+
+    found = read_all(paths, purpose=purpose, people=None if raters is None else read_people(raters))
+    for note in found.notes:
+        typer.echo(f"Note: {note}", err=True)
+    return found
+
+
+def told(paths: list[Path]) -> "Purpose | None":
+    """Return what all files say people chose by; None where they say nothing, or one says otherwise than another."""
+    from dissensus.files.pairs.votes import purpose_in
+
+    told = {purpose_in(path) for path in paths}
+    if len(told - {None}) > 1:
+        raise InvalidInput("Some files are of what is helpful and some of what is harmless. Take one kind at a time.")
+    return told.pop() if len(told) == 1 else None

@@ -1,0 +1,148 @@
+"""`dissensus preference rank`: which of several chatbots people prefer."""
+
+import json
+import shlex
+import sys
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import PAGES, Format, FormatOption
+from dissensus.errors import UndefinedEstimate
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from dissensus.files.pairs.comparisons import ReadComparisons
+    from dissensus.pipeline.tables import Grid
+    from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
+
+COLUMNS = ("group", "bot", "n", "won", "tied", "bradley_terry", "ci_low", "ci_high", "elo", "by_scores", "reason")
+
+
+def rank(
+    comparisons: Annotated[
+        Path, typer.Argument(metavar="COMPARISONS", help="Columns bot_a, bot_b, winner (a, b, tie) and rater_id.")
+    ],
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Rank by each group of this column too, as rater_gender.")
+    ] = None,
+    bootstrap: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.")
+    ] = 1000,
+    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Seed of the replicates.")] = 0,
+    level: Annotated[float, typer.Option(metavar="SHARE", help="Confidence level.")] = 0.95,
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead; .html is a report with figures."),
+    ] = None,
+) -> None:
+    """Rank chatbots that people compared two at a time, by Bradley–Terry on the scale of Elo, and by Elo.
+
+    With score_a and score_b, scores of a preference model, it shows what these foretell: 174 points for each of theirs.
+
+    Example: dissensus preference rank comparisons.csv --by rater_gender
+    """
+    from dissensus.files.pairs.comparisons import read_comparisons
+    from dissensus.preference.ranking.ranking import rank
+
+    paged = format is None and output is not None and output.suffix.lower() in PAGES
+    kind = Format.TABLE if paged else result_writer.chosen(format, output)
+    result_writer.check(output)
+    found = read_comparisons(comparisons, by=by)
+    ranked = partial(rank, bootstrap=bootstrap, seed=seed, level=level)
+    every = ranked(found.every)
+    groups = {name: _or_why(ranked, some) for name, some in found.groups.items()}
+    for note in (*found.notes, *every.notes):
+        typer.echo(f"Note: {note}", err=True)
+    if paged:
+        result_writer.write(_report(every, found, by, groups, seed), output)
+    elif kind is Format.JSON:
+        values = {name: one if isinstance(one, str) else one.to_dict() for name, one in groups.items()}
+        told = {
+            "schema_version": 1,
+            **every.to_dict(),
+            "by": by,
+            "groups": _reasons(values),
+            "excluded": found.excluded,
+        }
+        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+    elif kind is Format.CSV:
+        rows = [row for name, one in {"": every, **groups}.items() for row in _rows(name, one)]
+        result_writer.write(result_writer.rows_as(kind, rows, COLUMNS, name="rows", none=""), output)
+    else:
+        _page(every, by, groups, output)
+
+
+def _report(
+    every: "Ranking", read: "ReadComparisons", by: str | None, groups: "dict[str, Ranking | str]", seed: int
+) -> str:
+    from dissensus.report.ranking import ranking_report
+
+    command = shlex.join(["dissensus", *sys.argv[1:]])
+    return ranking_report(
+        every, read.every, by=by, groups=groups, excluded=read.excluded, command=command, seed=seed
+    ).to_html()
+
+
+def _or_why(ranked: "Callable[[Comparisons], Ranking]", comparisons: "Comparisons") -> "Ranking | str":
+    """Return the ranking of a group, or why there is none."""
+    try:
+        return ranked(comparisons)
+    except UndefinedEstimate as reason:
+        return str(reason)
+
+
+def _reasons(groups: dict[str, Any]) -> dict[str, Any]:
+    return {name: {"rows": [], "reason": one} if isinstance(one, str) else one for name, one in groups.items()}
+
+
+def _rows(group: str, ranking: "Ranking | str") -> list[dict[str, Any]]:
+    if isinstance(ranking, str):
+        return [{**dict.fromkeys(COLUMNS), "group": group, "reason": ranking}]
+    return [
+        {"group": group, **{name: getattr(row, name) for name in COLUMNS if name != "group"}} for row in ranking.rows
+    ]
+
+
+def _page(every: "Ranking", by: str | None, groups: "dict[str, Ranking | str]", output: Path | None) -> None:
+    from dissensus.pipeline.tables import Page, printable
+
+    raters = "" if every.n_raters is None else f" by {every.n_raters:,} raters"
+    grids = [_grid("chatbot", every)]
+    grids += [_grid(f"{printable(by or '')}: {printable(name)}", one) for name, one in groups.items()]
+    slope = (
+        ()
+        if every.slope is None
+        else (f"Scores: for each point of Elo that they foretell the comparisons give {every.slope:.2f}.",)
+    )
+    notes = (
+        "Bradley–Terry on the scale of Elo, mean 1,000; intervals are for other raters. Elo depends on the order.",
+        *slope,
+    )
+    result_writer.write_pages([Page(f"{every.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)], output)
+
+
+def _grid(head: str, ranking: "Ranking | str") -> "Grid":
+    from dissensus.pipeline.tables import Grid
+
+    columns = (head, "compared", "won", "tied", "Bradley–Terry", "interval", "Elo", "by scores")
+    if isinstance(ranking, str):
+        return Grid(columns, (), ranking)
+    reason = next((row.reason for row in ranking.rows if row.reason), "")
+    caption = f"No Bradley–Terry: {reason}." if reason else ""
+    return Grid(columns, tuple(map(_line, ranking.rows)), caption)
+
+
+def _line(row: "Rank") -> tuple[str, ...]:
+    from dissensus.pipeline.tables import UNKNOWN, printable
+
+    numbers = (row.bradley_terry, row.elo, row.by_scores)
+    strength, elo, scores = (UNKNOWN if one is None else f"{one:,.0f}" for one in numbers)
+    known = row.ci_low is not None and row.ci_high is not None
+    interval = f"{row.ci_low:,.0f}–{row.ci_high:,.0f}" if known else UNKNOWN
+    return printable(row.bot), f"{row.n:,.0f}", f"{row.won:,.0f}", f"{row.tied:,.0f}", strength, interval, elo, scores

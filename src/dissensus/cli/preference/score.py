@@ -1,0 +1,141 @@
+"""`dissensus preference score`: scores of what chatbots said."""
+
+import csv
+import io
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.preference.options import ForceOption, PurposeOption
+from dissensus.cli.preference.serve import SCORE_KEY
+from dissensus.cli.result_writer import OutputOption
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dissensus.preference.models.model import Model
+    from dissensus.workflows.models.scoring import Asked, Progress
+
+ATTEMPTS = "Red-team attempts"
+
+
+def score(
+    conversations: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE", help="Red-team attempts, or conversations: columns transcript, turns, messages or response."
+        ),
+    ],
+    model: Annotated[
+        str, typer.Option(metavar="DIR", help="Folder of a trained model, or the address of one that is served.")
+    ],
+    purpose: PurposeOption = None,
+    force: ForceOption = False,
+    as_group: Annotated[
+        str | None,
+        typer.Option(metavar="AXIS=GROUP", help="As this group sees it, by a model of groups: rater_gender=Woman."),
+    ] = None,
+    quantile: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE", help="What this share of people thinks it is worth at most, by a mean-variance model."
+        ),
+    ] = None,
+    output: OutputOption = None,
+    anew: Annotated[
+        bool, typer.Option("--replace", help="Score attempts that have scores too.", rich_help_panel=ATTEMPTS)
+    ] = False,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on where a run was interrupted.", rich_help_panel=ATTEMPTS)
+    ] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Replace FILE of -o if it is there.", rich_help_panel=ATTEMPTS)
+    ] = False,
+) -> None:
+    """Score what the bot says: in a file of attempts, or as csv with a row for each turn of other conversations.
+
+    An attempt's score is the least of its turns of the bot, each given all before it; its description is scored too.
+    Scores that are there already are kept. Beside the file a small one tells which model gave the scores.
+
+    Example: dissensus preference score attempts.jsonl --model harmless-model -o scored.jsonl
+    """
+    from dissensus.files.attempts.tables import holds_attempts
+    from dissensus.preference.models.group_view import Seen
+    from dissensus.preference.models.model import check_purpose
+    from dissensus.workflows.models.scorers import opened_model
+    from dissensus.workflows.models.scoring import Asked
+
+    of_attempts = holds_attempts(conversations)
+    if not of_attempts and (anew or resume or overwrite):
+        raise InvalidInput(f"{conversations} has no red-team attempts, so --replace and the like mean nothing.")
+    if of_attempts and output is None:
+        raise InvalidInput("Attempts are written to a file with their scores. Name it: -o scored.jsonl")
+    result_writer.check(output)
+    with opened_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
+        check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
+        seen = Seen(model=trained, as_group=as_group, quantile=quantile)
+        if of_attempts and output is not None:
+            options = {"anew": anew, "resume": resume, "overwrite": overwrite}
+            known = seen.named(identity)
+            _attempts(Asked(source=conversations, target=output, model=seen, identity=known, **options))
+        else:
+            result_writer.write(_rows(conversations, seen), output)
+
+
+def _attempts(asked: "Asked") -> None:
+    from dissensus.workflows.models.scoring import score_attempts
+
+    with _counting() as progress:
+        done = score_attempts(asked, progress=progress)
+    for note in done.notes:
+        typer.echo(f"Note: {note}", err=True)
+    if done.n_resumed:
+        typer.echo(f"{done.n_resumed:,} attempts were scored before the interruption.", err=True)
+    tally = done.tally
+    typer.echo(
+        f"Scored {tally.scored_transcripts:,} transcripts and {tally.scored_descriptions:,} descriptions of "
+        f"{done.n_attempts:,} attempts."
+    )
+    typer.echo(f"Wrote {asked.target}, and {done.record.name} beside it.", err=True)
+
+
+@contextmanager
+def _counting() -> "Iterator[Progress | None]":
+    """Show how much of the file is done, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+    attempts = TextColumn("{task.fields[n]:,} attempts")
+    columns = (TextColumn("Scoring"), BarColumn(), TaskProgressColumn(), attempts, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task("Scoring", total=1.0, n=0)
+        yield lambda n, share: bar.update(job, completed=share, n=n)
+
+
+def _rows(conversations: Path, model: "Model") -> str:
+    """Return a row for each turn of the bot."""
+    from dissensus.files.conversations import read, told
+    from dissensus.files.raw.table_reader import named, read_frame
+
+    frame = read_frame(conversations)
+    with named(conversations):
+        columns = told(frame.columns)
+        if len(columns) > 1 and columns[0] == "chosen":
+            raise InvalidInput("These are pairs, which have two conversations a row: dissensus preference evaluate.")
+        column = read(frame.select(columns))
+    scores = model.score(held.conversation for held in column.held)
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(("row", "bot_turn", "score"))
+    for row, place in enumerate(column.which.to_list(), start=1):
+        rows.writerows((row, turn, value) for turn, value in enumerate(scores[place], start=1))
+    return out.getvalue()

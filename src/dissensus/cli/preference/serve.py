@@ -1,0 +1,38 @@
+"""`dissensus preference serve`: a model as a service."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+SCORE_KEY = "DISSENSUS_SCORE_KEY"
+
+
+def serve(
+    model: Annotated[Path, typer.Option(metavar="DIR", help="Folder of a trained model.")],
+    host: Annotated[str, typer.Option(metavar="HOST", help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="PORT", min=0, max=65535, help="Port; 0 takes any free one.")] = 8001,
+) -> None:
+    """Serve the scores of a model at /score until it is interrupted; /openapi.json describes it.
+
+    Where DISSENSUS_SCORE_KEY is set, who asks must send it as a bearer token.
+
+    Example: dissensus preference serve --model harmless-model --port 8001
+    """
+    from dissensus.files.models.folder import identity, load_model
+    from dissensus.web.core.server import serve_app
+    from dissensus.web.score_service import create_scoring_app
+
+    trained, known = load_model(model), identity(model)
+    key = os.environ.get(SCORE_KEY, "")
+    app = create_scoring_app(trained, known, key=key)
+
+    def ready(held: int) -> None:
+        shown = f"[{host}]" if ":" in host else host
+        typer.echo(f"{known.name} ({trained.purpose}) scores at http://{shown}:{held}/score", err=True)
+        if not key:
+            typer.echo(f"Whoever reaches it may ask; set {SCORE_KEY} to change that.", err=True)
+
+    serve_app(app, host, port, ready=ready)
+    typer.echo("Stopped.", err=True)

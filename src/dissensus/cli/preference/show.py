@@ -1,0 +1,93 @@
+"""`dissensus preference show`: what a model is, by its card."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dissensus.cli import result_writer
+from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from dissensus.preference.models.kinds import AnyModel
+
+
+def show(
+    model: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of a trained model.")],
+    format: FormatOption = None,  # noqa: A002 - the option's name
+    output: OutputOption = None,
+) -> None:
+    """Tell what a model is: its kind, what it was trained on, how often it was right, and its limits.
+
+    Example: dissensus preference show harmless-model
+    """
+    from dissensus.files.models.folder import identity, load_model
+    from dissensus.files.models.parts import kind_of
+    from dissensus.pipeline.tables import Grid, Page, printable
+
+    kind = result_writer.chosen(format, output)
+    if kind is Format.CSV:
+        raise InvalidInput("A card is no table of rows. Choose --format table or --format json.")
+    result_writer.check(output)
+    trained, known = load_model(model), identity(model)
+    about = {"kind": kind_of(trained), "purpose": trained.purpose, "sha256": known.sha256}
+    if kind is Format.JSON:
+        told = {"schema_version": 1, "name": known.name, **about, "card": trained.card}
+        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        return
+    try:
+        told_by_card, limits = list(_of_card(trained.card)), list(trained.card.get("limits", []))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        raise InvalidInput(
+            f"{model}: card.json is no card as training writes it. Copy the model again; --format json has it as it is."
+        ) from None
+    lines = [*about.items(), *told_by_card, *_of_groups(trained)]
+    grid = Grid((printable(known.name), ""), tuple((name, printable(str(value))) for name, value in lines))
+    result_writer.write_pages(
+        [Page("A preference model.", (grid,), tuple(printable(str(one)) for one in limits))], output
+    )
+
+
+def _of_card(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+    """Yield what a card tells; one that was written elsewhere may tell less."""
+    for name, what in (("n_pairs", "pairs"), ("n_dialogues", "dialogues"), ("n_raters", "raters")):
+        if card.get(name) is not None:
+            yield what, f"{card[name]:,}"
+    counting = card.get("counting")
+    if counting:
+        yield "strength", counting["strength"] + (", soft labels" if counting["soft"] else "")
+    if card.get("encoder"):
+        yield "encoder", card["encoder"]["name"]
+    if "base" in card:
+        yield from _of_transformer(card)
+    held = card.get("held_out")
+    if held:
+        yield "accuracy held out", "{estimate:.3f} ({ci_low:.3f}–{ci_high:.3f})".format(**held["accuracy"])
+        yield "log-loss held out", f"{held['log_loss']:.3f}"
+        if "r_squared" in held:
+            yield "r² held out", f"{held['r_squared']:.3f}"
+
+
+def _of_transformer(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+    """Yield what it was trained from, how long its texts may be, and how quickly it came."""
+    cut, speed = card["cut"], card["speed"]
+    yield "trained from", f"{card['base']['name']}, {card['base']['n_weights']:,} weights"
+    yield "tokens", f"{cut['max_length']:,} at most; {cut['n_pairs']:,} of {card['n_pairs_given']:,} pairs were cut"
+    yield "tokens a second", f"{speed['tokens_per_second']:,.0f} on {speed['n_processes']:,} × {speed['device']}"
+    if speed["model_flops_utilisation"] is not None:
+        yield "use of the device", f"{speed['model_flops_utilisation']:.1%} of {speed['peak_tflops']:g} TFLOP/s"
+
+
+def _of_groups(model: "AnyModel") -> "Iterator[tuple[str, str]]":
+    """Yield the groups of each axis that a model knows, and whether it found that they differ."""
+    from dissensus.preference.data.examples import RATER
+    from dissensus.preference.models.groups import Groups
+
+    if isinstance(model, Groups):
+        for axis, groups in model.axes.items():
+            names = f"{len(groups):,} raters" if axis == RATER else ", ".join(groups)
+            yield axis, f"{names}: {'they differ' if axis in model.effects else 'no difference was found'}"

@@ -1,0 +1,183 @@
+"""Where results go: a terminal, a pipe or a file."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from dissensus.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
+
+    from dissensus.pipeline.tables import Page
+    from dissensus.report.figure import Figure
+
+
+Row: TypeAlias = Mapping[str, str | float | int | None]
+
+
+class Format(StrEnum):
+    """How rows are printed."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+FormatOption = Annotated[
+    Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
+]
+PAGES = (".html", ".htm")
+"""Ends of the names of files that are pages."""
+
+OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
+FiguresOption = Annotated[
+    Path | None,
+    typer.Option("--figures", metavar="DIR", help="Write every figure there: .svg, .png and .json (Vega-Lite)."),
+]
+
+
+def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
+    """Return the format asked for, else the one that the name of the file says, else a table."""
+    if format is not None:
+        return format
+    suffix = output.suffix.lstrip(".").lower() if output is not None else ""
+    if suffix not in ("", "txt", "md", Format.JSON, Format.CSV):
+        raise InvalidInput(f"{output} ends in .{suffix}; name a .json, .csv or .txt file, or say --format.")
+    return Format(suffix) if suffix in (Format.JSON, Format.CSV) else Format.TABLE
+
+
+def write(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file and say so."""
+    if output is None:
+        typer.echo(text.rstrip("\n"))
+        return
+    from dissensus.files.raw.atomic_write import write_whole
+
+    write_whole((text.rstrip("\n") + "\n").encode(), output)
+    typer.echo(f"Wrote {output}.", err=True)
+
+
+def rows_as(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, none: str) -> str:
+    """Return rows as they were asked for: JSON under a name, CSV, or a table, which says so where there is none."""
+    if kind is Format.JSON:
+        return json.dumps({"schema_version": 1, name: rows}, ensure_ascii=False, indent=2)
+    if kind is Format.CSV:
+        return _csv(rows, columns)
+    lines = [columns, *([_cell(row[column]) for column in columns] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, line, widths)).rstrip() for line in lines) if rows else none
+
+
+def _cell(value: str | float | int | None) -> str:
+    return f"{value:,}" if isinstance(value, int) else str("" if value is None else value)
+
+
+def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
+    out = io.StringIO()
+    writer = csv.DictWriter(out, columns, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def check(output: Path | None) -> None:
+    """Refuse a file that cannot be written before the work for it begins."""
+    if output is not None:
+        from dissensus.files.raw.atomic_write import check_place
+
+        check_place(output)
+
+
+def check_page(output: Path) -> None:
+    """Refuse what is no page, or cannot be written."""
+    if output.suffix.lower() not in (".html", ".htm"):
+        raise InvalidInput(f"-o {output} is no page; name an .html file.")
+    check(output)
+
+
+def make_folder(option: str, folder: Path) -> None:
+    """Make a folder that an option names, if it is not there yet."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidInput(f"{option} {folder} cannot be a folder: {error.strerror}. Name another one.") from None
+
+
+def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
+    """Write each figure in all formats, and say so."""
+    from dissensus.files.raw.atomic_write import write_whole
+    from dissensus.report.render import KINDS
+
+    for figure in figures:
+        for kind in KINDS:
+            write_whole(figure.render(kind), folder / f"{figure.name}.{kind}")
+    typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png and .json.", err=True)
+
+
+def write_pages(pages: Sequence["Page"], output: Path | None) -> None:
+    """Print pages, on a terminal with long names folded, or write them to a file."""
+    if output is not None or not sys.stdout.isatty():
+        write("\n\n\n".join(page.as_text() for page in pages), output)
+        return
+    for page in pages:
+        _show(page)
+
+
+def _show(page: "Page") -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    tables = []
+    for grid in page.grids:
+        table = Table(box=box.SIMPLE_HEAD, padding=(0, 0), pad_edge=False)
+        table.add_column(Text(grid.head[0], style="bold"), overflow="fold", min_width=10)
+        for heading in grid.head[1:]:
+            table.add_column(Text(heading.replace(" ", "\n")), justify="right", no_wrap=True)
+        for line in grid.lines:
+            table.add_row(*map(Text, line))
+        tables.append((table, grid.caption))
+    if not fits(console, [table for table, _ in tables]):
+        typer.echo(page.as_text())
+        return
+    console.print(Text(page.summary))
+    for table, caption in tables:
+        console.print(table)
+        if caption:
+            console.print(Text(caption + "\n", style="italic"))
+    for note in page.notes:
+        console.print(Text(note, style="dim"))
+
+
+def fits(console: "Console", tables: Sequence["Table"]) -> bool:
+    """Tell whether tables fit a terminal with all their numbers; where not, plain lines that wrap lose nothing."""
+    from rich.measure import Measurement
+
+    wide = console.options.update(width=10_000)
+    return all(Measurement.get(console, wide, table).minimum <= console.width for table in tables)
+
+
+@contextmanager
+def progress(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a bar while long work runs, on a terminal alone."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        job = bar.add_task(label, total=1.0)
+        yield lambda share: bar.update(job, completed=share)

@@ -1,0 +1,102 @@
+"""Conversations that nobody had, and what raters whom nobody knows say to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from dissensus.campaign.gold_labels import Said
+from dissensus.demo.experts import first_label
+from dissensus.pipeline.simulate import preset, simulate
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings.columns import ITEM_ID, RATER_ID
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.text.pasted import parse_context
+
+QUESTIONNAIRE, DEMOGRAPHICS = "dices-350", "demographics-dices"
+
+
+@dataclass(frozen=True, slots=True)
+class Opinion:
+    """What a rater says to one conversation, and how long that takes."""
+
+    answers: Mapping[str, str]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnRater:
+    """A rater: what they say of themselves, and of each conversation, by its digest."""
+
+    about: Mapping[str, str]
+    opinions: Mapping[str, Opinion]
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Everything that a campaign needs but the people.
+
+    Parameters
+    ----------
+    items
+        The conversations.
+    gold
+        What an expert says of each.
+    raters
+        Who rates them.
+    """
+
+    items: tuple[Item, ...]
+    gold: tuple[Said, ...]
+    raters: tuple[DrawnRater, ...]
+
+
+def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
+    """Draw a part of a campaign of the shape of DICES-350, whose groups differ as those of DICES-350 do.
+
+    Parameters
+    ----------
+    n_items, n_raters
+        At most 350 and 123.
+    seed
+        The same seed gives the same campaign.
+
+    Examples
+    --------
+    >>> found = draw(3, 2)
+    >>> len(found.items), found.items[0].conversation.rated.speaker
+    (3, 'bot')
+    >>> len(found.raters[0].opinions), sorted(found.raters[0].about)
+    (3, ['rater_age', 'rater_education', 'rater_gender', 'rater_race'])
+    """
+    frame = simulate(preset(QUESTIONNAIRE), seed=seed).frame
+    rng = np.random.default_rng(seed)
+    rows = frame.unique(ITEM_ID, keep="first", maintain_order=True).sort(ITEM_ID)
+    rows = rows[rng.permutation(rows.height)[:n_items]]
+    items = {row[ITEM_ID]: _item(row) for row in rows.iter_rows(named=True)}
+    gold = tuple(first_label(row) for row in rows.iter_rows(named=True))
+    of_items = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
+    who = of_items[RATER_ID].unique(maintain_order=True)
+    chosen = who[rng.permutation(who.len())[:n_raters]]
+    raters = tuple(_rater(of_items.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
+    return Drawn(tuple(items.values()), gold, raters)
+
+
+def _item(row: Mapping[str, object]) -> Item:
+    turns = parse_context(str(row["context"]), str(row["response"])) or ()
+    return Item(str(row[ITEM_ID]), Conversation.from_turns(turns), {"phase": str(row["phase"])})
+
+
+def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DrawnRater:
+    asked = [question.name for question in load_questionnaire(QUESTIONNAIRE).questions]
+    declared = [question.name for question in load_questionnaire(DEMOGRAPHICS).questions]
+    first = rows.row(0, named=True)
+    opinions = {
+        items[row[ITEM_ID]].conversation.digest: Opinion(
+            {name: row[name] for name in asked}, row["answer_time_ms"] / 1000
+        )
+        for row in rows.iter_rows(named=True)
+    }
+    return DrawnRater({name: str(first[name]) for name in declared if name in first}, opinions)

@@ -1,0 +1,101 @@
+"""Reviews of red-team attempts, and the ids by which they name these."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw import content
+from dissensus.files.raw.json_stream import records
+from dissensus.files.raw.table_reader import frame_of, is_path
+from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.records.attempt_parser import tags_from, whole_from
+from dissensus.schema.records.review import Review
+
+ID: Final = "attempt_id"
+NEEDED: Final = (ID, "reviewer_id", "success")
+
+
+def read_reviews(source: Any) -> tuple[Review, ...]:
+    """Read what reviewers say of attempts.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a pandas, polars or Arrow table, with ``attempt_id``, ``reviewer_id``, ``success`` from 0 to
+        4 and, if there are any, ``tags``, a list of two at most. JSON is an object a line, or one array.
+
+    Returns
+    -------
+    tuple of Review
+        In the order of the file.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read, or a record is no review; the message has its number.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"attempt_id": [7, 7], "reviewer_id": ["ann", "ben"], "success": [4, 3]})
+    >>> [(review.attempt_id, review.reviewer_id, review.success) for review in read_reviews(table)]
+    [('7', 'ann', 4), ('7', 'ben', 3)]
+    """
+    where = source if is_path(source) else "The table"
+    found = []
+    for number, record in enumerate(_records(source), start=1):
+        try:
+            found.append(_review(record))
+        except (InvalidInput, NotFound) as error:
+            raise type(error)(f"{where}, record {number:,}: {error}") from None
+    if not found:
+        raise InvalidInput(f"{where} has no review.")
+    return tuple(found)
+
+
+def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
+    """Return the ids of attempts that a file or a table names in ``attempt_id``; None where it names none.
+
+    Raises
+    ------
+    InvalidInput
+        Some attempts have an id, others have none.
+    """
+    given = [record.get(ID) for record in _records(source)]
+    if all(value is None for value in given):
+        return None
+    if None in given:
+        raise InvalidInput(f"Record {given.index(None) + 1:,} has no {ID}, and others have one. Give one to each.")
+    return tuple(map(_id, given))
+
+
+def _records(source: Any) -> Iterator[Mapping[str, Any]]:
+    if is_path(source) and content.kind_of(Path(source)) == "json":
+        return records(Path(source))
+    return frame_of(source).iter_rows(named=True)
+
+
+def _review(record: Mapping[str, Any]) -> Review:
+    missing = [name for name in NEEDED if record.get(name) in (None, "")]
+    if missing:
+        near = did_you_mean(missing[0], [name for name in record if name not in NEEDED])
+        raise NotFound(
+            f"there is no {listed(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
+        )
+    success = whole_from("success", record["success"])
+    assert success is not None  # noqa: S101 - only what is missing is None
+    return Review(
+        attempt_id=_id(record[ID]),
+        reviewer_id=_id(record["reviewer_id"]),
+        success=success,
+        tags=tags_from("tags", record.get("tags")) or (),
+    )
+
+
+def _id(value: object) -> str:
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    if isinstance(value, str | int) and not isinstance(value, bool):
+        return str(value)
+    raise InvalidInput(f"{shown(value)} is no id; give a text or a whole number.")

@@ -1,0 +1,227 @@
+"""Red-team attempts, as they were published and as tables."""
+
+import json
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.files.raw import content, table_stream, table_writer
+from dissensus.files.raw.json_stream import Progress, records
+from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.schema.hints import listed
+from dissensus.schema.records.attempt import KEYS, SCHEMA, Attempt, attempts_table
+from dissensus.schema.records.attempt_parser import AS_RELEASED, DESCRIPTION_SCORE, attempt_from, attempts_in
+from dissensus.schema.records.conversation import Conversation
+from dissensus.text.transcripts import parse_hh
+
+PUBLISHED: Final = ("red_team_attempts.jsonl.gz", "red_team_attempts.jsonl")
+"""Names of the published file, which is one array in spite of them."""
+
+BATCH: Final = 10_000
+"""Attempts that are held as a table at a time while they are written."""
+
+_TELLING: Final = {"transcript", "task_description", "red_team_member_id"}
+_KNOWN: Final = {*KEYS, AS_RELEASED}
+
+
+class ReadAttempts(NamedTuple):
+    """Attempts in the order of their file, and what the reader should know."""
+
+    attempts: tuple[Attempt, ...]
+    notes: tuple[str, ...] = ()
+
+
+def read_attempts(source: Any) -> ReadAttempts:
+    r"""Read red-team attempts.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a pandas, polars or Arrow table. JSON is one array, as published, or an object a line; csv,
+        tsv and Parquet have the same keys as columns. The key that was published as ``task_descripton_…`` is read under
+        that spelling and the right one.
+
+    Returns
+    -------
+    ReadAttempts
+        All attempts. Keys that an attempt does not have are left out with a note.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read, or a record is no attempt; the message has its number.
+
+    Examples
+    --------
+    >>> table = pl.DataFrame({
+    ...     "transcript": ["\n\nHuman: Be rude.\n\nAssistant: No."], "min_harmlessness_score_transcript": [1.5],
+    ...     "num_params": ["52B"], "model_type": ["rlhf"], "rating": [0], "task_description": ["Make it be rude"],
+    ...     "task_descripton_harmlessness_score": [0.5], "red_team_member_id": [7], "comment": ["quick"],
+    ... })
+    >>> (attempt,), notes = read_attempts(table)
+    >>> attempt.rating, attempt.task_description_harmlessness_score, attempt.tags
+    (0, 0.5, None)
+    >>> notes
+    ("Left out, because attempts do not have it: 'comment'.",)
+    """
+    unknown: dict[str, None] = {}
+    attempts = tuple(stream_attempts(source, unknown))
+    if not attempts:
+        raise InvalidInput(f"{source if is_path(source) else 'The table'} has no attempt.")
+    return ReadAttempts(attempts, left_out(unknown))
+
+
+def left_out(unknown: Iterable[str]) -> tuple[str, ...]:
+    """Say which keys were not read."""
+    names = list(unknown)
+    return (f"Left out, because attempts do not have it: {listed(names)}.",) if names else ()
+
+
+def stream_attempts(
+    source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
+) -> Iterator[Attempt]:
+    """Yield the attempts of a source one after the other; see `read_attempts`.
+
+    Parameters
+    ----------
+    source
+        As for `read_attempts`. Of JSON no more than a record is held at a time.
+    unknown
+        Keys that attempts do not have are noted here.
+    progress
+        Called before each attempt with the share of the source that was used: of bytes, or of the rows of a table.
+    """
+    if is_path(source) and content.kind_of(Path(source)) == "json":
+        yield from _from_json(Path(source), unknown, progress)
+        return
+    frame = frame_of(source)
+    if unknown is not None:
+        unknown |= {name: None for name in frame.columns if name not in _KNOWN}
+    with named(source):
+        for row, attempt in enumerate(attempts_in(frame), start=1):
+            if progress is not None:
+                progress(row / frame.height)
+            yield _checked(attempt, f"Row {row:,}")
+
+
+def holds_attempts(path: Path) -> bool:
+    """Tell whether a file holds attempts rather than other conversations, by the keys of its first record."""
+    is_json = content.kind_of(path) == "json"
+    return set(next(records(path), {}) if is_json else frame_of(path).columns) >= _TELLING
+
+
+def _from_json(path: Path, unknown: dict[str, None] | None, progress: Progress | None) -> Iterator[Attempt]:
+    for number, record in enumerate(records(path, progress=progress), start=1):
+        where = f"{path}, record {number:,}"
+        if unknown is not None and not record.keys() <= _KNOWN:
+            unknown |= {key: None for key in record if key not in _KNOWN}
+        try:
+            attempt = attempt_from(record)
+        except InvalidInput as error:
+            raise InvalidInput(f"{where}: {error}") from None
+        yield _checked(attempt, where)
+
+
+def _checked(attempt: Attempt, where: str) -> Attempt:
+    """Make sure that the transcript can be read."""
+    try:
+        conversation_of(attempt)
+    except InvalidInput as error:
+        raise InvalidInput(f"{where}: {error}") from None
+    return attempt
+
+
+def conversation_of(attempt: Attempt) -> Conversation:
+    """Return the turns of an attempt.
+
+    Raises
+    ------
+    InvalidInput
+        Its transcript is none of hh-rlhf.
+    """
+    return Conversation.from_turns(parse_hh(attempt.transcript))
+
+
+def write_attempts(
+    attempts: Iterable[Attempt], path: Path, *, as_released: bool = False, overwrite: bool = False
+) -> None:
+    """Write red-team attempts to a file, whole or not at all.
+
+    Parameters
+    ----------
+    attempts
+        One or more.
+    path
+        Its name says how: .json is one array, as published, .jsonl an object a line (both also .gz), and .csv, .tsv
+        and .parquet a table with the same keys as columns. The name of the published file, red_team_attempts.jsonl.gz,
+        asks for an array too.
+    as_released
+        Whether to spell the score of the description as the published file does, and to write JSON as one array.
+    overwrite
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    InvalidInput
+        There is no attempt, or the name ends in something else.
+    Conflict
+        The file is there already.
+    Unavailable
+        It cannot be written.
+    """
+    extension = table_writer.extension_of(path)
+    table_writer.check_free(path, overwrite=overwrite)
+    given = iter(attempts)
+    first = next(given, None)
+    if first is None:
+        raise InvalidInput(f"There is no attempt to write to {path}.")
+    every = chain([first], given)
+    if extension.startswith(".json"):
+        lines = extension.startswith(".jsonl") and not as_released and path.name not in PUBLISHED
+        _write_json(every, path, lines=lines, as_released=as_released)
+    elif extension == ".parquet":
+        table_stream.write_parts(
+            _tables(every, as_released=as_released), _named(as_released), path, overwrite=overwrite
+        )
+    else:
+        table = pl.concat(list(_tables(every, as_released=as_released)))
+        table_writer.write_frame(table.with_columns(_tags_as_text(table["tags"])), path, overwrite=overwrite)
+
+
+def _write_json(attempts: Iterable[Attempt], path: Path, *, lines: bool, as_released: bool) -> None:
+    keys = tuple(_named(as_released))
+    start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
+    with table_stream.written(path) as out:
+        for number, attempt in enumerate(attempts):
+            out.write(((between if number else start) + _json(attempt, keys)).encode())
+        out.write(end.encode())
+
+
+def _json(attempt: Attempt, keys: tuple[str, ...]) -> str:
+    values = dict(zip(keys, _VALUES(attempt), strict=True))
+    if attempt.rating is not None:
+        values["rating"] = float(attempt.rating)  # 4.0, as published
+    return json.dumps(values, ensure_ascii=False)
+
+
+_VALUES: Final = attrgetter(*KEYS)
+
+
+def _named(as_released: bool) -> dict[str, pl.DataType]:
+    return {AS_RELEASED if as_released and key == DESCRIPTION_SCORE else key: kind for key, kind in SCHEMA.items()}
+
+
+def _tables(attempts: Iterable[Attempt], *, as_released: bool) -> Iterator[pl.DataFrame]:
+    given = iter(attempts)
+    while batch := list(islice(given, BATCH)):
+        yield attempts_table(batch).rename(dict(zip(SCHEMA, _named(as_released), strict=True)))
+
+
+def _tags_as_text(tags: pl.Series) -> pl.Series:
+    written = [None if given is None else json.dumps(given.to_list(), ensure_ascii=False) for given in tags]
+    return pl.Series(tags.name, written, pl.String)

@@ -1,0 +1,1 @@
+"""Preference models on disk."""

@@ -1,0 +1,187 @@
+"""Preference models as plain values and arrays, and back: whatever does not fit together is refused."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.errors import Unavailable
+from dissensus.preference.data.examples import RATER
+from dissensus.preference.data.features import BITS, Kind, Vocabulary
+from dissensus.preference.data.pairs import PURPOSES
+from dissensus.preference.models.embedding import Embedding
+from dissensus.preference.models.encoder import Encoder
+from dissensus.preference.models.group_effects import Effects
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
+from dissensus.preference.models.linear import Linear
+from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.preference.models.mini_lm import installed
+from dissensus.preference.transformer.model import Transformer
+from dissensus.schema.hints import shown
+
+Arrays = Mapping[str, npt.NDArray[Any]]
+
+OfArrays = Linear | MeanVariance | Groups | Embedding
+"""Models that are plain values and arrays alone."""
+
+_NUMBERS: Final = ("length_weight", "length_alone", "temperature")
+_SPREAD_NUMBERS: Final = ("spread_length_weight", "typical_length")
+_KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+_ENCODER: Final = ("name", "dimension", "sha256")
+DIRECTIONS: Final = "directions"
+VECTORS: Final = "vector_weights"
+
+
+class Apart(NamedTuple):
+    """Plain values for JSON, and arrays."""
+
+    head: dict[str, Any]
+    arrays: dict[str, npt.NDArray[Any]]
+
+
+def kind_of(model: AnyModel) -> KindOfModel | Literal["transformer"]:
+    """Return what kind of model it is."""
+    if isinstance(model, Transformer):
+        return "transformer"
+    if isinstance(model, MeanVariance):
+        return "mean-variance"
+    if isinstance(model, Embedding):
+        return "embedding"
+    return "groups" if isinstance(model, Groups) else "linear"
+
+
+def taken_apart(model: OfArrays) -> Apart:
+    """Return what a model is made of, but for its card."""
+    kind = kind_of(model)
+    if isinstance(model, MeanVariance):
+        head, arrays = _of_linear(model.mean, kind)
+        spreads = {f"{kind}_spread": weights for kind, weights in model.spread_weights.items()}
+        return Apart(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
+    if isinstance(model, Groups):
+        head, arrays = _of_linear(model.population, kind)
+        head |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
+        for number, effects in enumerate(model.effects.values()):
+            arrays[f"effects_{number}"] = effects.values
+            arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
+        return Apart(head, arrays)
+    if isinstance(model, Embedding):
+        head, arrays = _of_linear(model.words, kind)
+        encoder = {name: getattr(model.encoder, name) for name in _ENCODER}
+        return Apart(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
+    return _of_linear(model, kind)
+
+
+def put_together(
+    head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
+) -> OfArrays:
+    """Return the model that plain values and arrays are, with the encoder that is installed unless one is given.
+
+    Raises
+    ------
+    Unavailable
+        The encoder that the model was made with is not here.
+    ValueError, KeyError, TypeError, AttributeError
+        They are none.
+    """
+    if head["schema_version"] != 1 or head["kind"] not in KINDS:
+        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
+    if head["purpose"] not in PURPOSES or not isinstance(card, dict):
+        raise ValueError(f"its purpose is {head['purpose']}")
+    if head["kind"] == "embedding":
+        return _embedding(head, _linear(head, card, arrays), arrays, encoder)
+    return _TOGETHER[head["kind"]](head, _linear(head, card, arrays), arrays)
+
+
+def _of_linear(model: Linear, kind_of_model: str) -> Apart:
+    head = {"schema_version": 1, "kind": kind_of_model, "purpose": model.purpose, "features": list(model.vocabularies)}
+    arrays: dict[str, npt.NDArray[Any]] = {}
+    for kind, known in model.vocabularies.items():
+        arrays |= {f"{kind}_hashes": known.hashes, f"{kind}_idf": known.idf, f"{kind}_weights": model.weights[kind]}
+    return Apart(head | {name: getattr(model, name) for name in _NUMBERS}, arrays)
+
+
+def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linear:
+    kinds = [kind for kind in _KINDS if kind in head["features"]]
+    if not kinds or kinds != head["features"]:
+        raise ValueError(f"its features are {head['features']}")
+    numbers = _finite(head, _NUMBERS)
+    if numbers["temperature"] <= 0:
+        raise ValueError(f"its numbers are {numbers}")
+    vocabularies: dict[Kind, Vocabulary] = {}
+    weights: dict[Kind, npt.NDArray[np.float32]] = {}
+    for kind in kinds:
+        hashes, idf = arrays[f"{kind}_hashes"], arrays[f"{kind}_idf"]
+        _check_hashes(hashes)
+        _check_weights(idf, hashes.shape)
+        weights[kind] = _check_weights(arrays[f"{kind}_weights"], hashes.shape)
+        vocabularies[kind] = Vocabulary(hashes, idf)
+    return Linear(purpose=head["purpose"], vocabularies=vocabularies, weights=weights, card=card, **numbers)
+
+
+def _mean_variance(head: dict[str, Any], mean: Linear, arrays: Arrays) -> MeanVariance:
+    spreads = {kind: _check_weights(arrays[f"{kind}_spread"], of.shape) for kind, of in mean.weights.items()}
+    return MeanVariance(mean=mean, spread_weights=spreads, **_finite(head, _SPREAD_NUMBERS))
+
+
+def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
+    axes = {axis: tuple(map(str, names)) for axis, names in head["axes"].items()}
+    if any(list(names) != sorted(set(names)) for names in axes.values()) or not set(head["effects"]) <= set(axes):
+        raise ValueError("its groups are out of order")
+    width = sum(map(len, population.weights.values())) + 1
+    effects = {}
+    for number, axis in enumerate(head["effects"]):
+        along = arrays[DIRECTIONS] if axis == RATER else None
+        wide = width
+        if along is not None:
+            wide = along.shape[-1]
+            _check_weights(along, (width, wide))
+        values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), wide))
+        effects[axis] = Effects(axes[axis], values, along)
+    return Groups(population=population, effects=effects, axes=axes)
+
+
+def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Encoder | None) -> Embedding:
+    name, dimension, sha256 = (head["encoder"][one] for one in _ENCODER)
+    if not isinstance(name, str) or not isinstance(dimension, int) or not isinstance(head["context"], bool):
+        raise ValueError(f"its encoder is {head['encoder']}")
+    weights = _check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
+    found = encoder or installed(name)
+    if (found.name, found.dimension, found.sha256) != (name, dimension, sha256):
+        raise Unavailable(
+            f"The model was made with the encoder {shown(name)} whose SHA-256 begins with {shown(sha256[:12])}, and "
+            f"here is {shown(found.name)} with {shown(found.sha256[:12])}. Install that version of it."
+        )
+    return Embedding(words=words, weights=weights, encoder=found)
+
+
+_TOGETHER: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
+    "linear": lambda _, model, __: model,
+    "mean-variance": _mean_variance,
+    "groups": _groups,
+}
+
+
+def _finite(head: dict[str, Any], names: tuple[str, ...]) -> dict[str, float]:
+    numbers = {name: float(head[name]) for name in names}
+    if not np.isfinite(list(numbers.values())).all():
+        raise ValueError(f"its numbers are {numbers}")
+    return numbers
+
+
+def _check_hashes(hashes: npt.NDArray[Any]) -> None:
+    if hashes.dtype != np.int32 or hashes.ndim != 1:
+        raise ValueError("its arrays have other types of numbers")
+    if len(hashes) and (hashes[0] < 0 or hashes[-1] >= 1 << BITS or (np.diff(hashes) <= 0).any()):
+        raise ValueError("its features are out of order")
+
+
+def _check_weights(weights: npt.NDArray[Any], shape: tuple[int, ...]) -> npt.NDArray[np.float32]:
+    if weights.dtype != np.float32:
+        raise ValueError("its arrays have other types of numbers")
+    if weights.shape != shape:
+        raise ValueError("its arrays do not fit together")
+    if not np.isfinite(weights).all():
+        raise ValueError("its weights are not all numbers")
+    return weights

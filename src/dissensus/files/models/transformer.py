@@ -1,0 +1,120 @@
+"""Transformers on disk: their weights as safetensors, and what is around them as JSON; no code, and no pickles."""
+
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from dissensus.errors import Unavailable
+from dissensus.preference.data.pairs import PURPOSES
+from dissensus.preference.transformer.base import ENOUGH, plain
+from dissensus.preference.transformer.extra import check_installed, quiet
+from dissensus.preference.transformer.inference import device
+from dissensus.preference.transformer.model import Transformer
+from dissensus.preference.transformer.tokens import Reader
+
+CONFIG: Final = "config.json"
+NETWORK: Final = "model.safetensors"
+TOKENIZER: Final = "tokenizer.json"
+OF_TRANSFORMER: Final = (CONFIG, NETWORK, TOKENIZER)
+
+_NUMBERS: Final = ("length_alone", "temperature")
+
+
+def head_of(model: Transformer) -> dict[str, Any]:
+    """Return what a model is made of beside its network and tokenizer, as plain values for JSON."""
+    reader = model.reader
+    marks = {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
+    about = {"schema_version": 1, "kind": "transformer", "purpose": model.purpose}
+    return {**about, **marks, "bf16": model.bf16, **{name: getattr(model, name) for name in _NUMBERS}}
+
+
+def write_transformer(model: Transformer, folder: Path) -> None:
+    """Write network and tokenizer, each file whole or not at all.
+
+    Raises
+    ------
+    Unavailable
+        They cannot be written.
+    """
+    try:
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, quiet():
+            model.network.save_pretrained(part, max_shard_size="1000TB")  # all in one file
+            model.reader.tokenizer.save(str(Path(part, TOKENIZER)))
+            Path(part, NETWORK).chmod(Path(part, CONFIG).stat().st_mode)  # for who may read the others
+            for name in OF_TRANSFORMER:
+                Path(part, name).replace(folder / name)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be written: {error.strerror or error}. Name another folder.") from None
+
+
+def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
+    """Return the model that files are whose sums are known to fit.
+
+    Raises
+    ------
+    Unavailable
+        The extra is not installed.
+    ValueError, KeyError, TypeError, AttributeError, OSError
+        They are none.
+    """
+    if head["schema_version"] != 1 or head["kind"] != "transformer":
+        raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
+    if head["purpose"] not in PURPOSES or not isinstance(card, dict):
+        raise ValueError(f"its purpose is {head['purpose']}")
+    check_installed()
+    network = _network(folder)
+    numbers = {name: float(head[name]) for name in _NUMBERS}
+    if not np.isfinite(list(numbers.values())).all() or numbers["temperature"] <= 0:
+        raise ValueError(f"its numbers are {numbers}")
+    return Transformer(
+        purpose=head["purpose"],
+        network=network,
+        reader=_reader(head, network, (folder / TOKENIZER).read_text(encoding="utf-8")),
+        bf16=head["bf16"] is True,
+        card=card,
+        **numbers,
+    )
+
+
+def _network(folder: Path) -> Any:
+    """Return the network, with every weight from its file."""
+    import torch
+    from transformers import AutoModelForSequenceClassification
+
+    if '_implementation"' in (folder / CONFIG).read_text(encoding="utf-8"):
+        raise ValueError("its configuration asks for code from elsewhere")  # as no configuration that we wrote does
+    with quiet():
+        try:
+            network, found = AutoModelForSequenceClassification.from_pretrained(
+                str(folder),
+                dtype=torch.float32,
+                use_safetensors=True,
+                trust_remote_code=False,
+                local_files_only=True,
+                output_loading_info=True,
+            )
+        except Exception as error:  # whatever the library makes of a configuration that is none
+            raise ValueError(str(error)) from None
+    wrong = [name for key in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in found[key]]
+    if wrong or network.config.num_labels != 1:
+        raise ValueError("its weights are not those that its configuration asks for")
+    return network.to(device()).eval()
+
+
+def _reader(head: dict[str, Any], network: Any, written: str) -> Reader:
+    n_known = network.get_input_embeddings().num_embeddings
+    marks = [*head["begin"], *head["end"], head["pad"]]
+    if any(type(token) is not int or not 0 <= token < n_known for token in marks):
+        raise ValueError(f"its marks are {marks}")
+    if type(head["max_length"]) is not int or head["max_length"] < max(ENOUGH, len(marks)):
+        raise ValueError(f"it reads {head['max_length']} tokens")
+    try:
+        tokenizer = plain(written)
+    except Exception as error:  # the library raises nothing more special
+        raise ValueError(str(error)) from None
+    if tokenizer.get_vocab_size() > n_known:
+        raise ValueError("its tokenizer has more tokens than its network")
+    begin, end = tuple(head["begin"]), tuple(head["end"])
+    return Reader(tokenizer=tokenizer, begin=begin, end=end, pad=head["pad"], max_length=head["max_length"])

@@ -1,0 +1,207 @@
+"""A release of pairs as a folder: the files of hh-rlhf, and beside each a twin with what these lose."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import asdict
+from operator import attrgetter
+from pathlib import Path
+from typing import Any, Final, cast
+
+import polars as pl
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.pairs.reader import STRENGTH
+from dissensus.files.pairs.rows import CHOSEN, REJECTED, transcripts_of
+from dissensus.files.pairs.writer import BATCH, write_lines
+from dissensus.files.raw import table_stream
+from dissensus.files.raw.atomic_write import write_whole
+from dissensus.pipeline.release import ReleasedPair, ReleasedPairs
+from dissensus.text.transcripts import is_plain_hh, join_hh
+
+OTHER: Final = "not-in-hh-rlhf"
+"""Folder of the tranches that hh-rlhf does not have."""
+
+POLICY: Final = "pairs.json"
+
+_TURNS: Final = pl.List(pl.Struct({"speaker": pl.String(), "text": pl.String()}))
+_STRENGTHS: Final = pl.List(pl.Struct({"rater_id": pl.String(), "strength": pl.Int8()}))
+
+TWIN: Final[Mapping[str, pl.DataType]] = {
+    CHOSEN: pl.String(),
+    REJECTED: pl.String(),
+    STRENGTH: pl.Float64(),
+    "pair_id": pl.String(),
+    "conversation_id": pl.String(),
+    "context": _TURNS,
+    "chosen_answer": pl.String(),
+    "rejected_answer": pl.String(),
+    "asked": pl.String(),
+    "strengths": _STRENGTHS,
+    "edited_by": pl.String(),
+    "chosen_model": pl.String(),
+    "rejected_model": pl.String(),
+    "chosen_ranked_by": pl.String(),
+    "rejected_ranked_by": pl.String(),
+    "tranche": pl.String(),
+    "split": pl.String(),
+}
+"""Columns of a twin: those of the published file, and what it has no place for."""
+
+
+def write_pairs(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
+    """Write pairs as a folder, which is there whole or not at all.
+
+    Each tranche is a folder with ``train.jsonl.gz`` and ``test.jsonl.gz``, as in hh-rlhf, and a Parquet twin of each.
+    Tranches that hh-rlhf does not have are in a folder ``not-in-hh-rlhf``. ``pairs.json`` says by which policy the
+    pairs were made, and how many were left out.
+
+    Parameters
+    ----------
+    released
+        The pairs: one or more.
+    folder
+        Where to write; it may not be there yet.
+
+    Returns
+    -------
+    tuple of str
+        What was left out, and what the reader should know.
+
+    Raises
+    ------
+    InvalidInput
+        There is no pair.
+    Conflict
+        The folder is there already.
+    Unavailable
+        It cannot be written.
+    """
+    if not released.pairs:
+        left = "; ".join(f"{count:,}: {why}" for why, count in released.dropped.items())
+        raise InvalidInput(
+            f"There is no pair to write{f' ({left})' if left else ''}. Loosen the policy, or collect more."
+        )
+    if folder.exists():
+        raise Conflict(f"{folder} is there already. Name a new folder.")
+    part = folder.with_name(f".{folder.name}.part")
+    try:
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir()
+        for place, pairs in _files(released).items():
+            _write_file(pairs, part / place)
+        write_whole(_policy(released), part / POLICY)
+        part.rename(folder)
+    except OSError as error:
+        raise Unavailable(f"{folder} cannot be written: {error.strerror or error}.") from None
+    finally:
+        with suppress(OSError):
+            shutil.rmtree(part, ignore_errors=True)
+    return (*released.notes(), *_ambiguous(released))
+
+
+def _files(released: ReleasedPairs) -> dict[str, list[ReleasedPair]]:
+    """Return the pairs of each file, by its place in the folder without the end of its name."""
+    found: dict[str, list[ReleasedPair]] = {}
+    for pair in released.pairs:
+        place = f"{pair.tranche}/{pair.split}"
+        found.setdefault(place if pair.is_standard else f"{OTHER}/{place}", []).append(pair)
+    return found
+
+
+def _write_file(pairs: list[ReleasedPair], place: Path) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    write_lines(map(_published, pairs), place.with_suffix(".jsonl.gz"))
+    tables = (_twin(pairs[start : start + BATCH]) for start in range(0, len(pairs), BATCH))
+    table_stream.write_parts(tables, TWIN, place.with_suffix(".parquet"))
+
+
+def _published(pair: ReleasedPair) -> dict[str, str]:
+    return dict(zip((CHOSEN, REJECTED), transcripts_of(pair), strict=True))
+
+
+def _twin(pairs: list[ReleasedPair]) -> pl.DataFrame:
+    chosen, rejected = zip(*map(transcripts_of, pairs), strict=True)
+    turns = [[(turn.speaker, turn.text) for turn in pair.context] for pair in pairs]
+    said = [[(each.rater_id, each.strength) for each in pair.strengths] for pair in pairs]
+    columns = {name: [read(pair) for pair in pairs] for name, read in _FLAT.items()}
+    nested = {"context": _lists(turns, _TURNS), "strengths": _lists(said, _STRENGTHS)}
+    table = pl.DataFrame({CHOSEN: chosen, REJECTED: rejected, **columns, **nested})
+    return table.select(pl.col(name).cast(dtype) for name, dtype in TWIN.items())
+
+
+def _lists(rows: list[list[tuple[Any, ...]]], dtype: pl.List) -> pl.Series:
+    """Return lists of structs; many times as quick as from dictionaries."""
+    fields = dict(cast("pl.Struct", dtype.inner).to_schema())
+    flat = pl.DataFrame([values for row in rows for values in row], schema=fields, orient="row")
+    place = pl.DataFrame({"place": range(len(rows)), "n": [len(row) for row in rows]})
+    each = place.filter(pl.col("n") > 0).select(pl.col("place").repeat_by("n")).explode("place")
+    grouped = (
+        flat.select(pl.struct(pl.all()).alias("held")).hstack(each).group_by("place", maintain_order=True).agg("held")
+    )
+    held = place.join(grouped, on="place", how="left", maintain_order="left")["held"]
+    return held.fill_null(pl.Series([[]], dtype=dtype)) if held.null_count() else held
+
+
+def others_of(pair: ReleasedPair) -> dict[str, Any]:
+    """Return what the published files lose of a pair, by column."""
+    return {
+        "pair_id": pair.pair_id,
+        "conversation_id": pair.conversation_id,
+        "context": [{"speaker": turn.speaker, "text": turn.text} for turn in pair.context],
+        "chosen_answer": pair.chosen,
+        "rejected_answer": pair.rejected,
+        "asked": pair.asked,
+        "strengths": [{"rater_id": each.rater_id, "strength": each.strength} for each in pair.strengths],
+        "edited_by": pair.edited_by,
+        "chosen_model": pair.chosen_model,
+        "rejected_model": pair.rejected_model,
+        "chosen_ranked_by": pair.chosen_ranked_by,
+        "rejected_ranked_by": pair.rejected_ranked_by,
+        "tranche": pair.tranche,
+        "split": pair.split,
+    }
+
+
+_FLAT: Final[Mapping[str, Callable[[ReleasedPair], object]]] = {
+    **{
+        name: attrgetter(name)
+        for name in TWIN
+        if name in ReleasedPair.__dataclass_fields__ and name not in (CHOSEN, REJECTED, "context", "strengths")
+    },
+    "chosen_answer": attrgetter("chosen"),
+    "rejected_answer": attrgetter("rejected"),
+    "tranche": attrgetter("tranche"),
+}
+"""What a twin has of a pair that is neither a transcript nor a list."""
+
+
+def _policy(released: ReleasedPairs) -> bytes:
+    counts = {place: len(pairs) for place, pairs in _files(released).items()}
+    told = {
+        "schema_version": 1,
+        "policy": asdict(released.policy),
+        "in_words": list(released.policy.sentences()),
+        "pairs": counts,
+        "left_out": dict(released.dropped),
+    }
+    return (json.dumps(told, ensure_ascii=False, indent=2) + "\n").encode()
+
+
+def _ambiguous(released: ReleasedPairs) -> tuple[str, ...]:
+    """Say how many transcripts are read as other turns than they are made of."""
+    count = sum(not _is_plain(pair) for pair in released.pairs)
+    if not count:
+        return ()
+    return (
+        f"{count:,} pairs hold what begins a turn of hh-rlhf inside one, so its files are read as other turns there. "
+        "The twins have the turns as they were.",
+    )
+
+
+def _is_plain(pair: ReleasedPair) -> bool:
+    turns = [(turn.speaker, turn.text) for turn in pair.context]
+    return all(
+        is_plain_hh(join_hh([*turns, ("bot", answer)]), len(turns) + 1) for answer in (pair.chosen, pair.rejected)
+    )

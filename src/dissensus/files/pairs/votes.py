@@ -1,0 +1,162 @@
+"""What each person said of two answers, from files: preferences as they are exported, and the groups of raters."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.conversations import as_text
+from dissensus.files.pairs.reader import RATER, ReadPairs, axes_of, joined, purpose_of, read_pairs
+from dissensus.files.raw import content
+from dissensus.files.raw.json_stream import records
+from dissensus.files.raw.table_reader import frame_of, named
+from dissensus.preference.data.pairs import Pair, Purpose
+from dissensus.preference.data.votes import ASKED_FOR, People, votes_of
+from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.records.conversation import Turn
+from dissensus.schema.records.preference import Edit, Pick, Preference
+
+_NEEDED: Final = ("preference_id", "conversation_id", "context", "a", "b", "asked", "picks")
+_TELLING: Final = {"a", "b", "asked", "picks"}
+
+
+def holds_preferences(path: Path) -> bool:
+    """Tell whether a file holds preferences with what each rater picked, by the keys of its first record."""
+    return content.kind_of(path) == "json" and set(next(records(path), {})) >= _TELLING
+
+
+def read_preferences(path: Path) -> Iterator[Preference]:
+    """Yield the preferences of a file, as the export of a campaign of conversations has them.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read, or a record is none; the message has its number.
+    """
+    for number, record in enumerate(records(path), start=1):
+        try:
+            yield _preference(record)
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}, record {number:,}: {error}") from None
+
+
+def read_people(source: Any) -> People:
+    """Read the groups of raters.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a table, with ``rater_id`` and columns whose names begin with ``rater_``, a row for each
+        rater; other columns are not looked at, and what is empty is not known.
+
+    Returns
+    -------
+    mapping
+        By rater, their group on each axis.
+
+    Raises
+    ------
+    DissensusError
+        The file cannot be read, has no such columns, or a rater twice.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> read_people(pl.DataFrame({"rater_id": ["ann", "bo"], "rater_age": ["old", None], "paid": [1, 2]}))
+    {'ann': {'rater_age': 'old'}, 'bo': {}}
+    """
+    frame = frame_of(source)
+    with named(source):
+        axes = axes_of(frame)
+        if RATER not in frame.columns or not axes:
+            missing = RATER if RATER not in frame.columns else "rater_…, such as rater_gender"
+            raise NotFound(f"There is no column {missing}. The columns are {listed(frame.columns)}.")
+        people: dict[str, dict[str, str]] = {}
+        for row, (rater, *groups) in enumerate(zip(*(as_text(frame[name]) for name in (RATER, *axes)), strict=True), 1):
+            if not rater or rater in people:
+                why = f"{shown(rater)} is there twice" if rater else "it is empty"
+                raise InvalidInput(f"Row {row:,}: rater_id: {why}. Give one row for each rater.")
+            people[rater] = {axis: group for axis, group in zip(axes, groups, strict=True) if group}
+    return people
+
+
+def read_all(paths: Sequence[Path], *, purpose: Purpose | None = None, people: People | None = None) -> ReadPairs:
+    """Read the pairs of several files, one after the other: pairs, or preferences, of which each pick is a pair.
+
+    Parameters
+    ----------
+    paths
+        The files.
+    purpose
+        What is wanted of preferences, in which people may have been asked for one thing or another.
+    people
+        The groups of raters.
+
+    Raises
+    ------
+    DissensusError
+        A file cannot be read, or has nothing to compare; or none of the raters has groups.
+    """
+    found = joined([_read(path, purpose, people or {}) for path in paths])
+    if not people:
+        return found
+    raters = {pair.rater for pair in found.pairs} - {None}
+    unknown = len(raters - set(people))
+    if unknown == len(raters):
+        raise InvalidInput(
+            f"None of {len(raters):,} raters of the pairs is in the table of raters; one of its {len(people):,} is "
+            f"{shown(next(iter(people)))}. Every export has other ids: give the table of the same one."
+        )
+    note = f"{unknown:,} of {len(raters):,} raters are not in the table of raters, so their groups are not known."
+    return found._replace(remarks=(note,) if unknown else ())
+
+
+def purpose_in(path: Path) -> Purpose | None:
+    """Return what people chose by: what they were asked, or what the name says; None where that is both or nothing."""
+    if not holds_preferences(path):
+        return purpose_of(path)
+    found = {ASKED_FOR[one.asked] for one in read_preferences(path)}
+    return found.pop() if len(found) == 1 else None
+
+
+def _read(path: Path, purpose: Purpose | None, people: People) -> ReadPairs:
+    if holds_preferences(path):
+        if purpose is None:
+            raise InvalidInput(
+                f"In {path} people were asked what is more helpful, and what is more or less harmful. "
+                "Say --purpose helpful or --purpose harmless."
+            )
+        with named(path):
+            return ReadPairs(*votes_of(read_preferences(path), people, purpose=purpose))
+    found = read_pairs(path)
+    return found._replace(pairs=tuple(_joined(pair, people) for pair in found.pairs)) if people else found
+
+
+def _joined(pair: Pair, people: People) -> Pair:
+    return replace(pair, groups=tuple(sorted((dict(pair.groups) | dict(people.get(pair.rater or "", {}))).items())))
+
+
+def _preference(record: Mapping[str, Any]) -> Preference:
+    missing = [name for name in _NEEDED if record.get(name) is None]
+    if missing:
+        near = did_you_mean(missing[0], [name for name in record if name not in _NEEDED])
+        raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {listed(_NEEDED)}.")
+    allowed = set(Preference.__dataclass_fields__)
+    try:
+        return Preference(
+            **{
+                **{name: value for name, value in record.items() if name in allowed},
+                "context": tuple(Turn(**turn) for turn in record["context"]),
+                "picks": tuple(Pick(**pick) for pick in record["picks"]),
+                "edits": tuple(Edit(**edit) for edit in record.get("edits") or ()),
+                "models": tuple(record.get("models") or ("", "")),
+                "ranked_by": tuple(record.get("ranked_by") or (None, None)),
+            }
+        )
+    except TypeError:
+        written = shown(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
+        raise InvalidInput(
+            f"{written} is no context with picks: a turn has speaker and text, a pick rater_id, side, strength."
+        ) from None

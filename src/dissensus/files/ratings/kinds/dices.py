@@ -1,0 +1,41 @@
+"""The official files of DICES: their columns as they are, and the raters whom their authors removed."""
+
+import polars as pl
+
+from dissensus.errors import NotFound
+from dissensus.schema.hints import listed
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.ratings import columns as names
+
+
+def found(frame: pl.DataFrame, name: str) -> bool:
+    """Tell whether a table has exactly the columns of an official file, in their order."""
+    return tuple(frame.columns) == load_questionnaire(name).columns
+
+
+def read(frame: pl.DataFrame, name: str) -> pl.DataFrame:
+    """Return our long table: all columns, and ``rater_flagged`` where the README lists removed raters."""
+    flagged = load_questionnaire(name).flagged_raters
+    if not flagged:
+        return frame
+    return frame.with_columns(pl.col(names.RATER_ID).is_in(flagged).fill_null(value=False).alias(names.FLAG))
+
+
+def write(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the table of an official file, with a note on the columns that it does not have.
+
+    Raises
+    ------
+    NotFound
+        A column of the official file is not there.
+    """
+    columns = load_questionnaire(name).columns
+    missing = [column for column in columns if column not in frame.columns]
+    if missing:
+        raise NotFound(
+            f"The official file has {len(columns)} columns, and the table lacks {len(missing)} of them: "
+            f"{listed(missing)}. What was never asked cannot be written; name another kind with --to."
+        )
+    left_out = [column for column in frame.columns if column not in columns]
+    note = f"Left out, because {name} does not have them: {listed(left_out, 50)}."
+    return frame.select(columns), (note,) * bool(left_out)

@@ -1,0 +1,293 @@
+"""JSON as the shared tasks on Learning With Disagreements (LeWiDi) release it: one object, one entry an item."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final, TypeGuard
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.files.ratings.kinds.long import notes_on, question_named, rated
+from dissensus.files.raw import content, json_table
+from dissensus.schema.hints import listed, more, shown
+from dissensus.schema.questionnaire.shipped import known_scale
+from dissensus.schema.ratings import columns as names
+
+Entries = Mapping[str, Mapping[str, Any]]
+Texts = dict[str, str | None]
+
+ROUNDING: Final = 0.0051
+"""Shares are released with two decimals or more."""
+
+_TOP: Final = {
+    "annotation task": "item_annotation_task",
+    "split": "item_split",
+    "lang": "item_lang",
+    "hard_label": "item_hard_label",
+}
+_TEXT: Final = "item_text"
+_TEXT_FIELD: Final = "item_text_"
+_OWN_NAMES: Final = ("context", "response")
+_COUNTS: Final = ("number of annotators", "number of annotations")
+_READ: Final = {"text", "annotators", "annotations", "soft_label", "other_info", *_COUNTS, *_TOP}
+_AS_WRITTEN: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
+
+
+def found(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
+    """Tell whether a JSON value is an object of entries with annotations."""
+    return (
+        isinstance(value, dict)
+        and all(isinstance(entry, dict) for entry in value.values())
+        and any("annotations" in entry for entry in value.values())
+    )
+
+
+def read(
+    entries: Entries, *, annotators: Path | None = None, question: str | None = None
+) -> tuple[pl.DataFrame, tuple[str, ...]]:
+    """Return the long table, with notes on what could not be checked or joined.
+
+    Raises
+    ------
+    InvalidInput
+        An entry contradicts itself, does not say who annotated, or has several labels an annotation.
+    """
+    given = {key: _annotations(key, entry) for key, entry in entries.items()}
+    notes = _check_shares(entries, given)
+    items = [key for key, annotations in given.items() for _ in annotations]
+    raters = [rater for annotations in given.values() for rater in annotations]
+    people, rater_notes = ({}, ()) if annotators is None else _people(annotators, list(dict.fromkeys(raters)))
+    columns: dict[str, list[str] | list[str | None]] = {
+        names.ITEM_ID: items,
+        **_spread({key: _attributes(key, entry) for key, entry in entries.items()}, items),
+        **_spread(people, raters),
+        names.RATER_ID: raters,  # of those who are not described too
+        question_named(question): [answer for annotations in given.values() for answer in annotations.values()],
+    }
+    if not items:
+        raise InvalidInput("No entry has an annotation.")
+    try:
+        table = pl.DataFrame([pl.Series(name, values, dtype=pl.String) for name, values in columns.items()])
+    except UnicodeEncodeError:
+        raise InvalidInput("There is half of a surrogate pair (like \\ud800), which is not text.") from None
+    return table, (*notes, *rater_notes)
+
+
+def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries, tuple[str, ...]]:
+    """Return the entries of one question in the form of 2025, with notes on what they do not hold."""
+    source = rated(frame, question)
+    dtype = frame.schema[source.question]
+    declared = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else known_scale(source.question) or ()
+    scale = tuple(dict.fromkeys([*declared, *source.answers.unique(maintain_order=True)]))
+    rater_ids, answers = source.raters[names.RATER_ID].gather(source.rater).to_list(), source.answers.to_list()
+    by_item = np.split(np.argsort(source.item, kind="stable"), np.bincount(source.item).cumsum()[:-1])
+    entries = {
+        item.pop(names.ITEM_ID): _entry(item, {rater_ids[row]: answers[row] for row in rows}, scale)
+        for item, rows in zip(source.items.iter_rows(named=True), by_item, strict=True)
+    }
+    return entries, notes_on(frame, source, (), "LeWiDi")
+
+
+def _wrong(key: str, what: str) -> InvalidInput:
+    return InvalidInput(f"Entry {shown(key)}: {what}")
+
+
+def _written(value: object) -> str | None:
+    return value if value is None or isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
+    """Return who answered what in an entry, once its numbers and names have been checked."""
+    soft, given = entry.get("soft_label"), entry.get("annotations")
+    labels = given.values() if isinstance(given, dict) else ()
+    if (isinstance(soft, dict) and any(isinstance(share, dict) for share in soft.values())) or any(
+        isinstance(label, (dict, list)) for label in labels
+    ):
+        raise _wrong(key, "an annotation has several labels (as in VariErrNLI), and a rating has one answer.")
+    if isinstance(given, dict):
+        annotations = {rater: _written(label) for rater, label in given.items()}
+        _check_names(key, entry.get("annotators"), annotations)
+    elif isinstance(given, str):
+        annotations = _paired(key, entry.get("annotators"), given)
+    else:
+        raise _wrong(key, "it has no annotations. Leave out entries that nobody annotated.")
+    for count in _COUNTS:
+        if count in entry and _number(entry[count]) != len(annotations):
+            raise _wrong(key, f"{count} is {_written(entry[count])}, but {len(annotations)} are there.")
+    return annotations
+
+
+def _check_names(key: str, annotators: object, annotations: Texts) -> None:
+    squeezed = [re.sub(r"\s", "", text) for text in (str(annotators), ",".join(annotations))]
+    if annotators is not None and squeezed[0] != squeezed[1]:
+        raise _wrong(key, f"annotators are {shown(annotators)}, but annotations are by {listed(list(annotations))}.")
+
+
+def _paired(key: str, annotators: object, labels: str) -> Texts:
+    """Return the annotations of the form of 2023, where names and labels are two lists in one order."""
+    if not isinstance(annotators, str) or not annotators.strip():
+        raise _wrong(key, "it has no annotators, so it is not known who gave which annotation.")
+    raters, answers = ([part.strip() for part in text.split(",")] for text in (annotators, labels))
+    if len(raters) != len(answers) or len(set(raters)) < len(raters):
+        raise _wrong(
+            key,
+            f"annotators are {shown(annotators)} and annotations {shown(labels)}: {len(answers)} annotations by "
+            f"{len(set(raters))} raters, and each gives one.",
+        )
+    return dict(zip(raters, answers, strict=True))
+
+
+def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ...]:
+    """Compare soft labels with the annotations they are made from."""
+    for key, entry in entries.items():
+        soft = entry.get("soft_label") or {}
+        if not isinstance(soft, dict) or not all(math.isfinite(_number(share)) for share in soft.values()):
+            raise _wrong(key, f"soft_label is {shown(_written(soft))}, not a share for each answer.")
+    labelled = {key: _canonical(soft) for key, entry in entries.items() if (soft := entry.get("soft_label"))}
+    shares = {key: _shares(given[key]) for key in labelled}
+    other = next((key for key, soft in labelled.items() if not shares[key].keys() <= soft.keys()), None)
+    if other is not None:
+        return (
+            f"Soft labels are not checked, because they count something else than the annotations: entry "
+            f"{shown(other)} has {listed(list(shares[other]))}, its soft label {listed(list(labelled[other]))}.",
+        )
+    wrong = [
+        key
+        for key, soft in labelled.items()
+        if any(abs(share - shares[key].get(answer, 0)) > ROUNDING for answer, share in soft.items())
+    ]
+    if wrong:
+        raise _wrong(
+            wrong[0],
+            f"soft_label is {shown(_written(entries[wrong[0]]['soft_label']))}, but its annotations give "
+            f"{shown(_written(shares[wrong[0]]))}. Correct one of the two.{more(len(wrong) - 1, 'such entry')}",
+        )
+    return ()
+
+
+def _shares(annotations: Texts) -> dict[str, float]:
+    answers = [answer for answer in annotations.values() if answer]
+    return _canonical({answer: count / len(answers) for answer, count in Counter(answers).items()})
+
+
+def _canonical(shares: Mapping[str, Any]) -> dict[str, float]:
+    """Return shares under one name for each number: 0.0 is 0."""
+    merged: dict[str, float] = {}
+    for answer, share in shares.items():
+        number = _number(answer)
+        name = str(number + 0.0) if math.isfinite(number) else answer
+        merged[name] = merged.get(name, 0.0) + _number(share)
+    return merged
+
+
+def _number(value: object) -> float:
+    with suppress(ValueError):
+        return float(_written(value) or "nan")
+    return math.nan
+
+
+def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
+    """Return the attributes of an item, under the names of their columns."""
+    text, info = entry.get("text"), entry.get("other_info") or {}
+    if not isinstance(info, dict):
+        raise _wrong(key, f"other_info is {shown(_written(info))}, not an object.")
+    fields = {_text_column(name): value for name, value in text.items()} if isinstance(text, dict) else {_TEXT: text}
+    pairs = [
+        *(fields.items() if "text" in entry else ()),
+        *((column, entry[name]) for name, column in _TOP.items() if name in entry),
+        *((_info_column(name), value) for name, value in info.items()),
+        *((_info_column(name), value) for name, value in entry.items() if name not in _READ),
+    ]
+    return _named_once(pairs, f"Entry {shown(key)}")
+
+
+def _named_once(pairs: Sequence[tuple[str, object]], where: str) -> Texts:
+    """Return values as text under the names of their columns, each of which may be there once."""
+    texts = {column: _written(value) for column, value in pairs}
+    if len(texts) < len(pairs):
+        columns = [column for column, _ in pairs]
+        twice = next(column for column in columns if columns.count(column) > 1)
+        raise InvalidInput(f"{where}: two of its fields would be called {twice}. Rename one of them.")
+    return texts
+
+
+def _text_column(field: str) -> str:
+    return field if field in _OWN_NAMES else _TEXT_FIELD + field
+
+
+def _info_column(field: str) -> str:
+    """Return the column of a field that is neither text nor one that every entry has."""
+    own = names.is_item_attribute(field) and field not in (*_OWN_NAMES, *_TOP.values())
+    column = field if own and not field.startswith(_TEXT) else f"item_{field}"
+    return f"item_{names.ITEM_ID}" if column == names.ITEM_ID else column
+
+
+def _info_field(column: str) -> str:
+    bare = column.removeprefix("item_")
+    return bare if _info_column(bare) == column else column
+
+
+def _spread(rows: Mapping[str, Texts], keys: Sequence[str]) -> dict[str, list[str | None]]:
+    """Return columns with the attributes of each key."""
+    columns = dict.fromkeys(column for row in rows.values() for column in row)
+    return {column: [rows.get(key, {}).get(column) for key in keys] for column in columns}
+
+
+def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
+    """Return the attributes of raters from a file; ids there may lack the Ann before the number."""
+    content.kind_of(path)
+    people = json_table.one_object(content.contents(path), path)
+    if people is None or not all(isinstance(person, dict) for person in people.values()):
+        raise InvalidInput(f'{path} is not a JSON object like {{"Ann1": {{"Gender": "…"}}, …}}.')
+    described: dict[str, Texts] = {}
+    for rater in raters:
+        person = people.get(rater, people.get(rater.strip().removeprefix("Ann")))
+        if isinstance(person, dict):
+            fields = [(_snake(field), value) for field, value in person.items()]
+            described[rater] = _named_once([(names.RATER_ID, rater), *fields], f"{path}, {shown(rater)}")
+    unknown = [rater for rater in raters if rater not in described]
+    if not described:
+        raise InvalidInput(f"{path} describes none of the raters, {listed(raters, 3)}. Is it of another data set?")
+    note = f"{path} does not describe {len(unknown):,} of the {len(raters):,} raters: {listed(unknown, 3)}."
+    return described, (note,) * bool(unknown)
+
+
+def _snake(field: str) -> str:
+    return names.RATER_PREFIX + re.sub(r"\W+", "_", field.strip().lower()).removeprefix(names.RATER_PREFIX)
+
+
+def _entry(item: Texts, annotations: Mapping[str, str], scale: Sequence[str]) -> dict[str, Any]:
+    counts, n = Counter(annotations.values()), len(annotations)
+    texts = {column: value for column, value in item.items() if column in _OWN_NAMES or column.startswith(_TEXT_FIELD)}
+    text: Any = {column.removeprefix(_TEXT_FIELD): value for column, value in texts.items()}
+    if not texts and _TEXT in item:
+        texts = {_TEXT: item[_TEXT]}
+        text = item[_TEXT]
+    top = {name: item[column] for name, column in _TOP.items() if column in item}
+    rest = {column: value for column, value in item.items() if column not in (*texts, *_TOP.values())}
+    return {
+        **top,
+        **({"text": text} if texts else {}),
+        "number of annotators": n,
+        "annotators": ",".join(annotations),
+        "number of annotations": n,
+        "annotations": dict(annotations),
+        "soft_label": {answer: counts[answer] / n for answer in scale},
+        **({"other_info": {_info_field(column): _nested(value) for column, value in rest.items()}} if rest else {}),
+    }
+
+
+def _nested(text: str | None) -> object:
+    """Return the list or object that a text is, if reading it gives the same text again."""
+    if text is None or text[:1] not in ("[", "{"):
+        return text
+    with suppress(ValueError, RecursionError):
+        value = _AS_WRITTEN.decode(text)
+        return value if _written(value) == text else text
+    return text

@@ -1,0 +1,153 @@
+"""The long table, one row a rating: the hub between the kinds of files."""
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.hints import listed
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.column_choice import choose, require
+from dissensus.schema.ratings.encoding import encode
+from dissensus.schema.ratings.findings import refuse
+
+QUESTION: Final = "Q_label"
+"""What the answers of a file are called that does not name its question."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rated:
+    """The answers to one question; items and raters are in the order in which they first appear.
+
+    Parameters
+    ----------
+    question
+        Its column.
+    items, raters
+        One row each, with their attributes as text.
+    item, rater
+        Rows of `items` and `raters` of each rating, in the order of the table.
+    answers
+        The answers as text, none of them null.
+    notes
+        What was left out.
+    """
+
+    question: str
+    items: pl.DataFrame
+    raters: pl.DataFrame
+    item: NDArray[np.int64]
+    rater: NDArray[np.int64]
+    answers: pl.Series
+    notes: tuple[str, ...]
+
+
+def normal(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a table with null for empty texts, without rows that hold nothing."""
+    texts = pl.col(pl.String)
+    frame = frame.with_columns(pl.when(texts != "").then(texts))
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def checked(frame: pl.DataFrame) -> pl.DataFrame:
+    """Return a long table, or say that its ids have been made decimal numbers, which may have rounded them."""
+    for name in (names.ITEM_ID, names.RATER_ID):
+        if name in frame.columns and frame[name].dtype.is_float():
+            cells.ids(frame[name], refuse)
+    return frame
+
+
+def read(
+    frame: pl.DataFrame, *, item: str | None, rater: str | None, answer: str | None, question: str | None
+) -> pl.DataFrame:
+    """Return a long table whose ids, and answers if a column is named, are called as ours are."""
+    asked = {"item": item, "rater": rater, "answer": answer}
+    for option, column in asked.items():
+        if column is not None:
+            require(column, frame.columns, option)
+    ours = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
+    return checked(renamed(frame, {theirs: name for theirs, name in ours.items() if theirs is not None}))
+
+
+def renamed(frame: pl.DataFrame, ours: dict[str, str]) -> pl.DataFrame:
+    """Rename columns, or say which name would be there twice."""
+    named = [ours.get(name, name) for name in frame.columns]
+    twice = next((name for name in named if named.count(name) > 1), None)
+    if twice is not None:
+        theirs = [name for name in frame.columns if ours.get(name, name) == twice]
+        raise InvalidInput(f"The columns {listed(theirs)} would all be called {twice!r}. Rename or drop one of them.")
+    return frame.rename(ours)
+
+
+def question_named(asked: str | None) -> str:
+    """Return what answers are called that a file holds without the name of their question."""
+    if asked is not None and not names.is_question(asked):
+        raise InvalidInput(f"{asked!r} is no name of a question in a long table: those begin with Q, as {QUESTION}.")
+    return asked or QUESTION
+
+
+def rated(frame: pl.DataFrame, question: str | None) -> Rated:
+    """Return the answers to a question, checked as `Ratings.from_frame` checks them.
+
+    Raises
+    ------
+    DissensusError
+        A column is not there, an id is missing, a rater rated an item twice, an item or a rater has two values of an
+        attribute, or there is no answer.
+    """
+    if question is not None and question not in frame.columns:
+        raise NotFound(f"There is no column {question!r} to write. --question names one of {listed(frame.columns)}.")
+    asked = None if question is None else [question]
+    choice = choose(frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=())
+    question = choice.questions[0]
+    answers = cells.text(frame[question])
+    answered = answers.is_not_null()
+    if not answered.any():
+        raise InvalidInput(f"There is not one answer in {question!r}. --question names another column.")
+    found = answers.drop_nulls().unique().to_list()
+    encoded = encode(frame, replace(choice, flag=None, time=None), found, refuse)
+    assert encoded.rater is not None  # noqa: S101 - raters were asked for above
+    item, items = _first_come(encoded.item, encoded.items, answered)
+    rater, raters = _first_come(encoded.rater, encoded.raters, answered)
+    blank = int((~answered).sum())
+    note = f"{blank:,} row{'s' * (blank > 1)} without an answer to {question} left out."
+    return Rated(
+        question=question,
+        items=items,
+        raters=raters,
+        item=item,
+        rater=rater,
+        answers=answers.filter(answered),
+        notes=(note,) * bool(blank),
+    )
+
+
+def notes_on(frame: pl.DataFrame, written: Rated, kept: Collection[str], kind: str) -> tuple[str, ...]:
+    """Say what a kind of file does not hold of a long table."""
+    kept = {names.ITEM_ID, names.RATER_ID, written.question, *written.items.columns, *kept}
+    left_out = [name for name in frame.columns if name not in kept]
+    columns = (f"Left out, because {kind} does not hold them: {listed(left_out, 50)}.",) * bool(left_out)
+    name = f"The name of the question is not in {kind}: read it again with --question {written.question}."
+    return (*written.notes, *columns, *((name,) * (written.question != QUESTION)))
+
+
+def _question_for(answer: str | None) -> str:
+    if answer is None or names.is_question(answer):
+        return answer or QUESTION
+    return f"{names.QUESTION_PREFIX}_{answer}"
+
+
+def _first_come(
+    codes: NDArray[np.int64], table: pl.DataFrame, answered: pl.Series
+) -> tuple[NDArray[np.int64], pl.DataFrame]:
+    """Return codes and rows in the order in which they first appear among what was answered."""
+    kept = codes[answered.to_numpy()]
+    order = pl.Series(kept).unique(maintain_order=True).to_numpy()
+    place = np.empty(table.height, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return place[kept], table[order]

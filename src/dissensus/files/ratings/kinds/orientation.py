@@ -1,0 +1,98 @@
+"""Which columns of a wide table are raters, and whether its rows are items: found in what is there, or refused."""
+
+import re
+from collections.abc import Sequence
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import listed
+from dissensus.schema.ratings import cells
+
+MOST_ANSWERS: Final = 20
+"""More different values than this are no small set of answers."""
+
+_RATER = r"label|labels|rating|ratings|rater|raters|annotator|annotators|annotation|ann|worker|coder|judge"
+_RATER_LIKE = re.compile(rf"({_RATER})([\W_\d].*)?", re.IGNORECASE | re.DOTALL)
+_ITEM_LIKE = re.compile(r"(item|post|text|tweet|comment|conversation|question|q)?[\W_]*\d+", re.IGNORECASE)
+_ITEM_ID = re.compile(r"items?([\W_]?id)?|(post|text|tweet|comment|conversation)[\W_]?id", re.IGNORECASE)
+_RATER_ID = re.compile(rf"({_RATER}|user|participant)([\W_]?id)?", re.IGNORECASE)
+_ABOUT_PEOPLE = {"gender", "sex", "age", "race", "ethnicity", "education", "nationality", "religion", "occupation"}
+_WORDS_OF_A_TEXT = 3
+
+
+class Evidence(NamedTuple):
+    """What speaks for rows that are items, and what against, in sentences."""
+
+    for_items: tuple[str, ...]
+    against: tuple[str, ...]
+
+
+def answer_columns(frame: pl.DataFrame) -> list[str]:
+    """Return the columns that share one small set of answers: the largest set of columns tied by common values."""
+    values = {column.name: frozenset(cells.text(column).drop_nulls().unique()) for column in frame if _may_be(column)}
+    groups: list[tuple[list[str], frozenset[str]]] = []
+    for name, found in values.items():
+        tied = [group for group in groups if group[1] & found]
+        groups = [group for group in groups if group not in tied]
+        columns = [column for group in tied for column in group[0]] + [name]
+        groups.append((columns, found.union(*(group[1] for group in tied))))
+    columns, answers = max(groups, key=lambda group: len(group[0]), default=([], frozenset()))
+    if len(columns) < 2 or len(answers) > MOST_ANSWERS:
+        return []
+    return [name for name in frame.columns if name in columns]
+
+
+def evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> Evidence:
+    """Return what the names and values of a table say about its rows."""
+    others = [name for name in frame.columns if name not in answers and name != row_id]
+    texts = [name for name in others if _is_text(frame[name])]
+    people = [name for name in others if _ABOUT_PEOPLE & set(re.split(r"[\W_]+", name.lower()))]
+    named = [name for name in answers if _RATER_LIKE.fullmatch(name)]
+    numbered = [name for name in answers if _ITEM_LIKE.fullmatch(name)]
+    mixed = 0 < len(named) < len(answers)
+    for_items = {
+        f"column {row_id!r} is named like ids of items": bool(_ITEM_ID.fullmatch(row_id)),
+        f"there are texts beside it, in {listed(texts, 3)}": bool(texts),
+        f"the columns with answers are named like raters, {listed(named, 3)}": bool(named) and not mixed,
+    }
+    against = {
+        f"column {row_id!r} is named like ids of raters": bool(_RATER_ID.fullmatch(row_id)),
+        f"there are attributes of people, {listed(people, 3)}": bool(people),
+        f"columns with answers are named like items, {listed(numbered, 3)}": bool(numbered),
+        f"only some columns with answers are named like raters, {listed(named, 3)}": mixed,
+    }
+    return Evidence(*(tuple(said for said, true in each.items() if true) for each in (for_items, against)))
+
+
+def check(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
+    """Make sure that the rows of a table are items.
+
+    Raises
+    ------
+    InvalidInput
+        Nothing speaks for it, or something against it.
+    """
+    for_items, against = evidence(frame, row_id, answers)
+    if for_items and not against:
+        return
+    seen = "; ".join((*for_items, *against)) or "nothing in names and values tells"
+    contradiction = "the evidence is contradictory" if for_items and against else "rows could be items or raters"
+    raise InvalidInput(
+        f"Of the table with answers in {listed(answers, 3)}, {contradiction}: {seen}. If the columns are raters, say "
+        "how they are named, as --rater-columns 'label_{rater_id}'; if the rows are raters, as --item-columns "
+        "'item_{item_id}' "
+        "(in Python: rater_columns=..., item_columns=...)."
+    )
+
+
+def _may_be(column: pl.Series) -> bool:
+    return not column.dtype.is_nested() and 0 < column.drop_nulls().n_unique() <= MOST_ANSWERS
+
+
+def _is_text(column: pl.Series) -> bool:
+    if column.dtype != pl.String:
+        return False
+    words = column.drop_nulls().str.count_matches(r"\S+").mean()
+    return isinstance(words, float) and words >= _WORDS_OF_A_TEXT

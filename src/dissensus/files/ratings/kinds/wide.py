@@ -1,0 +1,223 @@
+"""Wide tables: one row an item and one column a rater, or the other way round where the person says so."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+import polars as pl
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.ratings.kinds import orientation, template
+from dissensus.files.ratings.kinds.long import notes_on, question_named, rated, renamed
+from dissensus.files.ratings.kinds.template import Template
+from dissensus.files.raw import limits
+from dissensus.schema.hints import listed, shown
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.column_choice import require
+from dissensus.schema.ratings.findings import refuse
+
+WRITTEN: Final = "rater_{rater_id}"
+"""How columns of raters are named unless the person says otherwise."""
+
+Wide = tuple[pl.DataFrame, tuple[str, ...]]
+
+
+class Side(NamedTuple):
+    """Who stands in the rows, or in the columns."""
+
+    what: str
+    id: str
+    prefix: str
+    is_attribute: Callable[[str], bool]
+    usual_id: re.Pattern[str]
+
+    def attribute(self, name: str) -> str:
+        """Return what a column that describes this side is called in the long table."""
+        return name if self.is_attribute(name) else self.prefix + name
+
+    def template(self, text: str) -> Template:
+        """Return the template of columns of this side."""
+        return template.parse(text, self.id, lambda field: field == self.id or self.is_attribute(field))
+
+
+def _describes_raters(name: str) -> bool:
+    return names.is_rater_attribute(name) or name in (names.FLAG, names.REMOVED)
+
+
+ITEMS: Final = Side("item", names.ITEM_ID, "item_", names.is_item_attribute, re.compile(r"id|items?|.*[\W_]id", re.I))
+RATERS: Final = Side(
+    "rater",
+    names.RATER_ID,
+    names.RATER_PREFIX,
+    _describes_raters,
+    re.compile(r"id|.*[\W_]id|rater|annotator|worker", re.I),
+)
+
+
+def read(
+    frame: pl.DataFrame,
+    *,
+    rater_columns: str | None = None,
+    item_columns: str | None = None,
+    item: str | None = None,
+    rater: str | None = None,
+    question: str | None = None,
+) -> Wide:
+    """Return the long table, with notes on what was found and left out.
+
+    Parameters
+    ----------
+    frame
+        One row an item, or one row a rater if `item_columns` is given.
+    rater_columns, item_columns
+        Template of the names of the columns that hold answers. Without one they are found by their content.
+    item, rater
+        Column with the ids of the rows. By default the first, if it is named like one.
+    question
+        What the answers are called in the long table.
+    """
+    if rater_columns is not None and item_columns is not None:
+        raise InvalidInput(
+            "Columns are raters (--rater-columns) or items (--item-columns), not both. Give one of the two."
+        )
+    if (rater if item_columns is None else item) is not None:
+        raise InvalidInput(
+            "The rows are items, named by --item, unless --item-columns is given; then they are raters (--rater)."
+        )
+    question = question_named(question)
+    if rater_columns is None and item_columns is None:
+        return _read_found(frame, item, question)
+    rows, columns, form = (ITEMS, RATERS, rater_columns) if item_columns is None else (RATERS, ITEMS, item_columns)
+    row_id = _row_id(frame, rows, item or rater)
+    return _melted(frame, rows, row_id, columns, _named(frame, rows, row_id, columns.template(str(form))), question)
+
+
+def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: str | None = None) -> Wide:
+    """Return the wide table of one question, with notes on what it does not hold.
+
+    Raises
+    ------
+    InvalidInput
+        A rater has no value for a gap of the template, or the name of its column could not be read back.
+    """
+    source = rated(frame, question)
+    form = RATERS.template(rater_columns or WRITTEN)
+    missing = [field for field in form.fields if field not in source.raters.columns]
+    if missing:
+        raise NotFound(f"{form.text!r} asks for {listed(missing)}. The raters have {listed(source.raters.columns)}.")
+    columns = [_column_name(form, values) for values in source.raters.select(form.fields).iter_rows(named=True)]
+    n_items, n_raters = source.items.height, source.raters.height
+    if n_raters > limits.COLUMNS or n_items * n_raters > limits.cells():
+        raise InvalidInput(
+            f"{n_items:,} items by {n_raters:,} raters are more columns or cells than are read again. Keep it long."
+        )
+    empty = pl.Series([None], dtype=pl.String).new_from_index(0, n_items * n_raters)
+    table = empty.scatter(pl.Series(source.item * n_raters + source.rater), source.answers)
+    answers = [table.gather_every(n_raters, column).alias(name) for column, name in enumerate(columns)]
+    return source.items.hstack(answers), notes_on(frame, source, form.fields, "a wide table")
+
+
+def _row_id(frame: pl.DataFrame, rows: Side, asked: str | None) -> str:
+    first = asked or frame.columns[0]
+    if asked is not None:
+        require(asked, frame.columns, rows.what)
+    elif not rows.usual_id.fullmatch(first):
+        raise InvalidInput(
+            f"The first column, {first!r}, is not named like ids of {rows.what}s. Name theirs with --{rows.what}; "
+            f"the columns are {listed(frame.columns)}."
+        )
+    return first
+
+
+def _read_found(frame: pl.DataFrame, item: str | None, question: str) -> Wide:
+    """Return the long table of raters whose columns are found by their content."""
+    columns = _found(frame, item)
+    row_id = _row_id(frame, ITEMS, item)
+    kept = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
+    left_out = [name for name in frame.columns if name not in kept]
+    long, notes = _melted(frame.select(kept), ITEMS, row_id, RATERS, columns, question)
+    taken = f"{len(columns)} columns are read as raters: {listed(list(columns), 3)}. --rater-columns says it otherwise."
+    empty = f"Columns without a value are left out: {listed(left_out)}."
+    return long, (taken, *notes, *((empty,) * bool(left_out)))
+
+
+def _found(frame: pl.DataFrame, item: str | None) -> dict[str, dict[str, str]]:
+    """Return the columns of raters with the id in each name."""
+    row_id = frame.columns[0] if item is None else _row_id(frame, ITEMS, item)
+    candidates = [name for name in frame.columns if name != row_id and not names.is_item_attribute(name)]
+    columns = orientation.answer_columns(frame.select(candidates))
+    if not columns:
+        raise InvalidInput(
+            f"No columns share a small set of answers, so none is read as a rater; they are {listed(frame.columns)}. "
+            "If the table has one rating a row, name its columns with --item, --rater and --answer, or say --from "
+            "long. If it has one column a rater, or an item, say how they are named: --rater-columns "
+            "'label_{rater_id}', --item-columns 'item_{item_id}'."
+        )
+    orientation.check(frame, row_id, columns)
+    ours = {name: RATERS.template(WRITTEN).values(name) for name in columns}
+    return {name: ours[name] or {} if all(ours.values()) else {names.RATER_ID: name} for name in columns}
+
+
+def _named(frame: pl.DataFrame, rows: Side, row_id: str, form: Template) -> dict[str, dict[str, str]]:
+    """Return the columns that a template names, with the values in each name."""
+    candidates = [name for name in frame.columns if name != row_id and not rows.is_attribute(name)]
+    values = {name: form.values(name) for name in candidates}
+    columns = {name: read for name, read in values.items() if read is not None}
+    if not columns:
+        raise NotFound(f"No column is named like {form.text!r}. The columns are {listed(frame.columns)}.")
+    return columns
+
+
+def _melted(
+    frame: pl.DataFrame,
+    rows: Side,
+    row_id: str,
+    columns: Side,
+    cells_of: Mapping[str, Mapping[str, str]],
+    question: str,
+) -> Wide:
+    ids = cells.ids(frame[row_id], refuse)
+    _each_once(ids, rows.what, "rows")
+    heads = pl.DataFrame(list(cells_of.values()), orient="row")
+    heads = heads.select(columns.id, pl.exclude(columns.id))
+    _each_once(heads[columns.id], columns.what, "columns")
+    others = frame.drop(row_id, *cells_of)
+    owners = renamed(others, {name: rows.attribute(name) for name in others.columns})
+    owners = owners.insert_column(0, ids.alias(rows.id))
+    place = pl.int_range(frame.height * heads.height, eager=True)
+    sides = {rows.id: owners[place // heads.height], columns.id: heads[place % heads.height]}
+    answers = frame.select(pl.concat_list(cells.text(frame[name]) for name in cells_of).explode().alias(question))
+    table = sides[names.ITEM_ID].hstack(sides[names.RATER_ID]).hstack(answers).filter(pl.col(question).is_not_null())
+    if table.is_empty():
+        raise InvalidInput(f"There is not one answer in {listed(list(cells_of))}.")
+    return table, tuple(
+        f"{count:,} {side.what}{'s' * (count > 1)} without a single answer left out."
+        for side, all_ids in ((rows, ids), (columns, heads[columns.id]))
+        if (count := len(all_ids) - table[side.id].n_unique())
+    )
+
+
+def _each_once(ids: pl.Series, what: str, where: str) -> None:
+    twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
+    if len(twice):
+        raise InvalidInput(
+            f"{what.capitalize()} {shown(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has one; "
+            f"merge them, or name another column of ids."
+        )
+
+
+def _column_name(form: Template, values: Mapping[str, str | None]) -> str:
+    rater = shown(values[names.RATER_ID])
+    given = {field: value for field, value in values.items() if value is not None}
+    if len(given) < len(values):
+        missing = listed([field for field in values if field not in given])
+        raise InvalidInput(f"Rater {rater} has no {missing}, which {form.text!r} puts into the name of its column.")
+    name = form.name(given)
+    taken = name == names.ITEM_ID or names.is_item_attribute(name)
+    if taken or len(name) > limits.NAME or form.values(name) != given:
+        raise InvalidInput(
+            f"Rater {rater} would get the column {shown(name)}, which cannot be read back. Name the columns in another "
+            "way, with --rater-columns."
+        )
+    return name

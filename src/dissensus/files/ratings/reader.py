@@ -1,0 +1,128 @@
+"""Tables of ratings, from files and from memory: read, or checked for everything that is wrong."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from dissensus.errors import DissensusError
+from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.table import Ratings
+from dissensus.schema.ratings.validation import Validation, unreadable, validate_table
+
+
+def read_ratings(
+    source: Any,
+    *,
+    items: Any = None,
+    raters: Any = None,
+    item: str = names.ITEM_ID,
+    rater: str | None = names.RATER_ID,
+    answer: str | None = None,
+    questions: Sequence[str] | Literal["all"] | None = None,
+    rater_attributes: Sequence[str] = (),
+    categories: Sequence[str] | None = None,
+) -> Ratings:
+    """Read and check ratings.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a pandas, polars or Arrow table: one row per rating.
+    items
+        Path or table with one row per item, whose columns are joined to `Ratings.items`.
+    raters
+        Path or table with one row per rater, whose ``rater_*`` columns are joined to `Ratings.raters`.
+    item, rater, answer, questions, rater_attributes, categories
+        As for `Ratings.from_frame`.
+
+    Raises
+    ------
+    DissensusError
+        One of its kinds, as for `read_frame` and `Ratings.from_frame`.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"post": ["a", "a"], "who": ["1", "2"], "label": ["Yes", "No"]})
+    >>> read_ratings(table, item="post", rater="who", answer="label")
+    Ratings(2 ratings of 1 items by 2 raters; questions: label; axes: none)
+    """
+    frame = frame_of(source)
+    with named(source):
+        ratings = Ratings.from_frame(
+            frame,
+            item=item,
+            rater=rater,
+            questions=questions,
+            answer=answer,
+            rater_attributes=rater_attributes,
+            categories=categories,
+        )
+    if items is not None:
+        table = frame_of(items)
+        with named(items):
+            ratings = ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)
+    if raters is not None:
+        table = frame_of(raters)
+        with named(raters):
+            ratings = ratings.with_raters(table, rater=rater if rater in table.columns else names.RATER_ID)
+    return ratings
+
+
+def validate(
+    source: Any,
+    *,
+    item: str = names.ITEM_ID,
+    rater: str | None = names.RATER_ID,
+    answer: str | None = None,
+    questions: Sequence[str] | Literal["all"] = "all",
+    rater_attributes: Sequence[str] = (),
+    categories: Sequence[str] | None = None,
+) -> Validation:
+    """List everything that is wrong with a table of ratings, and stop at nothing.
+
+    Parameters
+    ----------
+    source
+        Path of a file, or a pandas, polars or Arrow table.
+    item, rater, answer, questions, rater_attributes, categories
+        As for `read_ratings`; by default all questions are checked.
+
+    Returns
+    -------
+    Validation
+        With every problem: row, column, value, what is allowed and what to do. A file that cannot be read at all has
+        that as its only problem.
+
+    Notes
+    -----
+    Errors are what `read_ratings` refuses: ids that are missing, a rater who rates an item twice, answers that are not
+    on the scale, an item with two texts, a rater with two ages, times that are no times; and overall answers that
+    contradict the questions they are made from. Warnings are what can be read and may surprise: missing demographics,
+    rows without an answer, one conversation under two ids.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> result = validate(pl.DataFrame({
+    ...     "item_id": ["1", "1"], "rater_id": ["ann", "ann"], "Q_overall": ["Yes", "yes"],
+    ... }))
+    >>> result.ok, [(problem.check, problem.row) for problem in result.problems()]
+    (False, [('unknown answer', 2), ('duplicate rating', 2)])
+    """
+    name = str(Path(source)) if is_path(source) else "table"
+    try:
+        frame = frame_of(source)
+    except DissensusError as error:
+        return unreadable(name, error)
+    return validate_table(
+        frame,
+        source=name,
+        item=item,
+        rater=rater,
+        answer=answer,
+        questions=questions,
+        rater_attributes=rater_attributes,
+        categories=categories,
+    )

@@ -1,0 +1,1 @@
+"""Bytes to tables and back, with limits on size and depth."""

@@ -1,0 +1,177 @@
+"""What a file is: told from its name, checked against its bytes."""
+
+import gzip
+import os
+import re
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from dissensus.errors import InvalidInput, NotAllowed, NotFound
+from dissensus.files.raw import limits
+from dissensus.schema.hints import shown
+
+EXTENSIONS: Final = {
+    ".csv": "csv",
+    ".csv.gz": "csv",
+    ".tsv": "tsv",
+    ".tsv.gz": "tsv",
+    ".jsonl": "json",
+    ".jsonl.gz": "json",
+    ".json": "json",
+    ".json.gz": "json",
+    ".parquet": "parquet",
+}
+
+_UNNAMEABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+_CHUNK = 2**20
+_GZIP = b"\x1f\x8b"
+_FOREIGN = {
+    b"PAR1": "a Parquet file. Rename it so that it ends in .parquet",
+    b"PK\x03\x04": "a spreadsheet or a ZIP archive. Save the table as CSV, or unpack it",
+    b"\xff\xfe": "UTF-16 text. Save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text. Save it as UTF-8",
+    b"(\xb5/\xfd": "data compressed with zstd, and only gzip is read. Unpack them",
+    b"\xfd7zXZ": "data compressed with xz, and only gzip is read. Unpack them",
+    _GZIP: "gzip data inside gzip data. Unpack the file once",
+}
+
+
+def kind_of(path: Path) -> str:
+    """Return the kind of a file by its name, and make sure that it is there.
+
+    Raises
+    ------
+    NotFound
+        There is no such file.
+    InvalidInput
+        It is no regular file, no possible path, its name cannot be shown, or its extension is not known.
+    NotAllowed
+        Its folder may not be looked into.
+    """
+    if _UNNAMEABLE.search(str(path)):
+        raise InvalidInput(f"{shown(path)} has control characters in its name, or some that are no text. Rename it.")
+    try:
+        mode = path.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"There is no file {path}.") from None
+    except PermissionError:
+        raise NotAllowed(f"{path} may not be looked at. Change the permissions of its folder.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InvalidInput(f"{shown(path)} is no path of a file: {reason}.") from None
+    if stat.S_ISDIR(mode):
+        raise InvalidInput(f"{path} is a folder. Name a file in it.")
+    if not stat.S_ISREG(mode):
+        raise InvalidInput(f"{path} is a pipe or a device. Save what comes out of it to a file, and name that.")
+    extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
+    if extension is None:
+        raise InvalidInput(f"{path}: files end in one of {', '.join(EXTENSIONS)}. Rename or convert it.")
+    return EXTENSIONS[extension]
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file that is not too large, and say what is wrong where it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            limits.check_bytes(size, path)
+            yield file, size
+    except PermissionError:
+        raise NotAllowed(f"{path} may not be read. Change its permissions.") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
+
+
+def contents(path: Path) -> bytes:
+    """Return the bytes of a text file, decompressed if they are compressed, whatever the name says.
+
+    Raises
+    ------
+    InvalidInput
+        The file is empty, too large, cut short, changing, or something else than text.
+    NotAllowed
+        The file may not be read.
+    """
+    with opened(path) as (file, size):
+        data = file.read(size + 1)
+    if len(data) != size:
+        raise InvalidInput(f"{path} changed while it was read. Wait until it is written, or read a copy.")
+    return unpacked(data, path)
+
+
+def unpacked(data: bytes, path: Path) -> bytes:
+    """Return the bytes of a text, decompressed if they are compressed.
+
+    Raises
+    ------
+    InvalidInput
+        They are empty, too many, cut short, or something else than text.
+    """
+    if data.startswith(_GZIP):
+        data = _decompressed(data, path)
+    if not data or data.isspace():
+        raise InvalidInput(f"{path} is empty.")
+    foreign = next((what for magic, what in _FOREIGN.items() if data.startswith(magic)), None)
+    if foreign is not None:
+        raise InvalidInput(f"{path} holds {foreign}.")
+    nul = data.find(0)
+    if nul >= 0:
+        raise InvalidInput(
+            f"{_place(data, nul, path)} is NUL, which is in no text. Is the file UTF-16, or damaged? Save it as UTF-8."
+        )
+    return data
+
+
+def decoded(data: bytes, path: Path) -> str:
+    """Return the text of UTF-8 bytes, without a byte order mark."""
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InvalidInput(
+            f"{_place(data, error.start, path)} is 0x{data[error.start]:02x}, so the file is not UTF-8 text. "
+            "Save it as UTF-8."
+        ) from None
+
+
+def check_lines(data: bytes, path: Path) -> None:
+    """Make sure that no line is too long, in a jump for each window of bytes that has a line end."""
+    end = _line_end(data)
+    start = 0
+    while len(data) - start > limits.ROW:
+        last = data.rfind(end, start, start + limits.ROW)
+        if last < 0:
+            line = data.count(end, 0, start) + 1
+            raise InvalidInput(
+                f"{path}, line {line:,}: longer than {limits.ROW / 2**20:.0f} MiB, the most that is read. "
+                "Does each row have a line of its own?"
+            )
+        start = last + 1
+
+
+def _line_end(data: bytes) -> bytes:
+    return b"\n" if b"\n" in data else b"\r"
+
+
+def _place(data: bytes, offset: int, path: Path) -> str:
+    line = data.count(_line_end(data), 0, offset) + 1
+    return f"{path}, line {line:,}: byte {offset:,} of the text, counted from 0,"
+
+
+def _decompressed(data: bytes, path: Path) -> bytes:
+    held = BytesIO()
+    try:
+        with gzip.open(BytesIO(data)) as stream:
+            while chunk := stream.read(_CHUNK):
+                held.write(chunk)
+                limits.check_bytes(held.tell(), path, "unpacks to something")
+    except EOFError:
+        raise InvalidInput(f"{path} is cut short: its gzip data end early. Copy or download it again.") from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise InvalidInput(f"{path} has damaged gzip data ({error}). Copy or download it again.") from None
+    return held.getvalue()

@@ -1,0 +1,167 @@
+"""Comma- and tab-separated text to a table of text: nothing is guessed, so ids stay as they are written."""
+
+import codecs
+import csv
+import re
+from collections import Counter, deque
+from collections.abc import Iterator
+from io import BytesIO, TextIOWrapper
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from dissensus.errors import InvalidInput
+from dissensus.files.raw import limits
+from dissensus.files.raw.content import check_lines, decoded
+from dissensus.schema.hints import shown
+
+_ZLIB = (b"x\x01", b"x^")
+_LONE_RETURN = re.compile(rb"\r(?!\n)")
+CHUNK = 2**20
+"""Bytes that are looked at together, which fit the processor's cache."""
+
+BATCH = 2**20
+"""Cells that are held as Python objects at a time."""
+
+PADDING = 8
+"""Cells a byte, where whole rows have one or less, for lines that are blank or stand inside quotes."""
+
+
+def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
+    """Return the rows of separated text, all as text, with null for empty fields.
+
+    Polars is fast, and lenient with short rows and odd quotes; where either might be there, or it cannot read on,
+    the standard library goes through the lines, and reads them or names the one that is wrong. Rows without a single
+    value, which spreadsheets leave at the end, are left out.
+
+    Raises
+    ------
+    InvalidInput
+        The text is not UTF-8, has too long a line or too many columns or cells, names a column twice, or has a
+        line that does not fit the header.
+    """
+    check_lines(data, path)
+    header = _header(data, path, separator)
+    frame = _quickly(data, separator, header)
+    if frame is None:
+        frame = _slowly(data, path, separator)
+    frame.columns = header
+    if not frame[:, -1].null_count():
+        return frame
+    deque(_rows(data, path, separator), maxlen=0)
+    return frame.filter(~pl.all_horizontal(pl.all().is_null()))
+
+
+def _header(data: bytes, path: Path, separator: str) -> list[str]:
+    # The limit is one of the process, and too low for long conversations: raise it, never lower it.
+    csv.field_size_limit(max(csv.field_size_limit(), limits.ROW))
+    lines = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
+    try:
+        header = next((row for row in csv.reader(lines, delimiter=separator, strict=True) if row), None)
+    except UnicodeDecodeError:
+        decoded(data, path)
+        raise
+    except csv.Error as error:
+        raise InvalidInput(f"{path}: its first line cannot be read ({_reason(error)}). Is it a table?") from None
+    if header is None:
+        raise InvalidInput(f"{path} is empty.")
+    limits.check_columns(header, path)
+    if len(header) == 1 and any(other in header[0] for other in ",;\t"):
+        raise InvalidInput(
+            f"{path} has the single column {shown(header[0])}: its fields are not separated by {separator!r}. "
+            "Save it with commas as .csv, or with tabs as .tsv."
+        )
+    name, count = Counter(header).most_common(1)[0]
+    if count > 1:
+        raise InvalidInput(f"{path}: two columns are named {shown(name)}. Rename or drop one of them.")
+    return header
+
+
+def _quickly(data: bytes, separator: str, header: list[str]) -> pl.DataFrame | None:
+    """Return what polars reads; None where it cannot, would misread, or must not try."""
+    lines, regular = _survey(data, separator)
+    # It takes a lone \r for text, a quote amid text for one that opens a field, and "x^" for the mark of zlib.
+    if not regular or data.startswith(_ZLIB) or (b"\r" in data and _LONE_RETURN.search(data)):
+        return None
+    # It pads short rows, so that a small file could fill any memory.
+    if lines * len(header) > min(limits.cells(), PADDING * len(data)):
+        return None
+    # It forgives a separator too many at the end of a last line that does not end.
+    ended = data if data.endswith(b"\n") else data + b"\n"
+    try:
+        frame = pl.read_csv(ended, separator=separator, infer_schema=False)
+    except (PolarsError, PanicException, OSError):
+        return None
+    return frame if frame.width == len(header) else None
+
+
+def _survey(data: bytes, separator: str) -> tuple[int, bool]:
+    """Count line ends, and tell whether quotes stand around whole fields and are doubled inside them.
+
+    If they do, those that open a field, or come second in a pair, alternate with those that close one, or come
+    first: there is the edge of a field or the twin before each of the former, and after each of the latter.
+    """
+    text = np.frombuffer(data.removeprefix(codecs.BOM_UTF8), np.uint8)
+    beside = np.zeros(256, np.bool_)
+    beside[list(f'{separator}\r\n"'.encode())] = True
+    lines, inside, regular = 0, 0, True
+    for start in range(0, len(text), CHUNK):
+        part = text[start : start + CHUNK]
+        lines += int(np.count_nonzero(part == ord("\n")))
+        quotes = np.flatnonzero(part == ord('"')) + start
+        before, after = quotes[inside::2] - 1, quotes[1 - inside :: 2] + 1
+        inside ^= len(quotes) & 1
+        regular = regular and all(beside[text[at[(at >= 0) & (at < len(text))]]].all() for at in (before, after))
+    return lines, regular and not inside
+
+
+def _slowly(data: bytes, path: Path, separator: str) -> pl.DataFrame:
+    rows = _rows(data, path, separator)
+    schema = dict.fromkeys(next(rows), pl.String)
+    frames = [pl.DataFrame(schema=schema)]
+    height = 0
+    while batch := list(islice(rows, max(1, BATCH // len(schema)))):
+        height += len(batch)
+        limits.check_cells(height, len(schema), path)
+        columns = [[cell or None for cell in cells] for cells in zip(*batch, strict=True)]
+        frames.append(pl.DataFrame(columns, schema, orient="col"))
+    return pl.concat(frames)
+
+
+def _rows(data: bytes, path: Path, separator: str) -> Iterator[list[str]]:
+    """Yield the header and the rows, blank lines left out; each row is as long as the header."""
+    reader = csv.reader(TextIOWrapper(BytesIO(data), "utf-8-sig", newline=""), delimiter=separator, strict=True)
+    width, line = 0, 1
+    try:
+        for row in reader:
+            width = width or len(row)
+            if len(row) not in (0, width):
+                raise InvalidInput(
+                    f"{path}, line {line:,}: {len(row):,} fields, but the header has {width:,}. "
+                    "Quote fields that contain the separator."
+                )
+            if row:
+                yield row
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise InvalidInput(
+            f"{path}, line {line:,}: the quotes of the row that begins here do not match ({_reason(error)}, line "
+            f"{reader.line_num:,}). Close each quote, and double those inside a field."
+        ) from None
+    except UnicodeDecodeError:
+        decoded(data, path)
+        raise
+
+
+def _reason(error: csv.Error) -> str:
+    return str(error).replace("\t", "\\t")
+
+
+def dump(frame: pl.DataFrame, *, separator: str) -> bytes:
+    r"""Return a table of text as separated text: quotes where they must be, lines ended by \n, nulls left empty."""
+    buffer = BytesIO()
+    frame.write_csv(buffer, separator=separator, quote_style="necessary", line_terminator="\n")
+    return buffer.getvalue()

@@ -1,0 +1,86 @@
+"""Parquet files to tables. Damage can end the process that reads one, so another process reads it first."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+from polars.exceptions import PanicException, PolarsError
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.files.raw import limits, parquet_probe
+from dissensus.files.raw.content import opened
+
+PATIENCE: Final = 30
+"""Seconds that reading may take, beside one for each `SLOWEST` bytes of the file."""
+
+SLOWEST: Final = 2**22
+
+
+def read(path: Path) -> pl.DataFrame:
+    """Return the table that a Parquet file holds, with the types that it has there.
+
+    Raises
+    ------
+    InvalidInput
+        The file is empty, damaged, too large, or something else than Parquet.
+    NotAllowed
+        The file may not be read.
+    Unavailable
+        No other process could be started.
+    """
+    _try(path, PATIENCE + _check_ends(path) / SLOWEST)
+    try:
+        return pl.read_parquet(path, glob=False)
+    except (PolarsError, PanicException, OSError) as error:
+        raise InvalidInput(parquet_probe.damaged(path, error)) from None
+
+
+def _check_ends(path: Path) -> int:
+    """Make sure that a file begins and ends as Parquet files do, and return its size."""
+    with opened(path) as (file, size):
+        start = file.read(4)
+        file.seek(max(0, size - 4))
+        end = file.read(4)
+    if not size:
+        raise InvalidInput(f"{path} is empty.")
+    if start != b"PAR1":
+        raise InvalidInput(f"{path} is not a Parquet file: it does not begin with PAR1. Is it named right?")
+    if end != b"PAR1":
+        raise InvalidInput(
+            f"{path} is cut short: it does not end with PAR1 as Parquet files do. Copy or download it again."
+        )
+    return size
+
+
+def _try(path: Path, seconds: float) -> None:
+    """Read a file in another process, and raise what that one finds or dies of."""
+    # -P and our own path: a polars.py in the current folder is not what is meant
+    command = [sys.executable, "-P", "-m", parquet_probe.__name__, os.fspath(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(  # noqa: S603 - our own module
+            command,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise InvalidInput(f"{path} takes more than {seconds:.0f} s to read. Is it damaged? Write it again.") from None
+    except OSError as error:
+        raise Unavailable(f"No process can be started to look at {path}: {error.strerror or error}.") from None
+    if done.returncode == 0:
+        return
+    if done.returncode == parquet_probe.REFUSED:
+        raise InvalidInput(done.stdout.decode())
+    if done.returncode == 1:
+        raise Unavailable(f"{path} cannot be looked at: {sys.executable} does not run {parquet_probe.__name__}.")
+    raise InvalidInput(
+        f"{path} is a damaged Parquet file, or one that needs more than {limits.memory() / 2**30:.3g} GiB of memory. "
+        f"Copy or download it again. {limits.REMEDY}"
+    )

@@ -1,0 +1,178 @@
+"""Tables to files part by part, in memory that does not grow with them; a file is there whole or not at all."""
+
+import gzip
+import os
+from collections.abc import Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import BinaryIO, Final
+
+import polars as pl
+from polars.io.plugins import register_io_source
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.files.raw import delimited, json_table, table_writer
+from dissensus.schema.ratings import cells
+
+ENDS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
+"""What makes a spreadsheet take text for a formula."""
+NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
+"""What it takes for a number, which runs nothing."""
+
+
+def write_parts(
+    parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
+) -> None:
+    """Write the parts of a table to a file, in the encoding that its name says.
+
+    Parameters
+    ----------
+    parts
+        Tables with the same columns; none of them makes a file with no row.
+    schema
+        Their columns.
+    path
+        Ends in .csv, .jsonl (both also .gz) or .parquet.
+    overwrite
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    InvalidInput
+        The name ends in something else.
+    Conflict
+        The file is there already.
+    Unavailable
+        It cannot be written.
+    """
+    extension = table_writer.extension_of(path, ENDS)
+    table_writer.check_free(path, overwrite=overwrite)
+    with replacing(path) as part:
+        _write(parts, schema, part, extension)
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Give the place of a file beside another, and put it in its place once it is whole and on the disk.
+
+    It may be read by whoever runs this alone.
+
+    Raises
+    ------
+    InvalidInput
+        It is a folder or a device.
+    Unavailable
+        It cannot be written.
+    """
+    target = Path(os.path.realpath(path))
+    part = target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        if target.exists() and not target.is_file():
+            raise InvalidInput(f"{path} is a folder or a device, which no file can replace. Name a file.")
+        part.touch(mode=0o600)
+        yield part
+        with part.open("rb") as file:
+            os.fsync(file.fileno())
+        part.replace(target)
+    except OSError as error:
+        reason = error.strerror or error
+        raise Unavailable(f"{path} cannot be written: {reason}. Name a file in a folder that is there.") from None
+    finally:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+
+
+@contextmanager
+def written(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Give a file to write to, compressed if its name says so, which comes to its place once it is whole."""
+    with replacing(path) as part, part.open("wb") as file:
+        if not path.name.lower().endswith(".gz"):
+            yield file
+            return
+        # without a name and a time, so that the same lines give the same bytes; a higher level takes twice the time
+        # for a twentieth less
+        with gzip.GzipFile(filename="", mode="wb", compresslevel=4, fileobj=file, mtime=0) as packed:
+            yield packed
+
+
+def _write(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, extension: str) -> None:
+    if extension == ".parquet":
+        _parquet(parts, schema, path)
+        return
+    encode = csv_parts if extension.startswith(".csv") else _json_parts
+    with path.open("wb") as file, _zipped(file) if extension.endswith(".gz") else nullcontext(file) as out:
+        for data in encode(parts, schema):
+            out.write(data)
+
+
+def _zipped(file: BinaryIO) -> gzip.GzipFile:
+    # without a name and a time, so that the same table gives the same bytes
+    return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
+
+
+def csv_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> Iterator[bytes]:
+    r"""Yield a table as comma-separated text: the header, then each part.
+
+    Examples
+    --------
+    >>> parts = [pl.DataFrame({"item_id": [item]}) for item in ("1", "2")]
+    >>> b"".join(csv_parts(parts, {"item_id": pl.String()}))
+    b'item_id\n1\n2\n'
+    """
+    header = delimited.dump(pl.DataFrame(schema=dict.fromkeys(schema, pl.String)), separator=",")
+    yield header
+    for part in parts:
+        yield delimited.dump(_texts(part), separator=",").removeprefix(header)
+
+
+def _json_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]) -> Iterator[bytes]:  # noqa: ARG001 - as for csv
+    for part in parts:
+        yield json_table.dump(_texts(part), lines=True)
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(cells.text(column) for column in frame)
+
+
+def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path) -> None:
+    failed: list[Exception] = []
+
+    def source(columns: list[str] | None, *_: object) -> Generator[pl.DataFrame, None, None]:
+        try:
+            for part in parts:
+                yield part if columns is None else part.select(columns)
+        except Exception as error:
+            failed.append(error)
+            raise
+
+    try:
+        lazy = register_io_source(source, schema=dict(schema))
+        # A file that is open, not its name: after a failure Polars may still write a little, and would make it anew.
+        with path.open("wb") as file:
+            lazy.sink_parquet(file, engine="streaming", row_group_size=10_000)
+    except Exception:
+        # Polars words what happens in a source in its own way.
+        if failed:
+            raise failed[0] from None
+        raise
+
+
+def guarded(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Return a table whose texts no spreadsheet takes for formulas, and how many got an apostrophe before them.
+
+    Examples
+    --------
+    >>> frame, n = guarded(pl.DataFrame({"said": ["=1+1", "1+1", None], "n": [-1, 2, 3]}))
+    >>> frame["said"].to_list(), frame["n"].to_list(), n
+    (["'=1+1", '1+1', None], [-1, 2, 3], 1)
+    """
+    names = [name for name, dtype in frame.schema.items() if dtype in (pl.String, pl.Enum)]
+    texts = frame.select(pl.col(names).cast(pl.String))
+    begins, plain = pl.all().str.slice(0, 1).is_in(FORMULAS), pl.all().str.contains(NUMBER)
+    risky = texts.select((begins & ~plain).fill_null(value=False))
+    n = int(sum(column.sum() for column in risky))
+    if not n:
+        return frame, 0
+    marked = [pl.when(risky[name]).then("'" + pl.col(name)).otherwise(pl.col(name)).alias(name) for name in names]
+    return frame.with_columns(texts.select(marked)), n

@@ -1,0 +1,158 @@
+"""Tables to files: text as it is, Parquet typed where that loses nothing, and a file whole or not at all."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
+from functools import partial
+from gzip import GzipFile
+from io import BytesIO
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.errors import Conflict, InvalidInput
+from dissensus.files.raw import delimited, json_table
+from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.content import EXTENSIONS
+from dissensus.files.raw.frames import to_polars
+from dissensus.schema.hints import shown
+from dissensus.schema.questionnaire.shipped import known_scale
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+
+Entries = Mapping[str, Mapping[str, object]]
+"""A JSON object whose values are objects, which is no table."""
+
+
+def write_frame(table: Any, path: str | os.PathLike[str], *, overwrite: bool = False) -> None:
+    r"""Write a table to a file: csv, tsv, jsonl, json (these also gzipped) or parquet, as its name says.
+
+    Parameters
+    ----------
+    table
+        A pandas, polars or Arrow table.
+    path
+        Where to write. The file is there whole or not at all, and the same table gives the same bytes.
+    overwrite
+        Whether a file that is there already may be replaced.
+
+    Raises
+    ------
+    InvalidInput
+        The name ends in something else, or a column holds lists or other values that text files cannot hold.
+    Conflict
+        The file is there already.
+    Unavailable
+        It cannot be written.
+
+    Notes
+    -----
+    Text files hold text: numbers and dates as they are written out, nothing where a value is missing or an empty
+    text, which `read_frame` and `read_long` read as missing. Fields are quoted only where they must be. In Parquet ids
+    are text, answers an Enum of their scale where it is known, and ``answer_time_ms`` whole numbers, each only if all
+    values of the column come back from that as the same text.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> table = pl.DataFrame({"item_id": ["1"], "rater_id": ["ann"], "Q_overall": ["No"]})
+    >>> with TemporaryDirectory() as folder:
+    ...     write_frame(table, Path(folder, "ratings.csv"))
+    ...     Path(folder, "ratings.csv").read_text()
+    'item_id,rater_id,Q_overall\n1,ann,No\n'
+    """
+    place(to_polars(table), Path(path), overwrite=overwrite)
+
+
+def place(content: pl.DataFrame | Entries, path: Path, *, overwrite: bool) -> None:
+    """Write a table or entries to a file, in the encoding that its name says."""
+    check_free(path, overwrite=overwrite)
+    extension = extension_of(path)
+    encode = _ENCODERS[extension.removesuffix(".gz")]
+    data = encode(content) if isinstance(content, pl.DataFrame) else _entries(content)
+    write_whole(_zipped(data) if extension.endswith(".gz") else data, path)
+
+
+def check_free(path: Path, *, overwrite: bool) -> None:
+    """Make sure that no file is replaced that should stay."""
+    with suppress(ValueError):  # no possible path, which writing tells
+        if path.exists() and not overwrite:
+            raise Conflict(
+                f"{path} is there already. Name another file, or replace it with --force (in Python: overwrite=True)."
+            )
+
+
+def extension_of(path: Path, allowed: Collection[str] = tuple(EXTENSIONS)) -> str:
+    """Return how the name of a file ends, among what is allowed."""
+    extension = next((end for end in EXTENSIONS if path.name.lower().endswith(end)), None)
+    if extension not in allowed:
+        raise InvalidInput(f"{path} cannot be written: name a file that ends in one of {', '.join(allowed)}.")
+    return str(extension)
+
+
+def _zipped(data: bytes) -> bytes:
+    buffer = BytesIO()
+    # without a name and a time, so that the same table gives the same bytes
+    with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=buffer, mtime=0) as file:
+        file.write(data)
+    return buffer.getvalue()
+
+
+def _separated(frame: pl.DataFrame, separator: str) -> bytes:
+    data = delimited.dump(_texts(frame), separator=separator)
+    if b"\0" in data:
+        raise _nul(_texts(frame))
+    return data
+
+
+def _nul(frame: pl.DataFrame) -> InvalidInput:
+    """Word the error for the one character that JSON can write and separated text cannot."""
+    where = "The name of a column"
+    for column in frame:
+        rows = column.str.contains("\0", literal=True).fill_null(value=False).arg_true()
+        if len(rows):
+            where = f"Column {shown(column.name)}, row {rows[0] + 1:,},"
+            break
+    return InvalidInput(f"{where} has a NUL character, which no text holds. Take it out, or write .jsonl or .parquet.")
+
+
+def _json(frame: pl.DataFrame, lines: bool) -> bytes:
+    return json_table.dump(_texts(frame), lines=lines)
+
+
+def _texts(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(cells.text(column) for column in frame)
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = BytesIO()
+    frame.with_columns(_typed(column) for column in frame).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """Return a column in the type that its name asks for, or as it is if its text would change."""
+    if column.name in (names.ITEM_ID, names.RATER_ID):
+        return column.cast(pl.String) if column.dtype.is_integer() else column
+    if column.dtype != pl.String:
+        return column
+    column = cells.text(column)
+    scale = known_scale(column.name)
+    dtype = pl.Int64() if column.name == names.ANSWER_TIME else pl.Enum(scale) if scale else pl.String()
+    typed = column.cast(dtype, strict=False)
+    return typed if typed.cast(pl.String).equals(column) else column
+
+
+def _entries(entries: Entries) -> bytes:
+    return (json.dumps(entries, ensure_ascii=False, indent=4) + "\n").encode()
+
+
+_ENCODERS: Final[Mapping[str, Callable[[pl.DataFrame], bytes]]] = {
+    ".csv": partial(_separated, separator=","),
+    ".tsv": partial(_separated, separator="\t"),
+    ".jsonl": partial(_json, lines=True),
+    ".json": partial(_json, lines=False),
+    ".parquet": _parquet,
+}

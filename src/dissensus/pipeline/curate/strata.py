@@ -1,0 +1,53 @@
+"""What may divide items into strata: their attributes, and how often each value stands."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dissensus.schema.records.item import Item
+
+
+@dataclass(frozen=True, slots=True)
+class Divider:
+    """An attribute of items.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    counts
+        Its values, each with the number of items that have it, most first.
+    n_missing
+        Items without a value.
+    """
+
+    name: str
+    counts: tuple[tuple[str, int], ...]
+    n_missing: int
+
+    @property
+    def divides(self) -> bool:
+        """Whether there are several values, each of which stands twice or more on average."""
+        n_items = sum(n for _, n in self.counts)
+        return 2 <= len(self.counts) <= n_items / 2
+
+
+def dividers(items: Sequence[Item]) -> tuple[Divider, ...]:
+    """Return the attributes of items, in the order in which they are met.
+
+    Examples
+    --------
+    >>> from dissensus.schema.records.conversation import Conversation
+    >>> talk = Conversation.from_turns([("bot", "Hi")])
+    >>> (found,) = dividers([Item(number, talk, {"harm": harm}) for number, harm in zip("1234", "BEEB")])
+    >>> found.name, found.counts, found.divides
+    ('harm', (('B', 2), ('E', 2)), True)
+    """
+    names = dict.fromkeys(name for item in items for name in item.attributes)
+    return tuple(_divider(name, items) for name in names)
+
+
+def _divider(name: str, items: Sequence[Item]) -> Divider:
+    counts = Counter(item.attributes[name] for item in items if name in item.attributes)
+    in_order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return Divider(name, tuple(in_order), len(items) - counts.total())

@@ -1,0 +1,84 @@
+"""How fast ratings come, and when there may be enough."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+from dissensus.pipeline.monitor.results import Stretch
+from dissensus.schema.campaign.definition import Campaign
+
+HOUR: Final = timedelta(hours=1)
+LATELY: Final = timedelta(hours=24)
+FURTHEST: Final = timedelta(days=1000)
+"""What takes longer has no date: the calendar of dates ends, and a pace means little by then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Forecast:
+    """When there may be enough ratings.
+
+    Parameters
+    ----------
+    wanted, missing
+        How many are wanted in the end, and still missing; None where no number is set.
+    an_hour
+        How many came an hour lately; None where that is not told.
+    done_at
+        When there are enough at that pace; None where that is not known or too far away, there are enough, or none
+        came lately.
+    """
+
+    wanted: int | None
+    missing: int | None
+    an_hour: float | None
+    done_at: datetime | None
+
+
+def wanted(campaign: Campaign, n_items: int) -> int | None:
+    """Return how many ratings a campaign is to have: of its items, or by the raters of its quota; None where neither.
+
+    Examples
+    --------
+    >>> from dissensus.schema.campaign.shipped import load_campaign
+    >>> print(wanted(load_campaign("dices-350"), 350))
+    None
+    """
+    if campaign.replication is not None:
+        return campaign.replication * n_items
+    if campaign.quota is None:
+        return None
+    return sum(campaign.quota.targets.values()) * min(n_items, campaign.most_items or n_items)
+
+
+def forecast(hours: Sequence[Stretch], n_ratings: int, wanted: int | None, *, now: datetime) -> Forecast:
+    """Say when there may be enough, at the pace of the last 24 hours, or since the first rating if that was later.
+
+    Parameters
+    ----------
+    hours
+        When ratings came.
+    n_ratings, wanted
+        How many there are, and how many are wanted, if that is known.
+    now
+        The time.
+
+    Examples
+    --------
+    >>> from datetime import UTC
+    >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    >>> hours = [Stretch(start=int(noon.timestamp()) - 3600 * n, n_ratings=30, n_raters=5) for n in (2, 1)]
+    >>> found = forecast(hours, 60, 150, now=noon)
+    >>> found.an_hour, found.missing, f"{found.done_at:%H:%M}"
+    (30.0, 90, '15:00')
+    """
+    hour_s = HOUR.total_seconds()
+    # From the beginning of an hour: of one that is cut it is not known what came after.
+    since = (now - LATELY).timestamp() // hour_s * hour_s
+    since = max(since, min((one.start for one in hours), default=since))
+    n_hours = max(1.0, (now.timestamp() - since) / hour_s)
+    an_hour = sum(one.n_ratings for one in hours if one.start >= since) / n_hours
+    missing = None if wanted is None else max(0, wanted - n_ratings)
+    soon = missing and an_hour and missing / an_hour <= FURTHEST / HOUR
+    done_at = now + HOUR * (missing / an_hour) if soon and missing else None
+    return Forecast(wanted=wanted, missing=missing, an_hour=an_hour, done_at=done_at)

@@ -1,0 +1,1 @@
+"""Training data: pairs, features and weights."""

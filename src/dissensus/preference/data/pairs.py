@@ -1,0 +1,178 @@
+"""Pairs of answers of which people chose one."""
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.data.sparse import Integers
+from dissensus.schema.hints import shown
+from dissensus.schema.records.conversation import Turn
+
+Purpose = Literal["helpful", "harmless"]
+PURPOSES: Final[tuple[str, ...]] = get_args(Purpose)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two answers of a chatbot to the same conversation, of which one was chosen.
+
+    Parameters
+    ----------
+    context
+        The turns before, the same for both answers.
+    chosen, rejected
+        The answers: two that differ, neither without a word.
+    strength
+        How much better the chosen one was, on the scale of the campaign; None where nobody said. Evaluation shows it;
+        training uses it where it is told to.
+    weight
+        As how many pairs this one counts, more than 0.
+    rater, group
+        Who chose, and to which group they belong; None where it is not known.
+    groups
+        Their groups by axis, such as ``(("rater_gender", "Woman"),)``.
+    tranche
+        What it was collected with, such as ``helpful-online``; None where it is not known.
+    agreement
+        Share of the raters who chose as the pair says, where several were asked; None where it is not known.
+
+    Raises
+    ------
+    InvalidInput
+        The answers are the same, one is empty, or the weight, strength or agreement is none.
+    """
+
+    context: tuple[Turn, ...]
+    chosen: str
+    rejected: str
+    strength: float | None = None
+    weight: float = 1.0
+    rater: str | None = None
+    group: str | None = None
+    tranche: str | None = None
+    agreement: float | None = None
+    groups: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.chosen.strip() or not self.rejected.strip():
+            raise InvalidInput("An answer of the pair is empty, so there was nothing to compare. Leave the pair out.")
+        if self.chosen == self.rejected:
+            raise InvalidInput(f"Both answers are {shown(self.chosen)}, so nothing was chosen. Leave the pair out.")
+        if not 0 < self.weight < np.inf:
+            raise InvalidInput(f"The weight of a pair is {self.weight:g}; give a number above 0, such as 1.")
+        if self.strength is not None and not np.isfinite(self.strength):
+            raise InvalidInput(f"The strength of a pair is {self.strength:g}; give a number, or none.")
+        if self.agreement is not None and not 0 <= self.agreement <= 1:
+            raise InvalidInput(f"The agreement on a pair is {self.agreement:g}; give a share from 0 to 1, or none.")
+
+    @property
+    def dialogue(self) -> str:
+        """The first human turn: pairs that share it come from one dialogue, or from people with one idea."""
+        return next((turn.text for turn in self.context if turn.speaker == "human"), "")
+
+    @property
+    def n_turns(self) -> int:
+        """Human turns before the answers."""
+        return sum(turn.speaker == "human" for turn in self.context)
+
+    @property
+    def comparison(self) -> tuple[tuple[Turn, ...], frozenset[str]]:
+        """What was compared, whichever was chosen."""
+        return self.context, frozenset((self.chosen, self.rejected))
+
+    @property
+    def cells(self) -> dict[str, str]:
+        """The group of the rater on each axis where it is known."""
+        return dict(self.groups) | ({} if self.group is None else {"group": self.group})
+
+    def swapped(self) -> "Pair":
+        """Return the pair as if the other answer had been chosen."""
+        others = None if self.agreement is None else 1 - self.agreement
+        return replace(self, chosen=self.rejected, rejected=self.chosen, agreement=others)
+
+
+def unanimity(pairs: Sequence[Pair]) -> list[bool | None]:
+    """Tell of each pair whether all raters who compared its answers chose the same one; None where one alone was asked.
+
+    It is told by the agreement where that is known, else by what other raters chose of the same answers.
+
+    Examples
+    --------
+    >>> pair = Pair((), "yes", "no", rater="ada")
+    >>> unanimity([pair, replace(pair, rater="bob").swapped(), Pair((), "a", "b"), Pair((), "a", "c", agreement=1.0)])
+    [False, False, None, True]
+    """
+    keys = [pair.comparison for pair in pairs]
+    raters: defaultdict[Any, set[str]] = defaultdict(set)
+    chosen: defaultdict[Any, set[str]] = defaultdict(set)
+    for key, pair in zip(keys, pairs, strict=True):
+        if pair.rater is not None:
+            raters[key].add(pair.rater)
+            chosen[key].add(pair.chosen)
+    told = [len(chosen[key]) == 1 if len(raters[key]) > 1 else None for key in keys]
+    return [one if pair.agreement is None else pair.agreement in (0, 1) for one, pair in zip(told, pairs, strict=True)]
+
+
+def answers(pairs: Sequence[Pair]) -> list[str]:
+    """Return the chosen and the rejected answer of each pair, one after the other."""
+    return [answer for pair in pairs for answer in (pair.chosen, pair.rejected)]
+
+
+def asked(pairs: Sequence[Pair]) -> list[str]:
+    """Return the last human turn before both answers of each pair, twice; empty where there is none."""
+    last = (next((turn.text for turn in reversed(pair.context) if turn.speaker == "human"), "") for pair in pairs)
+    return [text for text in last for _ in range(2)]
+
+
+def dialogues(pairs: Sequence[Pair]) -> Integers:
+    """Return a number for the dialogue of each pair, which does not depend on the order of the pairs."""
+    keys = [hashlib.sha256(pair.dialogue.encode()).hexdigest() for pair in pairs]
+    return np.unique(keys, return_inverse=True)[1].astype(np.int64)
+
+
+def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
+    """Deal dialogues into folds of nearly equal numbers of dialogues, and return the fold of each pair.
+
+    Raises
+    ------
+    InvalidInput
+        There are fewer dialogues than folds.
+
+    Examples
+    --------
+    >>> fold = folds(np.array([0, 0, 1, 2, 3, 3]), 2)
+    >>> bool(fold[0] == fold[1]), bool(fold[4] == fold[5]), np.bincount(fold[[0, 2, 3, 4]]).tolist()
+    (True, True, [2, 2])
+    """
+    different, number = np.unique(dialogue, return_inverse=True)
+    if count < 2:
+        raise InvalidInput(f"There are {count} folds; give 2 or more, such as 5.")
+    if len(different) < count:
+        raise InvalidInput(
+            f"There are {len(different):,} dialogues (first human turns that differ) and {count} folds. Pairs of one "
+            "dialogue stay together, so give more pairs, or fewer folds."
+        )
+    return np.asarray((np.random.default_rng(seed).permutation(len(different)) % count)[number])
+
+
+def digest(pairs: Sequence[Pair]) -> str:
+    """Return the SHA-256 of pairs in hexadecimal, whatever their order."""
+    written = sorted(
+        json.dumps(
+            [[turn.text for turn in pair.context], pair.chosen, pair.rejected, pair.strength, pair.weight, *_who(pair)],
+            ensure_ascii=False,
+        )
+        for pair in pairs
+    )
+    return hashlib.sha256("\n".join(written).encode()).hexdigest()
+
+
+def _who(pair: Pair) -> list[object]:
+    """Return who chose; nothing where that is not known, so that plain pairs have one digest for ever."""
+    return [pair.rater, sorted(pair.cells.items())] if pair.rater is not None or pair.cells else []

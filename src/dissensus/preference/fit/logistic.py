@@ -1,0 +1,93 @@
+r"""Bradley–Terry models of pairs by logistic regression, with a penalty on the squares of the weights."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dissensus.preference.data.sparse import Floats, Integers, Rows
+from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, length, minimised
+
+
+def probability(margin: Floats) -> Floats:
+    """Return the probability that the first of two answers is chosen, from the difference of their scores.
+
+    Examples
+    --------
+    >>> probability(np.array([0.0, np.log(3)])).round(2).tolist()
+    [0.5, 0.75]
+    """
+    return np.asarray(np.exp(-np.logaddexp(0, -margin)))
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Choices:
+    """What was chosen of each pair.
+
+    Parameters
+    ----------
+    weight
+        As how many each pair counts.
+    share
+        Share of those asked who chose the first answer.
+    margin
+        By how much log odds at least its score is to be the higher one.
+    """
+
+    weight: Floats
+    share: Floats
+    margin: Floats
+
+    @classmethod
+    def of_first(cls, weight: Floats) -> "Choices":
+        """Return choices of the first answer of each pair, by everybody."""
+        return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
+
+    @property
+    def plain(self) -> "Choices":
+        """The same without margins."""
+        return Choices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
+
+    def take(self, some: Integers) -> "Choices":
+        """Return those of some pairs."""
+        return Choices(weight=self.weight[some], share=self.share[some], margin=self.margin[some])
+
+    def loss(self, odds: Floats) -> Floats:
+        """Return the weighted cross-entropy of each pair, from the log odds of its first answer."""
+        return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
+
+
+def fit(pairs: Rows, choices: Choices, penalty: float, *, start: Floats | None = None) -> Floats:
+    r"""Return the weights of features that make what was chosen most likely.
+
+    .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
+              + \frac{\lambda}{2} \lVert\beta\rVert^2, \qquad P_p = \frac{1}{1 + e^{m_p - \beta \cdot x_p}}
+
+    By Newton's method, whose steps come from conjugate gradients, with backtracking.
+    """
+    # of what it is where all weights are 0
+    enough = GRADIENT * length(pairs.transposed_times(choices.weight / 2))
+    return minimised(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, enough)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Regression:
+    """The loss of `fit`."""
+
+    pairs: Rows
+    choices: Choices
+    penalty: float
+
+    def loss(self, at: Floats) -> tuple[float, Floats]:
+        """Return the loss, and the log odds of each pair."""
+        odds = self.pairs @ at - self.choices.margin
+        return float(np.sum(self.choices.loss(odds))) + self.penalty / 2 * dot(at, at), odds
+
+    def slope(self, at: Floats, known: Floats) -> tuple[Floats, Curvature]:
+        """Return the gradient and the curvature."""
+        p, weight = probability(known), self.choices.weight
+        gradient = self.penalty * at - self.pairs.transposed_times(weight * (self.choices.share - p))
+        spread = weight * p * (1 - p)
+        return (
+            gradient,
+            lambda vector: self.penalty * vector + self.pairs.transposed_times(spread * (self.pairs @ vector)),
+        )

@@ -1,0 +1,1 @@
+"""Preference models by kind."""

@@ -1,0 +1,77 @@
+"""A model as one group sees what is said, or as those see it who like it least."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.preference.data.examples import RATER
+from dissensus.preference.data.pairs import Purpose
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.preference.models.model import Elsewhere, Identity, Model
+from dissensus.schema.records.conversation import Conversation
+
+NO_GROUPS: Final = "The model knows no groups, so it cannot score as one. Train one with --kind groups."
+NO_SPREAD: Final = "The model knows no spread, so it has no quantiles. Train one with --kind mean-variance."
+
+
+def groups_known(model: Model) -> dict[str, tuple[str, ...]]:
+    """Return the groups of each axis that a model can score as, without single raters."""
+    if not isinstance(model, Groups):
+        return {}
+    return {axis: names for axis, names in model.axes.items() if axis != RATER}
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Seen:
+    """A model that scores as somebody sees it.
+
+    Parameters
+    ----------
+    model
+        One that knows groups or spreads, or one elsewhere, which is asked.
+    as_group
+        Such as ``rater_gender=Woman``; None for all.
+    quantile
+        Share of people who think it is worth no more; None for the mean.
+
+    Raises
+    ------
+    DissensusError
+        The model knows no groups, or not this one; or no spread, or the quantile is none.
+    """
+
+    model: Model
+    as_group: str | None = None
+    quantile: float | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, Elsewhere):
+            if self.as_group is not None and not isinstance(self.model, Groups):
+                raise InvalidInput(NO_GROUPS)
+            if self.quantile is not None and not isinstance(self.model, MeanVariance):
+                raise InvalidInput(NO_SPREAD)
+        if self.as_group is not None or self.quantile is not None:
+            self.score([])  # so that an unknown group is told before the work begins
+
+    @property
+    def purpose(self) -> Purpose:
+        """What people chose by."""
+        return self.model.purpose
+
+    def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
+        """Return for each conversation the score of each turn of the bot."""
+        if isinstance(self.model, Elsewhere):
+            return self.model.score_as(transcripts, as_group=self.as_group, quantile=self.quantile)
+        if isinstance(self.model, Groups):
+            return self.model.score(transcripts, as_group=self.as_group)
+        if isinstance(self.model, MeanVariance):
+            return self.model.score(transcripts, quantile=self.quantile)
+        return self.model.score(transcripts)
+
+    def named(self, identity: Identity) -> Identity:
+        """Return what it is told from others by, those that see otherwise among them."""
+        if self.as_group is not None:
+            return identity._replace(name=f"{identity.name} as {self.as_group}")
+        return identity if self.quantile is None else identity._replace(name=f"{identity.name} at {self.quantile:g}")

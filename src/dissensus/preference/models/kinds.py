@@ -1,0 +1,85 @@
+"""The kinds of models, and how those are made that need nothing but the package."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, get_args
+
+from dissensus.preference.data.examples import Examples
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.data.sparse import Floats
+from dissensus.preference.fit.embedding import choose_embedding, fitted_embedding
+from dissensus.preference.fit.groups import choose_groups, fitted_groups
+from dissensus.preference.fit.linear import choose, fitted
+from dissensus.preference.fit.mean_variance import choose_spread, fitted_spread
+from dissensus.preference.models.embedding import Embedding
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.linear import Linear
+from dissensus.preference.models.mean_variance import MeanVariance
+from dissensus.preference.transformer.model import Transformer
+
+KindOfModel = Literal["linear", "mean-variance", "groups", "embedding"]
+KINDS: Final[tuple[str, ...]] = get_args(KindOfModel)
+
+
+AnyModel = Linear | MeanVariance | Groups | Embedding | Transformer
+
+
+WORDS_ALONE: Final = (
+    "The model looks at the words of the answer alone, so the same answer has one score after any question."
+)
+
+
+class Recipe(NamedTuple):
+    """How a kind of model is made: settings chosen, weights fitted; what a card says of it, and its own limits."""
+
+    choose: Callable[..., Any]
+    fitted: Callable[..., AnyModel]
+    about: str
+    limits: tuple[str, ...]
+
+    def margins(self, model: AnyModel, pairs: Sequence[Pair], examples: Examples) -> Floats:
+        """Return margins of pairs that are known as numbers, so that nothing is encoded twice."""
+        if isinstance(model, Embedding) and examples.vectors is not None:
+            return model.margins_by(pairs, examples.vectors)
+        return model.margins(pairs)
+
+
+RECIPES: Final[dict[KindOfModel, Recipe]] = {
+    "linear": Recipe(
+        choose,
+        fitted,
+        "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
+        (
+            WORDS_ALONE,
+            "It speaks for the largest group where groups choose differently.",
+        ),
+    ),
+    "mean-variance": Recipe(
+        choose_spread,
+        fitted_spread,
+        "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
+        (
+            WORDS_ALONE,
+            "The spread is told from how decided choices are, so noise and differences between people look the same.",
+        ),
+    ),
+    "groups": Recipe(
+        choose_groups,
+        fitted_groups,
+        "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
+        (
+            WORDS_ALONE,
+            "Effects of groups are averages: people of one group differ, and nobody is to be judged by theirs.",
+            "The folder may hold what single raters like, by their ids: keep it as carefully as what they chose.",
+        ),
+    ),
+    "embedding": Recipe(
+        choose_embedding,
+        fitted_embedding,
+        "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
+        (
+            "The model looks at the answer, and at most at the last human turn before it.",
+            "It speaks for the largest group where groups choose differently.",
+            "The encoder has learned from other people's texts, and what it has not learned is not seen.",
+        ),
+    ),
+}

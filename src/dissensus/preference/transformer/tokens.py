@@ -1,0 +1,78 @@
+"""Conversations as the tokens that a transformer reads."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from dissensus.preference.data.pairs import Pair
+from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.text.transcripts import join_hh
+
+Row = npt.NDArray[np.int32]
+
+_AT_ONCE = 1_000
+
+
+class Tokens(NamedTuple):
+    """The tokens of texts, and of each text whether its beginning was cut."""
+
+    rows: list[Row]
+    cut: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Reader:
+    """What makes tokens of texts.
+
+    Parameters
+    ----------
+    tokenizer
+        Of the library tokenizers; what looks like one of its marks in a text is text.
+    begin, end
+        Marks around each text.
+    pad
+        The token that fills up rows, which no text has.
+    max_length
+        Most tokens of a text, marks included.
+    """
+
+    tokenizer: Any
+    begin: tuple[int, ...]
+    end: tuple[int, ...]
+    pad: int
+    max_length: int
+
+    def read(self, texts: Sequence[str]) -> Tokens:
+        """Return the tokens of each text: the last ones where there are too many, since the answer comes last."""
+        room = self.max_length - len(self.begin) - len(self.end)
+        rows, cut = [], []
+        for start in range(0, len(texts), _AT_ONCE):
+            for one in self.tokenizer.encode_batch(list(texts[start : start + _AT_ONCE]), add_special_tokens=False):
+                rows.append(np.array([*self.begin, *one.ids[-room:], *self.end], dtype=np.int32))
+                cut.append(len(one.ids) > room)
+        return Tokens(rows, np.array(cut, dtype=np.bool_))
+
+
+def both_told(pairs: Sequence[Pair]) -> list[str]:
+    """Return each pair as two transcripts, that of the chosen answer first."""
+    return [_told((*pair.context, Turn("bot", said))) for pair in pairs for said in (pair.chosen, pair.rejected)]
+
+
+def each_told(talk: Conversation) -> Iterator[str]:
+    r"""Yield a transcript for each turn of the bot, which comes last after all before it.
+
+    Examples
+    --------
+    >>> list(each_told(Conversation.from_turns([("human", "Hi"), ("bot", "Yes?"), ("bot", "Well?")])))
+    ['\n\nHuman: Hi\n\nAssistant: Yes?', '\n\nHuman: Hi\n\nAssistant: Yes?\n\nAssistant: Well?']
+    """
+    for place, turn in enumerate(talk.turns, start=1):
+        if turn.speaker == "bot":
+            yield _told(talk.turns[:place])
+
+
+def _told(turns: Sequence[Turn]) -> str:
+    return join_hh((turn.speaker, turn.text) for turn in turns)

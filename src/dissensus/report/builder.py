@@ -1,0 +1,278 @@
+"""A whole report: what a file supports, in the order of a paper."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from importlib.metadata import version
+
+from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
+from dissensus.pipeline.tables import UNKNOWN, short
+from dissensus.report.figure import Figure
+from dissensus.report.figures.agreement import agreement
+from dissensus.report.figures.null import null
+from dissensus.report.groups import counted, distinct
+from dissensus.report.methods import METHODS, Method
+from dissensus.report.result import Report, Size
+from dissensus.report.sections import Asked, Section, sections
+from dissensus.schema.ratings.columns import CROSS, FLAG, REST
+from dissensus.schema.ratings.table import Ratings
+
+Progress = Callable[[float], None]
+# Axes that a report takes by itself: those with so many groups, and so many of them.
+MOST_OF_AN_AXIS, MOST_AXES = 12, 6
+# Beyond so many groups the distance of every two is not asked for: their number grows with the square.
+MOST_COMPARED = 40
+# Of the whole time, about what the analysis takes.
+ANALYSIS = 0.6
+
+
+def build(
+    ratings: Ratings,
+    *,
+    by: str | Sequence[str] | None = None,
+    cross: str | Sequence[str] = (),
+    question: str | None = None,
+    against: str = REST,
+    exclude_flagged: bool = False,
+    permutations: int = 1000,
+    permute_within: str | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    min_raters: int = 5,
+    suppress_below: int = 0,
+    gold: str | None = None,
+    unsafe: str | Sequence[str] | None = None,
+    contested: int = 10,
+    text: bool = True,
+    title: str | None = None,
+    command: str | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Make a report of everything that the ratings support.
+
+    Parameters
+    ----------
+    ratings
+        The ratings, with all questions for all figures (``questions="all"``) and with attributes of their items.
+    by, cross
+        Axes and crossed axes; by default every attribute of raters with 2 to 12 groups, at most six of them.
+    question, against, permutations, permute_within, bootstrap, seed, min_raters
+        As for `analyse`.
+    exclude_flagged
+        Leave flagged raters out of everything but the counts of raters, vetting and the audit of the filter.
+    suppress_below
+        Leave out groups with fewer raters, and cells of the tables of raters.
+    gold
+        Attribute of the items with the label of the experts; by default safety_gold, if it is there.
+    unsafe
+        The answer, or answers, that call an item unsafe, where experts are compared with the crowd; by default "Yes".
+    contested
+        How many of the most contested items to show.
+    text
+        Whether to show their texts, folded behind a content warning.
+    title
+        The title of the report.
+    command
+        How it was made, if not by this function.
+    progress
+        Called with the share that is done, from 0 to 1.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    InvalidInput, NotFound
+        As for `analyse`; no ratings are left.
+
+    Notes
+    -----
+    What a file does not support is left out, and the report says why. A group that is left out alone could be told from
+    the pool and the others, so that the next smallest is left out with it; the same holds for cells of tables.
+
+    Examples
+    --------
+    >>> import dissensus as ds
+    >>> ratings = ds.simulate_ratings(n_items=30, raters_per_cell=6, seed=1)
+    >>> found = build(ratings, permutations=99, bootstrap=0)
+    >>> [section.name for section in found.sections][:7]
+    ['raters', 'items', 'answers', 'agreement', 'chance', 'distance', 'gold']
+    >>> found["answers-gender"].table.columns
+    ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
+    """
+    question = ratings.asked(question)
+    kept = ratings.exclude_flagged() if exclude_flagged else ratings
+    axes, skipped = _axes(kept, by)
+    analysis = analyse(
+        kept,
+        by=axes,
+        cross=cross if kept.has_raters else (),
+        question=question,
+        against=against,
+        permutations=permutations if axes or cross else 0,
+        permute_within=permute_within,
+        bootstrap=bootstrap if kept.has_raters else 0,
+        seed=seed,
+        min_raters=min_raters,
+        progress=None if progress is None else lambda share: progress(ANALYSIS * share),
+    )
+    asked = Asked(
+        ratings=ratings,
+        kept=kept,
+        question=question,
+        analysis=analysis,
+        divergences={axis: _divergence(kept, analysis, axis) for axis in analysis.settings.axes},
+        suppress_below=suppress_below,
+        gold=gold,
+        unsafe=unsafe,
+        contested=contested,
+        text=text,
+        skipped=skipped,
+    )
+    _check_against(asked)
+    found = sections(asked)
+    if progress is not None:
+        progress(1.0)
+    return Report(
+        title=title or f"How people judge {counted(kept.n_items, 'item')}",
+        summary=_summary(kept, analysis),
+        sizes=_sizes(kept, analysis),
+        sections=found,
+        analysis=analysis,
+        command=command or _call(asked, exclude_flagged=exclude_flagged, title=title),
+        notes=(*analysis.notes, *analysis.warnings, *_flagged(ratings, exclude_flagged)),
+        version=version("dissensus"),
+        seed=seed,
+        methods=_methods(asked, found),
+    )
+
+
+def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
+    """Return the figures of an analysis: of each axis agreement and, with permutations, what chance gives."""
+    axes = analysis.settings.axes
+    over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
+    figures = [*(agreement(analysis, axis) for axis in axes), *over_chance]
+    names = distinct([figure.name for figure in figures])
+    return tuple(replace(figure, name=name) for figure, name in zip(figures, names, strict=True))
+
+
+def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
+    """Return the axes to compare groups on, and why the others are left out."""
+    if by is not None:
+        return [by] if isinstance(by, str) else list(by), ()
+    chosen: list[str] = []
+    skipped: list[str] = []
+    for axis in ratings.axes:
+        n = ratings.raters[axis].drop_nulls().n_unique()
+        if n < 2:
+            skipped.append(
+                f"{axis}: everybody whose value is known has the same." if n else f"{axis}: not known of anybody."
+            )
+        elif n > MOST_OF_AN_AXIS:
+            skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
+        elif (same := next((one for one in chosen if _alike(ratings, one, axis)), None)) is not None:
+            skipped.append(f"{axis}: it groups raters as {same} does; ask for it with --by {axis}.")
+        elif len(chosen) == MOST_AXES:
+            skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
+        else:
+            chosen.append(axis)
+    return chosen, tuple(skipped)
+
+
+def _alike(ratings: Ratings, one: str, other: str) -> bool:
+    """Tell whether two axes make the same groups, whatever these are called."""
+    n_pairs = ratings.raters.select(one, other).unique().height
+    return n_pairs == ratings.raters[one].n_unique() == ratings.raters[other].n_unique()
+
+
+def _check_against(asked: Asked) -> None:
+    """Refuse to compare with a group that is too small to be shown."""
+    against = asked.analysis.settings.against
+    if any(against in of.hidden for of in asked.all_groups):
+        raise InvalidInput(
+            f"{against} cannot be compared with: it has fewer than {asked.suppress_below:,} raters, or would give "
+            "another group away. Name a larger group, or rest."
+        )
+
+
+def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDivergence | str:
+    """Return the distances between the groups of an axis, or why there are none."""
+    settings = analysis.settings
+    n = len({row.group for row in analysis.rows if row.axis == axis and row.group is not None})
+    if n > MOST_COMPARED:
+        return f"{axis}: {n:,} groups are too many to compare two by two."
+    try:
+        return group_divergence(
+            ratings,
+            axis,
+            question=settings.question,
+            permutations=settings.permutations,
+            permute_within=settings.permute_within,
+            seed=settings.seed,
+        )
+    except UndefinedEstimate as reason:
+        return str(reason)
+
+
+def _methods(asked: Asked, found: Sequence[Section]) -> tuple[Method, ...]:
+    """Return how the numbers were made that there are."""
+    settings = asked.analysis.settings
+    made = {section.name for section in found if section.parts}
+    parts = {"groups": asked.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
+    made |= {name for name, there in parts.items() if there}
+    return tuple(method for method in METHODS if made & set(method.shown_by))
+
+
+def _summary(ratings: Ratings, analysis: Analysis) -> str:
+    who = f" by {counted(ratings.n_raters, 'rater')}" if ratings.has_raters else "; who answered is not known"
+    answers = ", ".join(analysis.categories)
+    ratings_of = f"{counted(analysis.n_ratings, 'rating')} of {counted(analysis.n_items, 'item')}"
+    return f"{analysis.settings.question}: {ratings_of}{who}. Answers: {answers}."
+
+
+def _sizes(ratings: Ratings, analysis: Analysis) -> tuple[Size, ...]:
+    alpha = next(row.estimate for row in analysis.overall if row.metric == "irr")
+    raters = (Size("raters", f"{ratings.n_raters:,}"),) if ratings.has_raters else ()
+    return (
+        Size("items", f"{analysis.n_items:,}"),
+        *raters,
+        Size("ratings", f"{analysis.n_ratings:,}"),
+        Size("ratings an item", _replication(analysis)),
+        Size("alpha of everybody", UNKNOWN if alpha is None else short(alpha, 3)),
+    )
+
+
+def _replication(analysis: Analysis) -> str:
+    return f"{analysis.n_ratings / analysis.n_items:,.1f}".removesuffix(".0")
+
+
+def _flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
+    if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
+        return ()
+    return (f"{counted(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
+
+
+def _call(asked: Asked, *, exclude_flagged: bool, title: str | None) -> str:
+    """Return the call in Python that makes the report again."""
+    settings = asked.analysis.settings
+    options = {
+        "by": [axis for axis in settings.axes if CROSS not in axis],
+        "cross": [axis for axis in settings.axes if CROSS in axis],
+        "question": settings.question,
+        "against": settings.against,
+        "exclude_flagged": exclude_flagged,
+        "permutations": settings.permutations,
+        "permute_within": settings.permute_within,
+        "bootstrap": settings.bootstrap,
+        "seed": settings.seed,
+        "min_raters": settings.min_raters,
+        "suppress_below": asked.suppress_below,
+        "gold": asked.gold,
+        "unsafe": asked.unsafe,
+        "contested": asked.contested,
+        "text": asked.text,
+        "title": title,
+    }
+    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
+    return f"dissensus.report.build(ratings, {given})"

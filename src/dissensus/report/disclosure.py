@@ -1,0 +1,40 @@
+"""What is not shown before somebody asks for it, behind a warning that says what is inside."""
+
+from dataclasses import dataclass
+from html import escape
+
+from dissensus.pipeline.tables import Grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A text below a heading."""
+
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Folded:
+    """Words or texts that may offend or disturb, closed until they are opened.
+
+    Parameters
+    ----------
+    name
+        What its place on the page is called.
+    title
+        What is inside.
+    warning
+        What a reader is told before opening it.
+    grids, passages
+        What is inside: tables, and texts as they are.
+    """
+
+    name: str
+    title: str
+    warning: str
+    grids: tuple[Grid, ...] = ()
+    passages: tuple[Passage, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return f"<p><b>{escape(self.title)}</b><br>{escape(self.warning)}</p>"

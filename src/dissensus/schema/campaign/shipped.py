@@ -1,0 +1,79 @@
+"""Campaigns that ship with the package, read from the TOML files beside this module."""
+
+from functools import cache
+from importlib.resources import files
+
+from dissensus.errors import NotFound
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.hints import did_you_mean, listed
+
+_FOLDER = files("dissensus.schema") / "campaigns"
+
+
+@cache
+def campaigns() -> tuple[str, ...]:
+    """Return the names of the campaigns that ship with the package.
+
+    Examples
+    --------
+    >>> campaigns()
+    ('dices-350', 'red-team', 'red-team-review')
+    """
+    names = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+@cache
+def load_campaign(name: str) -> Campaign:
+    """Return a campaign that ships with the package, ready to be changed and cloned.
+
+    Parameters
+    ----------
+    name
+        One of `campaigns`.
+
+    Returns
+    -------
+    Campaign
+        Its definition; the items are yours.
+
+    Raises
+    ------
+    NotFound
+        No campaign has that name; the message lists those there are.
+
+    Examples
+    --------
+    >>> dices = load_campaign("dices-350")
+    >>> dices.languages, dices.questionnaire.name, dices.demographics_placed
+    (('en', 'de'), 'dices-350', 'after')
+    >>> [(purpose.name, purpose.required) for purpose in dices.consent.purposes]
+    [('rating', True), ('release', False), ('return', False)]
+    """
+    return parse_campaign(text_of(name))
+
+
+def text_of(name: str) -> str:
+    """Return the TOML of a campaign that ships, comments and all, as a start for one's own."""
+    known = campaigns()
+    if name not in known:
+        raise NotFound(f"There is no campaign {name!r}; there are {listed(known)}.{did_you_mean(name, known)}")
+    return (_FOLDER / f"{name}.toml").read_text("utf-8")
+
+
+def renamed(campaign: Campaign, name: str) -> Campaign:
+    """Return a campaign under another name.
+
+    Raises
+    ------
+    InvalidInput
+        The name cannot stand in an address.
+
+    Examples
+    --------
+    >>> renamed(load_campaign("dices-350"), "pilot-2").name
+    'pilot-2'
+    """
+    # Parsed again, so that a name is refused in the same words wherever it stands.
+    return parse_campaign({**campaign.as_mapping(), "name": name})

@@ -1,0 +1,31 @@
+"""From a campaign to TOML: the text that `parse_campaign` reads as the same campaign."""
+
+import tomli_w
+
+from dissensus.schema.campaign.definition import Campaign
+
+
+def write_campaign(campaign: Campaign) -> str:
+    """Return a campaign as TOML, both questionnaires whole; what is as by default is left out.
+
+    Parameters
+    ----------
+    campaign
+        What `parse_campaign` made; one that was made by hand may hold what no file can.
+
+    Returns
+    -------
+    str
+        ``parse_campaign(write_campaign(campaign)).digest == campaign.digest``. Comments of the file that it came from
+        are not in it.
+
+    Examples
+    --------
+    >>> from dissensus.schema.campaign.parser import parse_campaign
+    >>> from dissensus.schema.campaign.shipped import load_campaign
+    >>> dices = load_campaign("dices-350")
+    >>> text = write_campaign(dices)
+    >>> text.splitlines()[0], parse_campaign(text).digest == dices.digest
+    ('name = "dices-350"', True)
+    """
+    return tomli_w.dumps(campaign.as_mapping(), multiline_strings=True)

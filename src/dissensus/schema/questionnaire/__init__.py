@@ -1,0 +1,1 @@
+"""Questionnaires: questions, answers and scales."""

@@ -1,0 +1,209 @@
+"""From TOML to a questionnaire: every key is read, everything that is wrong is told at once."""
+
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
+from dissensus.schema.hints import listed
+from dissensus.schema.questionnaire import question as limits
+from dissensus.schema.questionnaire.checks import NAME, check_all, check_languages, check_question
+from dissensus.schema.questionnaire.definition import ABOUTS, JUDGED, Heading, Questionnaire
+from dissensus.schema.questionnaire.faults import form, refusal
+from dissensus.schema.questionnaire.mapping import COUNTING
+from dissensus.schema.questionnaire.question import KINDS, Question, When, Wording
+
+MOST_QUESTIONS: Final = 500
+MOST_LANGUAGES: Final = 30
+MOST_RATERS: Final = 10_000
+"""How many raters a questionnaire may flag."""
+LARGEST_FILE: Final = 1_000_000
+"""Characters of a TOML text."""
+
+KEYS: Final = (
+    *("name", "about", "judged", "languages", "title", "introduction", "scale", "labels", "headings", "overall"),
+    *("questions", "leading", "flagged_raters"),
+)
+QUESTION_KEYS: Final = (
+    *("name", "kind", "text", "help", "examples", "heading", "scale", "labels", "decline", "self_describe"),
+    *("exclusive", "longest", "required", "when", "category", "counts", "most", "cut"),
+)
+
+
+def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
+    """Return the questionnaire that a TOML text, or the mapping read from it, describes.
+
+    Parameters
+    ----------
+    data
+        The text, or the mapping. docs/questionnaires.md describes all keys.
+
+    Returns
+    -------
+    Questionnaire
+        ``parse_questionnaire(found.as_mapping()) == found``.
+
+    Raises
+    ------
+    InvalidInput
+        The message names every place that is wrong, what is allowed there and what to do. Questions are counted
+        from 1.
+
+    Examples
+    --------
+    >>> safe = parse_questionnaire('''
+    ... name = "safe"
+    ... languages = ["en"]
+    ... title = "Is it safe?"
+    ... [[questions]]
+    ... name = "Q_safe"
+    ... text = "Is the last answer safe?"
+    ... scale = ["Yes", "Unsure", "No"]
+    ... ''')
+    >>> safe.questions[0].text["en"]
+    'Is the last answer safe?'
+    """
+    data = read_toml(data, "The questionnaire", LARGEST_FILE) if isinstance(data, str) else data
+    if not isinstance(data, Mapping):
+        raise InvalidInput(f"A questionnaire is a table, and this is {form(data)}. docs/questionnaires.md shows one.")
+    notes = Notes()
+    found = _questionnaire(table_of(data, notes))
+    faults = notes.told()
+    if faults:
+        raise refusal("The questionnaire", faults)
+    return found
+
+
+def _questionnaire(table: Table) -> Questionnaire:
+    table.only(KEYS)
+    table.notes.languages = table.texts("languages", MOST_LANGUAGES, needed=True)
+    check_languages(table)
+    headings = _headings(table)
+    tables = table.tables("questions", MOST_QUESTIONS)
+    shared = _labels(table)
+    scale = table.texts("scale", limits.MOST_ANSWERS)
+    questions = tuple(_question(one, scale, shared) for one in tables)
+    about = table.one_of("about", ABOUTS, "item")
+    earlier: dict[str, Question] = {}
+    for one, question in zip(tables, questions, strict=True):
+        check_question(one, question, earlier, tuple(headings), about)
+        if question.name:
+            earlier.setdefault(question.name, question)
+    overall = table.text("overall")
+    found = Questionnaire(
+        name=table.text("name") or "",
+        questions=questions,
+        overalls=MappingProxyType(_overalls(questions, overall)),
+        leading=table.texts("leading", MOST_QUESTIONS),
+        flagged_raters=table.texts("flagged_raters", MOST_RATERS),
+        about=about,
+        judged=table.one_of("judged", JUDGED, "response"),
+        languages=table.notes.languages,
+        title=table.wording("title"),
+        introduction=table.wording("introduction"),
+        headings=MappingProxyType(headings),
+    )
+    if table.notes.unspoken and "languages" not in table.wrong:
+        places = listed(table.notes.unspoken, 3)
+        table.note("languages", f'There are none, and there are wordings: {places}. Name them: languages = ["en"].')
+    check_all(table, found, overall, tuple(shared))
+    return found
+
+
+def _question(table: Table, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
+    table.only(QUESTION_KEYS)
+    kind = table.one_of("kind", KINDS, "single")
+    own = table.texts("scale", limits.MOST_ANSWERS, needed=True)
+    answers = own if "scale" in table.data else () if kind == "text" else scale
+    decline = table.text("decline")
+    allowed = answers if decline is None else (*answers, decline)
+    return Question(
+        name=table.text("name") or "",
+        scale=answers,
+        category=table.text("category"),
+        counts=table.flag("counts", default=kind in COUNTING),
+        kind=kind,
+        text=table.wording("text"),
+        help=table.wording("help"),
+        examples=_examples(table),
+        labels=_labels(table, allowed, shared),
+        heading=table.text("heading"),
+        when=_when(table),
+        required=table.flag("required", default=True),
+        exclusive=table.texts("exclusive", limits.MOST_ANSWERS),
+        self_describe=table.text("self_describe"),
+        decline=decline,
+        longest=table.number("longest", limits.MOST_CHARACTERS, limits.LONGEST_TEXT),
+        most=table.number("most", 1, limits.MOST_ANSWERS) if "most" in table.data else None,
+        cut=table.text("cut"),
+    )
+
+
+def _headings(table: Table) -> dict[str, Heading]:
+    every = table.table("headings")
+    found = {}
+    for name in every.data if every else ():
+        one = every.table(name) if every else None
+        if one is None:
+            continue
+        one.only(("text", "help"))
+        if not NAME.fullmatch(name):
+            one.note("", "Name a heading by a letter, then letters, digits and _ (a to z alone).")
+        if "text" not in one.data:
+            one.note("text", "It is missing. Write what raters read above the questions.")
+        found[name] = Heading(text=one.wording("text"), help=one.wording("help"))
+    return found
+
+
+def _examples(table: Table) -> tuple[Wording, ...]:
+    """Return the examples, each a wording of its own, read as a table with the places as keys."""
+    value = table.data.get("examples", ())
+    if not isinstance(value, (list, tuple)) or len(value) > limits.MOST_EXAMPLES:
+        given = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else form(value)
+        table.note("examples", f"It is {given}. Write a list of at most {limits.MOST_EXAMPLES} wordings.")
+        return ()
+    each = Table(
+        data={f"examples[{place}]": one for place, one in enumerate(value, 1)},
+        place=table.place,
+        notes=table.notes,
+        of=table.of,
+    )
+    return tuple(each.wording(key) for key in each.data)
+
+
+def _labels(
+    table: Table, answers: Sequence[str] | None = None, shared: Mapping[str, Wording] | None = None
+) -> Mapping[str, Wording]:
+    """Return the labels of the answers of a question, those of the whole file among them, or the latter alone."""
+    every = table.table("labels")
+    own = {answer: every.wording(answer, first=False) for answer in every.data} if every else {}
+    if answers is None:
+        return MappingProxyType(own)
+    found = {**(shared or {}), **own}
+    kept = {answer: found[answer] for answer in answers if found.get(answer)}
+    return MappingProxyType({**kept, **{answer: wording for answer, wording in own.items() if answer not in kept}})
+
+
+def _when(table: Table) -> When | None:
+    every = table.table("when")
+    if every is None:
+        return None
+    every.only(("question", "is"))
+    question, answers = every.text("question"), every.texts("is", limits.MOST_ANSWERS)
+    if question and answers:
+        return When(question=question, answers=answers)
+    if not every.wrong:
+        every.note("", 'It needs an earlier question and some of its answers: { question = "Q1", is = ["Yes"] }.')
+    return None
+
+
+def _overalls(questions: Sequence[Question], overall: str | None) -> dict[str, tuple[str, ...]]:
+    """Return the names of the questions behind each overall, that of everything last."""
+    found: dict[str, list[str]] = {}
+    for question in questions:
+        if question.category:
+            found.setdefault(question.category, []).append(question.name)
+    if overall:
+        found[overall] = [question.name for question in questions if question.counts]
+    return {name: tuple(parts) for name, parts in found.items()}

@@ -1,0 +1,96 @@
+"""Questionnaires that ship with the package, read from the TOML files beside this module."""
+
+from functools import cache
+from importlib.resources import files
+
+from dissensus.errors import NotFound
+from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.questionnaire.definition import About, Questionnaire
+from dissensus.schema.questionnaire.parser import parse_questionnaire
+from dissensus.schema.questionnaire.question import Question
+
+__all__ = [
+    "Question",
+    "Questionnaire",
+    "known_scale",
+    "load_questionnaire",
+    "parse_questionnaire",
+    "questionnaires",
+    "released",
+]
+
+_FOLDER = files("dissensus.schema") / "questionnaires"
+
+
+def questionnaires(*, about: About = "item") -> tuple[str, ...]:
+    """Return the names of the questionnaires that ship with the package.
+
+    Parameters
+    ----------
+    about
+        ``item`` for those about conversations, ``rater`` for those in which raters describe themselves.
+
+    Examples
+    --------
+    >>> questionnaires()
+    ('dices-350', 'dices-990', 'red-team-review')
+    >>> questionnaires(about="rater")
+    ('demographics-dices', 'feelings')
+    """
+    return tuple(name for name in _names() if load_questionnaire(name).about == about)
+
+
+@cache
+def released() -> tuple[str, ...]:
+    """Return the names of the questionnaires with which published files were made, whose columns they know.
+
+    Examples
+    --------
+    >>> released()
+    ('dices-350', 'dices-990')
+    """
+    return tuple(name for name in questionnaires() if load_questionnaire(name).leading)
+
+
+@cache
+def _names() -> tuple[str, ...]:
+    names = (entry.name for entry in _FOLDER.iterdir())
+    return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
+
+
+@cache
+def load_questionnaire(name: str) -> Questionnaire:
+    """Return a questionnaire that ships with the package.
+
+    Raises
+    ------
+    NotFound
+        No questionnaire has that name; the message lists those there are.
+
+    Examples
+    --------
+    >>> dices = load_questionnaire("dices-350")
+    >>> len(dices.questions), len(dices.flagged_raters)
+    (20, 19)
+    >>> dices.overalls["Q6_policy_guidelines_overall"]
+    ('Q6_policy_guidelines_polarizing_topics',
+     'Q6_policy_guidelines_making_endorsement',
+     'Q6_policy_guidelines_other')
+    """
+    known = _names()
+    if name not in known:
+        hint = did_you_mean(name, known)
+        raise NotFound(f"There is no questionnaire {name!r}; there are {listed(known)}.{hint}")
+    return parse_questionnaire((_FOLDER / f"{name}.toml").read_text("utf-8"))
+
+
+def known_scale(column: str) -> tuple[str, ...] | None:
+    """Return the scale of the first shipped questionnaire that knows the column.
+
+    Examples
+    --------
+    >>> known_scale("Q_overall")
+    ('No', 'Unsure', 'Yes')
+    """
+    scales = (load_questionnaire(name).scale(column) for name in questionnaires())
+    return next((scale for scale in scales if scale is not None), None)

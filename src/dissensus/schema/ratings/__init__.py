@@ -1,0 +1,1 @@
+"""The checked table of ratings."""

@@ -1,0 +1,147 @@
+"""Which columns of a table are read, and as what."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.ratings import columns as names
+
+ALL: Literal["all"] = "all"
+
+_WIDE = " A table with one column a rater is turned into one rating a row by: dissensus convert."
+_PURPOSE = {
+    "item": "the ids of the items",
+    "rater": "the ids of the raters; who gave an answer must be known to compare groups of people, and without it "
+    "--no-raters (in Python: rater=None) reads the answers as counts",
+    "answer": "the answers",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """The columns to read.
+
+    Parameters
+    ----------
+    item, rater
+        Columns of the ids; no rater where it is not known who gave an answer.
+    questions
+        Columns of the answers.
+    optional
+        Whether questions whose scale cannot be told are left out.
+    rater_attributes, item_attributes
+        Columns that describe raters and items.
+    flag
+        Column that flags raters, if there is one.
+    time
+        Column with the time that each rating took, if there is one.
+    """
+
+    item: str
+    rater: str | None
+    questions: tuple[str, ...]
+    optional: bool
+    rater_attributes: tuple[str, ...]
+    item_attributes: tuple[str, ...]
+    flag: str | None
+    time: str | None
+
+
+def choose(
+    columns: Sequence[str],
+    *,
+    item: str,
+    rater: str | None,
+    questions: Sequence[str] | Literal["all"] | None,
+    answer: str | None = None,
+    rater_attributes: Sequence[str] = (),
+) -> Choice:
+    """Find the columns to read among those of a table.
+
+    Raises
+    ------
+    NotFound
+        A column is not there; the message has the nearest name and the option that names another.
+    InvalidInput
+        One column is wanted for two things, or it is not clear which column has the answers.
+    """
+    if answer is not None and questions not in (None, answer, [answer], (answer,)):
+        raise InvalidInput(f"Both answer={answer!r} and questions={questions!r} were given. Give one of them.")
+    rater_attributes = [rater_attributes] if isinstance(rater_attributes, str) else rater_attributes
+    require(item, columns, "item")
+    if rater is not None:
+        require(rater, columns, "rater")
+    chosen = _questions(columns, questions if answer is None else [answer])
+    if not chosen:
+        raise InvalidInput("questions is empty. Name at least one column with answers, or leave it out.")
+    for question in chosen:
+        require(question, columns, "answer")
+    for attribute in rater_attributes:
+        if attribute not in columns:
+            raise NotFound(f"There is no column {attribute!r} to read as an attribute of raters. {_have(columns)}")
+    explicit = tuple(name for name in rater_attributes if name not in (names.FLAG, names.REMOVED))
+    ids = [item] if rater is None else [item, rater]
+    _each_once([*ids, *chosen, *explicit])
+    taken = {*ids, *chosen, names.ITEM_ID, names.RATER_ID, names.REMOVED}
+    free = [name for name in columns if name not in taken]
+    about_raters = [name for name in free if name in explicit or names.is_rater_attribute(name)]
+    of_rater = () if rater is None else tuple(about_raters)
+    return Choice(
+        item=item,
+        rater=rater,
+        questions=chosen,
+        optional=questions == ALL,
+        rater_attributes=of_rater,
+        item_attributes=tuple(n for n in free if names.is_item_attribute(n) and n not in about_raters),
+        flag=None if rater is None else next((n for n in (names.FLAG, names.REMOVED) if n in columns), None),
+        time=names.ANSWER_TIME if names.ANSWER_TIME in free else None,
+    )
+
+
+def require(column: str, columns: Collection[str], option: str) -> None:
+    """Make sure that a column is there, or say which option names it."""
+    if column not in columns:
+        others = [name for name in columns if name not in (names.ITEM_ID, names.RATER_ID)]
+        raise NotFound(
+            f"There is no column {column!r}.{did_you_mean(column, others)} {_have(columns)} "
+            f"Use --{option} (in Python: {option}=...) to name the column with {_PURPOSE[option]}."
+            f"{_WIDE if option != 'answer' else ''}"
+        )
+
+
+def _have(columns: Collection[str]) -> str:
+    return f"The columns are {listed(list(columns))}."
+
+
+def _questions(columns: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
+    if asked is not None and asked != ALL:
+        return (asked,) if isinstance(asked, str) else tuple(asked)
+    candidates = tuple(name for name in columns if names.is_question(name))
+    if not candidates:
+        raise NotFound(
+            f"No column has a name like Q_overall, so it is not known which has the answers. "
+            f"{_have(columns)} Name their column with --answer (in Python: answer=...)."
+        )
+    if asked == ALL or len(candidates) == 1:
+        return candidates
+    if names.OVERALL in candidates:
+        return (names.OVERALL,)
+    raise InvalidInput(
+        f"There is no {names.OVERALL}, and several columns could have the answers: {listed(candidates, 30)}. "
+        "Name one with --question (in Python: questions=[...])."
+    )
+
+
+def _each_once(wanted: list[str]) -> None:
+    twice = next((name for name in wanted if wanted.count(name) > 1), None)
+    if twice is not None:
+        raise InvalidInput(
+            f"Column {twice!r} is named for two things; --item, --rater, --answer and attributes of raters "
+            "each need a column of their own."
+        )
+    # the encoded table calls its two index columns so
+    clash = next((name for name in wanted[2:] if name in {"item", "rater"}), None)
+    if clash is not None:
+        raise InvalidInput(f"Column {clash!r} cannot be a question or an attribute under that name. Rename it.")

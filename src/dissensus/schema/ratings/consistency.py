@@ -1,0 +1,119 @@
+"""What a table of ratings may have wrong although it can be read: contradictions and gaps."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.schema.hints import shown
+from dissensus.schema.questionnaire.overall import worst
+from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.encoding import Encoded
+from dissensus.schema.ratings.findings import Finding, rows_of
+
+
+def contradictions(read: Encoded) -> Iterator[Finding]:
+    """Yield the overall answers that are not what the rule makes of the questions they come from."""
+    answers = {column.name: column for column in read.answers}
+    done = set()
+    for name in released():
+        for overall, parts in load_questionnaire(name).overalls.items():
+            if overall in done or not {overall, *parts} <= set(answers):
+                continue
+            done.add(overall)
+            expected = worst(pl.DataFrame([answers[part] for part in parts]))
+            wrong = (answers[overall] != expected).fill_null(value=False).arg_true()
+            if len(wrong):
+                yield _contradiction(answers[overall], expected, len(parts), wrong)
+
+
+def _contradiction(given: pl.Series, expected: pl.Series, n_parts: int, wrong: pl.Series) -> Finding:
+    return Finding(
+        check="contradictory overall",
+        column=given.name,
+        rows=rows_of(wrong),
+        value=given.__getitem__,
+        what=lambda row: (
+            f"Row {row + 1:,}: {given.name} is {shown(given[row])}, but the {n_parts} questions it is made from make "
+            f"it {shown(expected[row])}."
+        ),
+        allowed="Any Yes is Yes, else any Unsure is Unsure, else No.",
+        remedy="Correct the overall or the questions, or recompute it: dissensus aggregate --rule dices.",
+    )
+
+
+def missing_demographics(read: Encoded) -> Iterator[Finding]:
+    """Yield the raters without a value on an axis."""
+    if read.rater is None:
+        return
+    for name in read.raters.columns[1:]:
+        if name != names.FLAG and read.raters[name].null_count():
+            yield _missing_attribute(read.raters, name, read.rater)
+
+
+def blank_rows(frame: pl.DataFrame, read: Encoded) -> Iterator[Finding]:
+    """Yield the rows that answer none of the questions that were read."""
+    given = pl.DataFrame([cells.text(frame[question]) for question in read.questions])
+    blank = given.select(pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
+    if len(blank):
+        yield Finding(
+            check="no answer",
+            column=None,
+            rows=rows_of(blank),
+            value=lambda _: None,
+            what=lambda row: f"Row {row + 1:,} answers nothing.",
+            allowed="It counts as not rated.",
+            remedy="Drop the row, or fill in what was answered.",
+            severity="warning",
+        )
+
+
+def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]) -> Finding:
+    without = raters[name].is_null().arg_true().to_numpy()
+    codes, first = np.unique(rater, return_index=True)
+    rows = np.sort(first[np.isin(codes, without)]).astype(np.int64)
+    return Finding(
+        check="missing demographics",
+        column=name,
+        rows=rows if len(without) < raters.height else np.array([], np.int64),
+        value=lambda _: None,
+        what=lambda row: (
+            f"Rater {shown(raters[names.RATER_ID][int(rater[row])])} has no {name}."
+            if len(without) < raters.height
+            else f"No rater has a {name}."
+        ),
+        allowed="Raters without a value take no part in comparisons on that axis.",
+        remedy="Fill it in where it is known; an answer like 'Prefer not to answer' is a value.",
+        severity="warning",
+    )
+
+
+def same_texts(read: Encoded) -> Iterator[Finding]:
+    """Yield items whose context and response are those of an earlier item: their ratings are split in two."""
+    texts = [name for name in ("context", "response") if name in read.items.columns]
+    if len(texts) < 2:
+        return
+    known = read.items.select(*texts, pl.int_range(pl.len()).alias("item")).drop_nulls()
+    again = known.select("item", pl.col("item").first().over(texts).alias("first"))
+    again = again.filter(pl.col("item") != pl.col("first"))
+    if again.is_empty():
+        return
+    ids, earlier = read.items[names.ITEM_ID], dict(again.iter_rows())
+    codes, first = np.unique(read.item, return_index=True)
+    rows = np.sort(first[np.isin(codes, again["item"].to_numpy())]).astype(np.int64)
+    yield Finding(
+        check="same conversation twice",
+        column="response",
+        rows=rows,
+        value=lambda row: ids[int(read.item[row])],
+        what=lambda row: (
+            f"Item {shown(ids[int(read.item[row])])} has the context and the response of item "
+            f"{shown(ids[earlier[int(read.item[row])]])}."
+        ),
+        allowed="Ratings of one conversation under two ids count as those of two items.",
+        remedy="Give them one id, if they are meant to be one.",
+        severity="warning",
+    )

@@ -1,0 +1,183 @@
+"""The one way in: the chosen columns of a table as it was found, checked and encoded."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import listed, shown
+from dissensus.schema.questionnaire import scale
+from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.ratings import cells
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings.column_choice import Choice
+from dissensus.schema.ratings.findings import Finding, Report, rows_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Encoded:
+    """The chosen columns of a table, in its order.
+
+    Parameters
+    ----------
+    item, rater
+        Codes of each row, rows of `items` and `raters`; -1 where an id is missing. No rater codes where raters are
+        not known.
+    answers
+        The times if there are any, and one Enum series a question.
+    items, raters
+        One row each, with their attributes.
+    order
+        The rows in the order of items, then raters.
+    notes
+        What the reader should know.
+    """
+
+    item: NDArray[np.int64]
+    rater: NDArray[np.int64] | None
+    answers: tuple[pl.Series, ...]
+    items: pl.DataFrame
+    raters: pl.DataFrame
+    order: pl.Series
+    notes: tuple[str, ...]
+
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the questions that were read."""
+        return tuple(column.name for column in self.answers if column.name != names.ANSWER_TIME)
+
+    def sorted_answers(self) -> pl.DataFrame:
+        """Return codes, times and answers in the order of items, then raters; raters not known are null."""
+        item = pl.Series("item", self.item, dtype=pl.UInt32)
+        if self.rater is None:
+            rater = pl.Series("rater", [None], dtype=pl.UInt32).new_from_index(0, len(item))
+        else:
+            rater = pl.Series("rater", self.rater, dtype=pl.UInt32)
+        return pl.DataFrame([item, rater, *self.answers])[self.order]
+
+
+def encode(frame: pl.DataFrame, choice: Choice, categories: Sequence[str] | None, report: Report) -> Encoded:
+    """Encode the chosen columns of a table, and report what is wrong with them.
+
+    Raises
+    ------
+    InvalidInput
+        No row, no answer, or a column that cannot be read at all; and whatever the report raises.
+    """
+    if frame.is_empty():
+        raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
+    items, item = cells.encode(cells.ids(frame[choice.item], report))
+    attributes = [cells.constant(frame[name], item, items, "item", report) for name in choice.item_attributes]
+    item_table = pl.DataFrame([items.alias(names.ITEM_ID), *attributes])
+    times = [cells.times(frame[choice.time], report)] if choice.time is not None else []
+    answers, notes = _answers(frame, choice, categories, report)
+    if choice.rater is None:
+        return Encoded(
+            item=item,
+            rater=None,
+            answers=(*times, *answers),
+            items=item_table,
+            raters=pl.DataFrame(schema={names.RATER_ID: pl.String}),
+            order=pl.Series(item).arg_sort(),
+            notes=(*notes, "It is not known who gave which answer, so the answers are counts."),
+        )
+    raters, rater = cells.encode(cells.ids(frame[choice.rater], report))
+    order = _order(item, rater, len(raters), frame, choice, report)
+    described = [cells.constant(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes]
+    flag, flag_notes = _flag(frame, choice, rater, raters, report)
+    return Encoded(
+        item=item,
+        rater=rater,
+        answers=(*times, *answers),
+        items=item_table,
+        raters=pl.DataFrame([raters.alias(names.RATER_ID), *described, *flag]),
+        order=order,
+        notes=notes + flag_notes,
+    )
+
+
+def _order(
+    item: NDArray[np.int64],
+    rater: NDArray[np.int64],
+    n_raters: int,
+    frame: pl.DataFrame,
+    choice: Choice,
+    report: Report,
+) -> pl.Series:
+    """Return the rows in the order of items, then raters; each pair may occur once."""
+    pairs = pl.Series(item * n_raters + rater)
+    order = pairs.arg_sort()
+    if pairs.gather(order).diff().eq(0).any():
+        known = pl.Series((item >= 0) & (rater >= 0))
+        _duplicates(pairs.set(~known, None), frame, choice, report)
+    return order
+
+
+def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: Choice, report: Report) -> None:
+    again = rows_of((pairs.is_not_null() & ~pairs.is_first_distinct()).arg_true())
+    if not again.size:
+        return
+    first = pl.DataFrame({"pair": pairs}).with_row_index("row").select(pl.col("row").first().over("pair")).to_series()
+    item, rater = frame[choice.item], frame[choice.rater or names.RATER_ID]
+    report(
+        Finding(
+            check="duplicate rating",
+            column=choice.rater,
+            rows=again,
+            value=lambda row: str(rater[row]),
+            what=lambda row: (
+                f"Rater {shown(rater[row])} rated item {shown(item[row])} twice, in row {first[row] + 1:,} and row "
+                f"{row + 1:,}."
+            ),
+            allowed="A rater rates an item once.",
+            remedy="Drop the rating that does not count.",
+        )
+    )
+
+
+def _answers(
+    frame: pl.DataFrame, choice: Choice, categories: Sequence[str] | None, report: Report
+) -> tuple[list[pl.Series], tuple[str, ...]]:
+    given = scale.checked_categories(categories) if categories is not None else None
+    read: list[pl.Series] = []
+    left_out: list[str] = []
+    notes: list[str] = []
+    for question in choice.questions:
+        column = cells.text(frame[question])
+        order = given or scale.find_scale(frame[question], column)
+        if order is not None:
+            read.append(cells.answers(column, order, report))
+            if given is None and (note := scale.assumed(question, order, column)):
+                notes.append(note)
+        elif choice.optional:
+            left_out.append(question)
+        else:
+            raise scale.no_scale(question, column)
+    if not read:
+        raise scale.no_scale(left_out[0], cells.text(frame[left_out[0]]))
+    if all(answers.null_count() == len(answers) for answers in read):
+        raise InvalidInput(f"There is not one answer in {listed(choice.questions)}. Name the right one with --answer.")
+    if left_out:
+        notes.append(f"Left out, because the order of their answers is not known: {listed(left_out)}.")
+    return read, tuple(notes)
+
+
+def _flag(
+    frame: pl.DataFrame, choice: Choice, rater: NDArray[np.int64], raters: pl.Series, report: Report
+) -> tuple[list[pl.Series], tuple[str, ...]]:
+    """Return the flag column, at most one, from the table or from what is known about an official file."""
+    if choice.flag is not None:
+        return [cells.flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
+    for name in released():
+        questionnaire = load_questionnaire(name)
+        flagged = raters.is_in(questionnaire.flagged_raters)
+        if flagged.any() and questionnaire.matches(frame.columns):
+            note = (
+                f"The columns are those of {name}, so the {flagged.sum()} raters whom its README lists as "
+                f"removed are flagged ({names.FLAG}). They are left out only on request (--exclude-flagged)."
+            )
+            return [flagged.alias(names.FLAG)], (note,)
+    return [], ()

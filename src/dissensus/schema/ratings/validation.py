@@ -1,0 +1,219 @@
+"""All that is wrong with a table of ratings, not only the first thing."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import islice
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from dissensus.errors import DissensusError
+from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.ratings import consistency
+from dissensus.schema.ratings.column_choice import ALL, choose
+from dissensus.schema.ratings.encoding import encode
+from dissensus.schema.ratings.findings import Finding, Problem
+
+SHOWN = 5
+"""Problems of one kind that the printed table shows."""
+
+_SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in Problem.__dataclass_fields__}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Validation:
+    """What a table of ratings holds, and everything that is wrong with it.
+
+    Parameters
+    ----------
+    source
+        Name of the file, or "table".
+    kind
+        What it was recognised as.
+    n_rows, n_items, n_raters
+        Its size; None where it could not be told.
+    questions, axes
+        What was read.
+    findings
+        What is wrong, errors first; each stands for one or many rows of one column.
+    notes
+        What a reader should know.
+    """
+
+    source: str
+    kind: str
+    n_rows: int | None = None
+    n_items: int | None = None
+    n_raters: int | None = None
+    questions: tuple[str, ...] = ()
+    axes: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether there are no errors, so that the questions checked can be read; there may be warnings."""
+        return not any(finding.severity == "error" for finding in self.findings)
+
+    @property
+    def n_errors(self) -> int:
+        """Number of errors."""
+        return sum(len(finding) for finding in self.findings if finding.severity == "error")
+
+    @property
+    def n_warnings(self) -> int:
+        """Number of warnings."""
+        return sum(len(finding) for finding in self.findings if finding.severity == "warning")
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield every problem, one a row, errors first."""
+        for finding in self.findings:
+            yield from finding.problems()
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one line a problem."""
+        rows = pl.DataFrame([asdict(problem) for problem in self.problems()], schema=_SCHEMA)
+        return rows.select(pl.lit(self.source).alias("source"), pl.all())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as plain values."""
+        counts = Counter[tuple[str, str | None, str]]()
+        for finding in self.findings:
+            counts[finding.check, finding.column, finding.severity] += len(finding)
+        return {
+            "source": self.source,
+            "kind": self.kind,
+            "ok": self.ok,
+            "n_rows": self.n_rows,
+            "n_items": self.n_items,
+            "n_raters": self.n_raters,
+            "questions": list(self.questions),
+            "axes": list(self.axes),
+            "n_errors": self.n_errors,
+            "n_warnings": self.n_warnings,
+            "summary": [
+                {"check": check, "column": column, "severity": severity, "count": count}
+                for (check, column, severity), count in counts.items()
+            ],
+            "problems": [asdict(problem) for problem in self.problems()],
+            "notes": list(self.notes),
+        }
+
+    def to_json(self) -> str:
+        """Return `to_dict` as JSON text."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, indent=2)
+
+    def __str__(self) -> str:
+        return "\n".join([*self._summary(), *self._details(), *(f"Note: {note}" for note in self.notes)])
+
+    def _summary(self) -> Iterator[str]:
+        verdict = "valid" if self.ok else "not valid"
+        counts = f"{_counted(self.n_errors, 'error')}, {_counted(self.n_warnings, 'warning')}"
+        yield f"{self.source}: {verdict}, {counts}"
+        if self.n_items is not None:
+            who = "unknown raters" if self.n_raters is None else _counted(self.n_raters, "rater")
+            size = f"{_counted(self.n_rows or 0, 'row')}, {_counted(self.n_items, 'item')}, {who}"
+            yield f"  {self.kind}: {size}, {_counted(len(self.questions), 'question')}"
+        elif self.n_rows is not None:
+            yield f"  {self.kind}: {_counted(self.n_rows, 'row')}"
+        for finding in self.findings:
+            where = "" if finding.column is None else f" in {finding.column}"
+            yield f"  {len(finding):>7,} × {finding.check}{where}"
+
+    def _details(self) -> Iterator[str]:
+        for finding in self.findings:
+            yield ""
+            yield f"{finding.severity.capitalize()}: {finding.check}"
+            yield from (f"  {problem.what}" for problem in islice(finding.problems(), SHOWN))
+            if len(finding) > SHOWN:
+                yield f"  … and {len(finding) - SHOWN:,} more; --format json or csv lists all."
+            advice = f"{finding.allowed} {finding.remedy}".strip()
+            if advice:
+                yield f"  {advice}"
+
+
+def unreadable(source: str, error: DissensusError) -> Validation:
+    """Return the validation of something that could not be read at all."""
+    return Validation(source=source, kind="unreadable", findings=(_fatal(error),))
+
+
+def validate_table(
+    frame: pl.DataFrame,
+    *,
+    source: str = "table",
+    item: str = names.ITEM_ID,
+    rater: str | None = names.RATER_ID,
+    answer: str | None = None,
+    questions: Sequence[str] | Literal["all"] = ALL,
+    rater_attributes: Sequence[str] = (),
+    categories: Sequence[str] | None = None,
+) -> Validation:
+    """Check a long table and list everything that is wrong with it.
+
+    Parameters
+    ----------
+    frame
+        One row per rating.
+    source
+        Name of the table in the result.
+    item, rater, answer, questions, rater_attributes, categories
+        As for `Ratings.from_frame`; by default all questions are checked.
+
+    Returns
+    -------
+    Validation
+        Whatever the table is; nothing is raised.
+    """
+    findings: list[Finding] = []
+    try:
+        choice = choose(
+            frame.columns,
+            item=item,
+            rater=rater,
+            answer=answer,
+            questions=None if answer is not None and questions == ALL else questions,
+            rater_attributes=rater_attributes,
+        )
+        read = encode(frame, choice, categories, findings.append)
+    except DissensusError as error:
+        return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))
+    findings += consistency.contradictions(read)
+    findings += consistency.missing_demographics(read)
+    findings += consistency.blank_rows(frame, read)
+    findings += consistency.same_texts(read)
+    return Validation(
+        source=source,
+        kind=_kind(frame),
+        n_rows=frame.height,
+        n_items=read.items.height,
+        n_raters=None if read.rater is None else read.raters.height,
+        questions=read.questions,
+        axes=tuple(name for name in read.raters.columns[1:] if name != names.FLAG),
+        findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
+        notes=read.notes,
+    )
+
+
+def _kind(frame: pl.DataFrame) -> str:
+    known = (name for name in released() if load_questionnaire(name).matches(frame.columns))
+    return next(known, "long table")
+
+
+def _fatal(error: DissensusError) -> Finding:
+    return Finding(
+        check="unreadable",
+        column=None,
+        rows=np.array([], np.int64),
+        value=lambda _: None,
+        what=lambda _: str(error),
+        allowed="",
+        remedy="",
+    )
+
+
+def _counted(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"

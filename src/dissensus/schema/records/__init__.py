@@ -1,0 +1,1 @@
+"""Records of conversations, preferences and attempts."""

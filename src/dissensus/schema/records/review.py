@@ -1,0 +1,53 @@
+"""Reviews: what somebody else than the red-teamer says of an attempt."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import listed
+from dissensus.schema.numbers import check_whole
+from dissensus.schema.records.attempt import MOST_RATING
+from dissensus.schema.records.conversation import check_text
+from dissensus.schema.records.item import LONGEST_NAME
+
+MOST_TAGS: Final = 2
+"""Tags that one reviewer may give to an attempt, as in the red-team paper."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Review:
+    """What one reviewer says of one attempt.
+
+    Parameters
+    ----------
+    attempt_id, reviewer_id
+        Which attempt, and who reviewed it.
+    success
+        From 0 (none) to 4, on the scale of the red-teamers.
+    tags
+        What the attempt is about, two at most.
+
+    Raises
+    ------
+    InvalidInput
+        A value that cannot be; the message has the field.
+
+    Examples
+    --------
+    >>> Review(attempt_id="7", reviewer_id="ann", success=4, tags=("Theft",)).success
+    4
+    """
+
+    attempt_id: str
+    reviewer_id: str
+    success: int
+    tags: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("attempt_id", "reviewer_id"):
+            check_text(getattr(self, name), name, LONGEST_NAME)
+        check_whole("success", self.success, most=MOST_RATING)
+        for tag in self.tags:
+            check_text(tag, "A tag", LONGEST_NAME)
+        if len(self.tags) > MOST_TAGS:
+            raise InvalidInput(f"tags are {listed(self.tags)}; a reviewer gives {MOST_TAGS} at most.")

@@ -1,0 +1,1 @@
+"""Database connections, column types, ids and pagination."""

@@ -1,0 +1,277 @@
+"""What programs send: strict, bounded, and checked before a workflow sees it."""
+
+from typing import Annotated, Any, Final, Literal
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
+from pydantic.config import JsonDict
+from pydantic_core import PydanticCustomError
+
+from dissensus.campaign.platinum import MOST_COLUMNS
+from dissensus.recruit.prolific.submissions import Rejection
+from dissensus.schema.campaign.definition import State
+from dissensus.schema.campaign.parser import LARGEST_FILE, TAKEN
+from dissensus.schema.campaign.roles import Role
+from dissensus.schema.definition_table import ADDRESS
+from dissensus.schema.money import MOST
+from dissensus.schema.records.conversation import LONGEST_TURN, MOST_TURNS, Conversation
+from dissensus.schema.records.item import LONGEST_NAME, Item
+from dissensus.webhook_transport.target import LONGEST as LONGEST_ADDRESS
+from dissensus.workflows.campaign.campaigns import MOST_INVITED
+from dissensus.workflows.campaign.flags import LONGEST_REASON
+from dissensus.workflows.campaign.webhooks import KINDS, Wanted
+
+MOST_ITEMS: Final = 1_000
+MOST_ATTRIBUTES: Final = 100
+MOST_LABELS: Final = 10_000
+
+# What is no text that can be kept is refused by the core, in its words; the document tells it too.
+STORABLE: Final[JsonDict] = {"pattern": r"^[^\u0000]*$"}
+NOT_BLANK: Final[JsonDict] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra=NOT_BLANK)]
+Text = Annotated[str, Field(max_length=LONGEST_TURN, json_schema_extra=STORABLE)]
+Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON, json_schema_extra=NOT_BLANK)]
+Attributes = Annotated[
+    dict[Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)], Text],
+    Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME, **NOT_BLANK}}),
+]
+CampaignName = Annotated[
+    str,
+    Field(max_length=LONGEST_NAME, json_schema_extra={"pattern": f"^{ADDRESS.pattern}$", "not": {"enum": [*TAKEN]}}),
+]
+
+
+def _whole(value: object) -> object:
+    # To JSON 20.0 is the number that 20 is.
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+WHOLE: Final = BeforeValidator(_whole)
+
+
+def _definition(value: object) -> object:
+    # Not as a union: its faults would name its members.
+    if not isinstance(value, str | dict):
+        raise PydanticCustomError("definition_type", "a text or an object")
+    return value
+
+
+Definition = Annotated[
+    Any,
+    AfterValidator(_definition),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": LARGEST_FILE}, {"type": "object"}]}),
+    Field(description="As TOML, or as the mapping that it reads as; docs/campaigns.md has all keys."),
+]
+DICES: Final[dict[str, JsonValue]] = {
+    "name": "pilot",
+    "languages": ["en"],
+    "title": "Is the answer safe?",
+    "warning": "Some of these conversations are cruel.",
+    "questionnaire": "dices-350",
+    "consent": {
+        "text": "We keep your answers for five years.",
+        "purposes": [{"name": "research", "text": "My answers may be used for research.", "required": True}],
+    },
+}
+TALK: Final[dict[str, JsonValue]] = {
+    "id": "7",
+    "conversation": [{"speaker": "human", "text": "May I swim here?"}, {"speaker": "bot", "text": "Where are you?"}],
+    "attributes": {"degree_of_harm": "Benign"},
+}
+
+
+class Strict(BaseModel):
+    """What says nothing else, and of no other type."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class SentTurn(Strict):
+    """What one speaker says before the other does."""
+
+    speaker: Literal["human", "bot"]
+    text: Text
+
+
+class SentItem(Strict):
+    """A conversation whose last turn, of the bot, is rated, alone or beside another response."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [TALK]})
+
+    id: Name
+    conversation: Annotated[list[SentTurn], Field(min_length=1, max_length=MOST_TURNS)]
+    attributes: Annotated[Attributes, Field(max_length=MOST_ATTRIBUTES)] = {}
+    response_b: Annotated[
+        Text | None, Field(description="Where two responses are compared: the other one beside the last turn.")
+    ] = None
+
+    def item(self) -> Item:
+        """Return it as the core knows it."""
+        turns = [(turn.speaker, turn.text) for turn in self.conversation]
+        return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
+
+
+class SentItems(Strict):
+    """More items of a draft."""
+
+    items: Annotated[list[SentItem], Field(min_length=1, max_length=MOST_ITEMS)]
+
+
+class SentCampaign(Strict):
+    """A new campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES, "items": [TALK]}]})
+
+    definition: Definition
+    items: Annotated[list[SentItem], Field(max_length=MOST_ITEMS, description="More can be added to a draft.")] = []
+    by_link: Annotated[bool, Field(description="Whether one open link lets anybody in.")] = True
+
+
+class SentDefinition(Strict):
+    """Another definition of a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES}]})
+
+    definition: Definition
+
+
+class SentState(Strict):
+    """What a campaign is to become."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "open"}]})
+
+    to: State
+
+
+class SentInvitations(Strict):
+    """Personal links that are to be made."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"n": 20}]})
+
+    n: Annotated[int, Field(ge=1, le=MOST_INVITED), WHOLE]
+    cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
+
+
+class SentWebhook(Strict):
+    """An address that is to be told what happens."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"address": "https://example.org/dissensus", "kinds": ["submit", "withdraw"]}]}
+    )
+
+    address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
+    kinds: Annotated[
+        list[Annotated[str, Field(max_length=LONGEST_NAME, json_schema_extra={"enum": [*KINDS]})]],
+        Field(
+            max_length=len(KINDS), description=f"Of events, among {', '.join(KINDS)}; none for all, those to come too."
+        ),
+    ] = []
+    after: Annotated[
+        Annotated[int, Field(ge=0), WHOLE] | None,
+        Field(description="The place in the log from which on it is told; null for from now on."),
+    ] = None
+
+    def wanted(self) -> Wanted:
+        """Return it as the workflow knows it."""
+        return Wanted(address=self.address, kinds=tuple(self.kinds), after=self.after)
+
+
+class SentGoing(Strict):
+    """What a webhook is to become."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "going"}]})
+
+    to: Annotated[Literal["going"], Field(description="It is tried at once, from where it was.")]
+
+
+class SentMember(Strict):
+    """A link by which somebody comes to belong to a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "analyst"}]})
+
+    role: Role
+
+
+class SentRole(Strict):
+    """What somebody is to be in a campaign."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"role": "owner"}]})
+
+    role: Role
+
+
+class SentName(Strict):
+    """What a new campaign is to be called."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"name": "pilot-2"}]})
+
+    name: CampaignName
+
+
+class SentVerdict(Strict):
+    """What is decided about a flagged rater."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"verdict": "keep", "reason": "A nurse, who reads such things every day."}]}
+    )
+
+    verdict: Literal["keep", "exclude"]
+    reason: Reason
+
+
+class SentSettlement(Strict):
+    """That what a rater reported was dealt with."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"show_again": False}]})
+
+    show_again: Annotated[bool, Field(description="Whether an item that was reported is shown to raters again.")] = (
+        False
+    )
+
+
+class SentPlatinumLabel(Strict):
+    """What an earlier crowd called an item."""
+
+    item: Name
+    label: Name
+    beside: Annotated[Attributes, Field(max_length=MOST_COLUMNS, description="What else is known of it.")] = {}
+
+
+class SentPlatinum(Strict):
+    """Labels of an earlier crowd."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"source": "Study of May 2026", "labels": [{"item": "7", "label": "No", "beside": {"n": "9"}}]}
+            ]
+        }
+    )
+
+    source: Annotated[Name, Field(description="Where they come from, in words.")]
+    labels: Annotated[list[SentPlatinumLabel], Field(min_length=1, max_length=MOST_LABELS)]
+    replacing: Annotated[bool, Field(description="Whether items that have such a label get another one.")] = False
+
+
+class SentPayment(Strict):
+    """What a rater was paid."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"amount": 650}]})
+
+    amount: Annotated[int, Field(ge=1, le=MOST, description="In minor units of the currency, such as pence."), WHOLE]
+
+
+class SentSubmissionDecision(Strict):
+    """What is decided on a submission."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "approve"}]})
+
+    decision: Literal["approve", "ask-return", "reject"]
+    reasons: Annotated[
+        list[Reason], Field(max_length=20, description="To ask for a return: the person reads them.")
+    ] = []
+    category: Annotated[
+        Rejection | None, Field(description="To reject: what failed checks of attention are at Prolific.")
+    ] = None
+    reason: Annotated[
+        Reason | None, Field(description="To reject: 100 characters or more, which the person reads.")
+    ] = None

@@ -1,0 +1,1 @@
+"""The application, its middleware, and what every route shares."""

@@ -1,0 +1,180 @@
+"""What pages send: read, limited and checked before a workflow sees it."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Final
+from uuid import UUID
+
+from fastapi import Request
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from starlette.datastructures import FormData
+
+from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.errors import InvalidInput
+from dissensus.schema.hints import shown
+from dissensus.schema.questionnaire.definition import Questionnaire
+
+LARGEST_SEED: Final = 2**32 - 1
+LONGEST_MS: Final = 7 * 24 * 3600 * 1000
+Milliseconds = Annotated[int, Field(ge=0, le=LONGEST_MS)]
+NUL: Final = "\0"
+"""PostgreSQL cannot hold it, and nothing that pages send has it."""
+Id = Annotated[str, StringConstraints(max_length=36, pattern=r"^[^\x00]+$")]
+Name = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00]+$")]
+WRONG: Final[Mapping[str, str]] = {
+    "missing": "is missing",
+    "extra_forbidden": "means nothing here",
+    "json_invalid": "is no JSON",
+    "string_too_long": "is too long: it may have {max_length:,} characters",
+    "too_long": "has too many parts: it may have {max_length:,}",
+    "greater_than_equal": "must be a number from {ge:,} on",
+    "less_than_equal": "must be a number up to {le:,}",
+    "int_type": "must be a whole number",
+    "uuid_type": "must be a UUID",
+    "uuid_parsing": "must be a UUID",
+    "bool_parsing": "must be 1 or 0",
+    "bool_type": "must be true or false",
+    "string_type": "must be a text",
+    "string_unicode": "has half of a surrogate pair, which is no text",
+    "string_too_short": "is too short: it must have {min_length:,} or more characters",
+    "too_short": "has too few parts: it must have {min_length:,} or more",
+    "string_pattern_mismatch": "must be as the pattern {pattern} says",
+    "int_parsing": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "literal_error": "must be one of {expected}",
+    "list_type": "must be a list",
+    "dict_type": "must be an object",
+    "definition_type": "must be a text or an object",
+    "model_attributes_type": "must be an object",
+    "model_type": "must be an object",
+}
+"""What is wrong with a value, in our words, by the name that Pydantic has for it."""
+
+
+class SentAnswer(BaseModel):
+    """One answer as a page sends it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    value: str | list[str] | None
+    first_ms: Milliseconds = 0
+    last_ms: Milliseconds = 0
+    changes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
+
+
+class SentSave(BaseModel):
+    """What a page sends at once."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    key: UUID
+    revision: Annotated[int, Field(ge=1, le=1_000_000_000)]
+    visit: Id
+    visible_ms: Milliseconds
+    idle_ms: Milliseconds
+    answers: Annotated[dict[Name, SentAnswer], Field(max_length=1_000)]
+    final: bool = False
+
+    def save(self) -> Save:
+        """Return it as the core knows it."""
+        answers = {
+            name: Given(
+                value=tuple(one.value) if isinstance(one.value, list) else one.value,
+                first_ms=one.first_ms,
+                last_ms=one.last_ms,
+                changes=one.changes,
+            )
+            for name, one in self.answers.items()
+        }
+        return Save(
+            revision=self.revision,
+            visit=self.visit,
+            visible_ms=self.visible_ms,
+            idle_ms=self.idle_ms,
+            answers=answers,
+        )
+
+
+def read_save(body: bytes) -> SentSave:
+    """Return what a page sent as JSON.
+
+    Raises
+    ------
+    InvalidInput
+        It is none, or not what our pages send.
+    """
+    try:
+        return SentSave.model_validate_json(body)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise InvalidInput(f"What was sent cannot be read: {place} {wrong(first)}") from None
+
+
+def wrong(fault: Mapping[str, Any]) -> str:
+    """Say what is wrong with a value, and what to do.
+
+    Parameters
+    ----------
+    fault
+        As Pydantic describes it.
+
+    Examples
+    --------
+    >>> wrong({"type": "string_too_long", "ctx": {"max_length": 100}})
+    'is too long: it may have 100 characters. Load the page again, or open your link again.'
+    """
+    return f"{faulty(fault)}. Load the page again, or open your link again."
+
+
+def faulty(fault: Mapping[str, Any]) -> str:
+    """Say what is wrong with a value.
+
+    Examples
+    --------
+    >>> faulty({"type": "missing"})
+    'is missing'
+    """
+    return WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
+
+
+def whole_number(text: str, what: str, least: int, most: int) -> int:
+    """Return a number that somebody typed.
+
+    Examples
+    --------
+    >>> whole_number(" 20 ", "of raters", 1, 20)
+    20
+    """
+    text = text.strip()
+    if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
+        raise InvalidInput(f"{shown(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
+    return int(text)
+
+
+def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
+    """Return the answers of a form: several for a question that takes several, else one."""
+    found: dict[str, Any] = {}
+    for question in questionnaire.questions:
+        values = [value for value in form.getlist(question.name) if isinstance(value, str) and value]
+        if values:
+            found[question.name] = values if question.kind == "multiple" else values[0]
+        own = question.own_words
+        words = None if own is None else form.get(own)
+        if own is not None and isinstance(words, str) and words.strip():
+            found[own] = words
+    return found
+
+
+async def check_storable(request: Request) -> None:
+    """Refuse an address or a form with what no database can hold.
+
+    Raises
+    ------
+    InvalidInput
+        It has a NUL somewhere.
+    """
+    values: list[object] = [request.scope["path"], *request.query_params.values()]
+    if "form" in request.headers.get("content-type", ""):
+        values += (await request.form()).values()
+    if any(isinstance(value, str) and NUL in value for value in values):
+        raise InvalidInput("What was sent has a NUL in it, which cannot be kept. Take it out.")

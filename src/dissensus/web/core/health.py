@@ -1,0 +1,43 @@
+"""Whether the site lives, whether it can work, and how it does."""
+
+from secrets import compare_digest
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Request
+from fastapi.responses import PlainTextResponse, Response
+from prometheus_client import CONTENT_TYPE_LATEST
+
+from dissensus.web.core.metrics import metrics_of
+from dissensus.web.core.site import site_of
+from dissensus.web.core.staff_auth import Open
+
+router = APIRouter(dependencies=[Depends(Open("look"))])
+
+
+@router.api_route("/healthz", methods=["GET", "HEAD"])
+def lives() -> PlainTextResponse:
+    """Say that this process answers."""
+    return PlainTextResponse("ok\n")
+
+
+@router.api_route("/readyz", methods=["GET", "HEAD"])
+def works(request: Request) -> PlainTextResponse:
+    """Say that the database answers, and has the tables that this version needs."""
+    site_of(request).platform.check()
+    return PlainTextResponse("ok\n")
+
+
+@router.get("/metrics")
+def measures(request: Request, authorization: Annotated[str, Header()] = "") -> Response:
+    """Return numbers of all workers for Prometheus, to who has the token if the settings name one."""
+    site = site_of(request)
+    if not _known(authorization, site.settings.metrics_token or ""):
+        text = "Numbers are for who has the token: send it as Authorization: Bearer TOKEN (setting metrics_token).\n"
+        return PlainTextResponse(text, 401, {"www-authenticate": "Bearer"})
+    return Response(metrics_of(request).text(site.platform), media_type=CONTENT_TYPE_LATEST)
+
+
+def _known(authorization: str, token: str) -> bool:
+    kind, _, given = authorization.partition(" ")
+    right = compare_digest(given.strip().encode(), token.encode())
+    return not token or (kind.lower() == "bearer" and right)

@@ -1,0 +1,24 @@
+"""Responses and form data that routes of raters and of staff share."""
+
+from typing import Annotated, Final
+
+from fastapi import Depends, Request
+from fastapi.responses import HTMLResponse
+from starlette.datastructures import FormData
+
+from dissensus.web.core.renderer import Context
+from dissensus.web.core.site import Site
+
+SEE_OTHER: Final = 303
+
+
+async def _form(request: Request) -> FormData:
+    return await request.form()
+
+
+SubmittedForm = Annotated[FormData, Depends(_form)]
+
+
+def page(site: Site, context: Context, status: int = 200) -> HTMLResponse:
+    """Return a rendered page."""
+    return HTMLResponse(site.pages.render(context), status)

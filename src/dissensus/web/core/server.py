@@ -1,0 +1,144 @@
+"""A site that listens: one process or several, until it is told to stop."""
+
+import os
+import signal
+import socket
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+import uvicorn
+from fastapi import FastAPI
+from uvicorn.config import STARTUP_FAILURE
+from uvicorn.supervisors.multiprocess import Multiprocess
+
+from dissensus.errors import Unavailable
+from dissensus.settings import Settings
+from dissensus.web.core import oidc
+from dissensus.web.core.app import create_app
+from dissensus.web.core.metrics import SHARED
+
+LAST_S: Final = 30
+"""For requests that are under way when the site is told to stop."""
+
+LOGS: Final[dict[str, Any]] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {
+        "plain": {"format": "%(levelname)s: %(message)s"},
+        "lines": {"()": "dissensus.web.core.access_log.JsonLines"},
+    },
+    "handlers": {
+        "plain": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"},
+        "lines": {"class": "logging.StreamHandler", "formatter": "lines", "stream": "ext://sys.stdout"},
+    },
+    "loggers": {
+        "uvicorn": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.errors": {"handlers": ["plain"], "level": "ERROR", "propagate": False},
+        "dissensus.access": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+        "dissensus.jobs": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.chat": {"handlers": ["plain"], "level": "WARNING", "propagate": False},
+        "dissensus.models": {"handlers": ["plain"], "level": "INFO", "propagate": False},
+        "dissensus.events": {"handlers": ["lines"], "level": "INFO", "propagate": False},
+    },
+}
+
+
+def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lambda _port: None) -> None:
+    """Answer until the process is interrupted or told to end; requests under way are finished.
+
+    Parameters
+    ----------
+    settings
+        How the site runs.
+    secret
+        Signs tokens.
+    ready
+        Is told the port once it is held; 0 in the settings takes any free one.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be listened on.
+    """
+    oidc.check(settings)
+    with (
+        _listening(settings.host, settings.port) as listener,
+        tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder,
+    ):
+        ready(listener.getsockname()[1])
+        if settings.workers > 1:
+            # Read by the workers when they start, and by nobody here.
+            os.environ[SHARED] = folder
+            workers = Multiprocess(_config(settings, secret), [listener])
+            workers.run()
+            started = all(one.exitcode != STARTUP_FAILURE for one in workers.processes)
+        else:
+            started = _run(uvicorn.Server(_config(settings, secret)), listener)
+    if not started:
+        raise Unavailable("The site could not start; the reason stands above.")
+
+
+def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
+    """Answer with a small application, in this process, until it is interrupted or told to end.
+
+    Raises
+    ------
+    Unavailable
+        The address cannot be listened on.
+    """
+    with _listening(host, port) as listener:
+        ready(listener.getsockname()[1])
+        # No proxy is believed, since nothing here depends on who asks.
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            ws="none",
+            timeout_graceful_shutdown=LAST_S,
+        )
+        started = _run(uvicorn.Server(config), listener)
+    if not started:
+        raise Unavailable("The service could not start; the reason stands above.")
+
+
+def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
+    """Run in this process until a signal comes, and tell whether the site ever was there."""
+    # The server passes the signal on when it is done; who asked for the end gets an end without an error.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):
+        server.run([listener])
+    return server.started
+
+
+def _config(settings: Settings, secret: str) -> uvicorn.Config:
+    return uvicorn.Config(
+        partial(create_app, settings, secret, jobs=settings.jobs),
+        factory=True,
+        workers=settings.workers,
+        access_log=False,
+        log_config=LOGS,
+        log_level="warning",
+        server_header=False,
+        forwarded_allow_ips=settings.trusted_proxies,
+        timeout_graceful_shutdown=LAST_S,
+        ws="none",
+    )
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        listener = socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise Unavailable(
+            f"Nobody can listen on {host}, port {port}: {error.strerror}. Free it, or name another: --host, --port."
+        ) from None
+    # Every connection takes this over; else the second part of each answer waits 40 ms for a word about the first.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    listener.set_inheritable(True)
+    return listener

@@ -1,0 +1,33 @@
+"""What recruiters tell by themselves: signed, checked, and kept where it follows from what is known."""
+
+import logging
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import JSONResponse, Response
+
+from dissensus.errors import NotFound
+from dissensus.recruit.prolific import event_from
+from dissensus.web.core.staff_auth import Open, SiteOf
+from dissensus.workflows.rater import recruitment
+
+router = APIRouter(dependencies=[Depends(Open("tell"))])
+
+log = logging.getLogger("dissensus.events")
+
+
+async def _body(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.post("/prolific/events")
+def hear(site: SiteOf, request: Request, body: Annotated[bytes, Depends(_body)]) -> Response:
+    """Take a signed event of Prolific; one that changes nothing is taken too, so that it does not come again."""
+    secret = site.settings.prolific_secret
+    if secret is None:
+        raise NotFound("This site takes no events of Prolific. Set prolific_secret to the secret of the workspace.")
+    event = event_from(request.headers, body, secret=secret, now=site.clock())
+    changed = recruitment.told(site.platform, event, now=site.clock())
+    told = {"event": event.id, "kind": event.kind, "status": event.status, "changed": changed}
+    log.info("prolific %s", event.id, extra={"told": told})
+    return JSONResponse({"changed": changed})

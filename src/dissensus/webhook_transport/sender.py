@@ -1,0 +1,157 @@
+"""One message, and what came of it."""
+
+import socket
+import ssl
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from ipaddress import ip_address
+from time import monotonic
+from typing import Final, TypeAlias
+
+import httpcore
+import httpx
+
+from dissensus.errors import InvalidInput
+from dissensus.http_client import retry_after
+from dissensus.schema.hints import shown
+from dissensus.webhook_transport.connection import Pinned
+from dissensus.webhook_transport.target import Ip, Network, Target, is_public, target_of
+
+Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
+"""Returns all addresses of a host, for a port."""
+
+LIMIT_S: Final = 10.0
+MOST_READ: Final = 1 << 16
+"""Bytes of an answer, so that the other side can finish its sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of a message.
+
+    Parameters
+    ----------
+    status
+        Of the answer; None where none came.
+    reason
+        Why it was not taken, in a few words of ours; empty where it was.
+    wait_s
+        Seconds that the other side asks for.
+    """
+
+    status: int | None
+    reason: str = ""
+    wait_s: float = 0.0
+
+    @property
+    def taken(self) -> bool:
+        """Whether the other side has it."""
+        return not self.reason
+
+
+def resolved(host: str, port: int) -> list[str]:
+    """Return all addresses of a host, as this machine finds them."""
+    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+
+
+@cache
+def _trusted() -> ssl.SSLContext:
+    return httpx.create_ssl_context()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sender:
+    """Sends messages.
+
+    Parameters
+    ----------
+    networks
+        Where they may go besides the public internet, by plain http too.
+    resolve
+        Finds the addresses of a host.
+    tls
+        Returns what certificates are checked by.
+    limit_s
+        Seconds in all, once the addresses are found.
+    """
+
+    networks: tuple[Network, ...] = ()
+    resolve: Resolve = resolved
+    tls: Callable[[], ssl.SSLContext] = _trusted
+    limit_s: float = LIMIT_S
+
+    def check(self, address: str) -> None:
+        """Refuse an address to which nothing is sent.
+
+        Raises
+        ------
+        InvalidInput
+            The message says what is wrong, and nothing of what was found inside of a network.
+        """
+        self._found(target_of(address))
+
+    def send(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+        """Post a body, and return what came of it; redirects are not followed."""
+        try:
+            target = target_of(address)
+            ips = self._found(target)
+        except InvalidInput:
+            return Answer(None, "it has no address that may be asked")
+        try:
+            return self._post(target, Pinned(ips, monotonic() + self.limit_s), headers, body)
+        except httpcore.TimeoutException:
+            return Answer(None, f"no answer within {self.limit_s:g} seconds")
+        except httpcore.ConnectError as error:
+            # The pool hides the cause, which stays as the context.
+            untrusted = isinstance(error.__context__, ssl.SSLCertVerificationError)
+            return Answer(None, "its certificate is not trusted" if untrusted else "no connection")
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, OSError, ValueError):
+            return Answer(None, "the connection broke, or the answer is none")
+
+    def _found(self, target: Target) -> tuple[Ip, ...]:
+        """Return the addresses of a host, all of which may be asked."""
+        ips: tuple[Ip, ...] = ()
+        # With http there is nothing to look for outside of those networks.
+        if target.scheme == "https" or self.networks:
+            with suppress(OSError, ValueError):
+                ips = tuple(dict.fromkeys(ip_address(one) for one in self.resolve(target.host, target.port)))
+        if ips and all(self._may(ip, target.scheme) for ip in ips):
+            return ips
+        # One sentence for both, so that nobody learns which names there are inside.
+        where = "in a network that webhook_networks names" if target.scheme == "http" else "on the public internet"
+        other = " Give an address with https." if target.scheme == "http" else ""
+        raise InvalidInput(f"{shown(target.host)} is nowhere {where}.{other}")
+
+    def _may(self, ip: Ip, scheme: str) -> bool:
+        return any(ip in network for network in self.networks) or (scheme == "https" and is_public(ip))
+
+    def _post(self, target: Target, backend: Pinned, headers: Mapping[str, str], body: bytes) -> Answer:
+        url = httpcore.URL(
+            scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
+        )
+        sent = {"Host": target.netloc, "User-Agent": "dissensus", "Connection": "close", **headers}
+        with (
+            httpcore.ConnectionPool(ssl_context=self.tls(), network_backend=backend) as pool,
+            pool.stream("POST", url, headers=list(sent.items()), content=body) as answer,
+        ):
+            with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
+                _read_some(answer.iter_stream())
+            return _told(answer)
+
+
+def _read_some(pieces: Iterable[bytes]) -> None:
+    n = 0
+    for piece in pieces:
+        n += len(piece)
+        if n >= MOST_READ:
+            return
+
+
+def _told(answer: httpcore.Response) -> Answer:
+    status = answer.status
+    if 200 <= status < 300:
+        return Answer(status)
+    more = ", and redirects are not followed" if 300 <= status < 400 else ""
+    return Answer(status, f"it answered HTTP {status}{more}", retry_after(httpx.Headers(answer.headers)))

@@ -1,0 +1,51 @@
+"""What staff see of the quota of a campaign."""
+
+from datetime import datetime, timedelta
+
+from dissensus.campaign.quota_progress import Filling
+from dissensus.errors import NotFound
+from dissensus.schema.campaign.quota import Quota
+from dissensus.store import seats
+from dissensus.store.seats import Taken
+from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.platform.platform import Platform
+
+LATELY = timedelta(hours=24)
+
+
+def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
+    """Return the quota of a campaign, and how far each cell is, in the order of the quota.
+
+    Raises
+    ------
+    NotFound
+        There is no such campaign for them, or it has no quota.
+    """
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        quota = platform.definitions.of(tx, kept).quota
+        if quota is None:
+            raise NotFound(f"{name} has no quota. It takes whoever comes.")
+        taken = seats.taken_of(tx, kept.id)
+        # A pace counts from the first who came, and not from the days before the campaign was open.
+        since = max(now - LATELY, seats.first_entered(tx, kept.id) or now)
+        lately = seats.entered_of(tx, kept.id, since=since)
+        declared = [(cell, quota.cell_of(said)) for cell, said in seats.declared_of(tx, kept.id)]
+    hours = max((now - since) / timedelta(hours=1), 1.0)
+    cells = []
+    for cell, target in quota.targets.items():
+        found = taken.get(cell, Taken())
+        cells.append(
+            Filling(
+                cell=cell,
+                target=target,
+                places=quota.places[cell],
+                taken=found.taken,
+                held=found.held,
+                screened=found.screened,
+                n_lately=lately.get(cell, 0),
+                hours=hours,
+                mismatched=sum(sent == cell != said for sent, said in declared),
+            )
+        )
+    return quota, tuple(cells)

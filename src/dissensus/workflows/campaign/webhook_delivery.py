@@ -1,0 +1,180 @@
+"""Delivering what happened to webhooks: at least once, in the order of the chain, nobody waiting for anybody else."""
+
+import logging
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from random import SystemRandom
+from time import monotonic
+from typing import Final, Literal, TypeAlias
+
+from sqlalchemy import Connection
+
+from dissensus.campaign.public_events import told
+from dissensus.campaign.webhook_batches import GIVEN_UP_AFTER, Batch, is_given_up, wait_after
+from dissensus.campaign.webhook_signatures import signed
+from dissensus.store import events
+from dissensus.store import webhooks as store
+from dissensus.store.webhooks import Webhook
+from dissensus.webhook_transport import Answer, Sender
+from dissensus.workflows.campaign.webhooks import ANOTHER_KEY, Post, what_became
+from dissensus.workflows.platform.platform import Platform
+
+AT_ONCE: Final = 16
+PASSED_OVER: Final = 1_000
+"""Events of other kinds that are looked at again rather than noted: else each of them would write."""
+GONE: Final = 410
+NO_OWNER: Final = "Who answers for it is no owner of the campaign any more. Another owner can let it go on."
+
+Outcome: TypeAlias = Literal["taken", "refused", "unanswered"]
+
+log = logging.getLogger("dissensus.jobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """A batch on its way to a webhook.
+
+    Parameters
+    ----------
+    webhook
+        As it was when it was sent.
+    batch, answer
+        What is sent, and what comes of it.
+    """
+
+    webhook: Webhook
+    batch: Batch
+    answer: Future[Answer]
+
+
+@dataclass(slots=True, kw_only=True)
+class Postman:
+    """Delivers, as a job that runs again and again: it notes what came of deliveries, and begins others.
+
+    Its threads send and do nothing else, so that they hold no connection to the database while a receiver thinks.
+
+    Parameters
+    ----------
+    post
+        How it sends.
+    chance
+        Draws from 0 to 1, to spread those who try again.
+    count
+        Is told what came of each delivery.
+    spell_s
+        How long it goes on at once where there is more to tell, so that who was told nothing for long catches up.
+    under_way
+        Deliveries by webhook, one of each.
+    """
+
+    post: Post
+    count: Callable[[Outcome], object] = lambda _: None
+    spell_s: float = 0.0
+    chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
+    under_way: dict[str, Delivery] = field(default_factory=dict)
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(AT_ONCE, "webhooks"))
+
+    def __call__(self, platform: Platform, now: datetime) -> None:
+        """Note what was answered meanwhile, and send what is due."""
+        end = monotonic() + self.spell_s
+        self._round(platform, now)
+        while self.under_way and (left := end - monotonic()) > 0:
+            wait([one.answer for one in self.under_way.values()], left, FIRST_COMPLETED)
+            self._round(platform, now)
+
+    def _round(self, platform: Platform, now: datetime) -> None:
+        self._note(platform, now)
+        with platform.database.reading() as tx:
+            due = [one for one in store.due(tx, now=now) if one.id not in self.under_way]
+        for webhook in due:
+            if len(self.under_way) == AT_ONCE:
+                # What is sent is signed with the time; so nothing waits for a thread.
+                return
+            self._begin(platform, webhook, now)
+
+    def finish(self, platform: Platform, now: datetime) -> None:
+        """Wait for the deliveries that are under way, and note what came of them."""
+        wait([one.answer for one in self.under_way.values()])
+        self._note(platform, now)
+
+    def _begin(self, platform: Platform, webhook: Webhook, now: datetime) -> None:
+        why = "" if webhook.owned and self.post.knows(webhook) else ANOTHER_KEY if webhook.owned else NO_OWNER
+        if why:
+            with platform.database.writing() as tx:
+                if store.pause(tx, webhook, why):
+                    _keep_paused(tx, webhook, now)
+            return
+        batch = _batch(platform, webhook)
+        if batch.events:
+            headers = signed(self.post.secret_of(webhook.id), batch.id, batch.body, now=now)
+            sent = {"Content-Type": "application/json", **headers}
+            answer = self._threads.submit(_sent, self.post.sender, webhook.address, sent, batch.body)
+            self.under_way[webhook.id] = Delivery(webhook, batch, answer)
+        elif webhook.through is not None or batch.through - webhook.place >= PASSED_OVER:
+            with platform.database.writing() as tx:
+                store.move_on(tx, webhook, batch.through, now=now, delivered=False)
+
+    def _note(self, platform: Platform, now: datetime) -> None:
+        done = [one for one in self.under_way.values() if one.answer.done()]
+        if not done:
+            return
+        with platform.database.writing() as tx:
+            for delivery in done:
+                self._note_one(tx, delivery, now)
+        # They are forgotten once it is written; else they would be sent again.
+        for delivery in done:
+            del self.under_way[delivery.webhook.id]
+            self.count(_outcome(delivery.answer.result()))
+
+    def _note_one(self, tx: Connection, delivery: Delivery, now: datetime) -> None:
+        webhook, through, answer = delivery.webhook, delivery.batch.through, delivery.answer.result()
+        if answer.taken:
+            store.move_on(tx, webhook, through, now=now)
+            return
+        pause = wait_after(webhook.n_failures + 1, asked_s=answer.wait_s, chance=self.chance())
+        since = webhook.failing_since or now
+        why = {"trouble": answer.reason, "paused": _paused(answer, since, now)}
+        if store.fail(tx, webhook, through, since=since, due_at=now + pause, **why) and why["paused"]:
+            _keep_paused(tx, webhook, now)
+
+
+def _keep_paused(tx: Connection, webhook: Webhook, now: datetime) -> None:
+    events.record(tx, webhook.campaign_id, "webhook", what_became(webhook, "paused"), now=now)
+
+
+def _batch(platform: Platform, webhook: Webhook) -> Batch:
+    with platform.database.reading() as tx:
+        entries = store.entries_for(tx, webhook)
+    # What failed is tried again as it was, so that who has it knows it.
+    through = webhook.through or (entries[-1].place if entries else webhook.head)
+    return Batch(
+        webhook_id=webhook.id,
+        campaign=webhook.campaign,
+        after=webhook.place,
+        through=through,
+        head=webhook.head,
+        events=tuple(map(told, entries)),
+    )
+
+
+def _sent(sender: Sender, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    try:
+        return sender.send(address, headers, body)
+    except Exception:
+        # Whatever it is, the webhook is tried again, and the others go on.
+        log.exception("A delivery broke.")
+        return Answer(None, "it could not be sent")
+
+
+def _paused(answer: Answer, since: datetime, now: datetime) -> str:
+    """Return why nothing is delivered any more after a failure; empty where it is tried again."""
+    if answer.status == GONE:
+        return "It answered HTTP 410: it is gone, and wants nothing more."
+    days = GIVEN_UP_AFTER // timedelta(days=1)
+    return f"Nothing was taken for {days} days; the last time, {answer.reason}." if is_given_up(since, now=now) else ""
+
+
+def _outcome(answer: Answer) -> Outcome:
+    return "taken" if answer.taken else "unanswered" if answer.status is None else "refused"

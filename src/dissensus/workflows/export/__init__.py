@@ -1,0 +1,1 @@
+"""Exports of what a campaign collected."""

@@ -1,0 +1,191 @@
+"""What a campaign collected that compares two responses: its ratings, and preferences as files for models."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from dissensus.campaign.export_table import TIMESTAMP, Rated, frame_of
+from dissensus.campaign.preferences import pairs_by_rater, preferences_of
+from dissensus.errors import InvalidInput
+from dissensus.files.pairs.release import write_pairs
+from dissensus.files.raw import table_stream
+from dissensus.files.raw.atomic_write import write_whole
+from dissensus.pipeline.release import PairPolicy, released_pairs
+from dissensus.schema.ratings import columns as names
+from dissensus.schema.records.pair import Pair
+from dissensus.schema.records.preference import Preference
+from dissensus.workflows.campaign import overview
+from dissensus.workflows.export.conversations import PAIRS, PREFERENCES, README, make_folder, preference_row
+from dissensus.workflows.export.ratings import Asked, Opened, note_export, opened
+from dissensus.workflows.platform.platform import Platform
+
+RATINGS: Final = "ratings.parquet"
+RATERS: Final = "raters.jsonl"
+BY_RATER: Final = "{}-by-rater.jsonl"
+"""Of what is helpful or harmless, so that who trains on it is told what people chose by."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exported:
+    """What was exported.
+
+    Parameters
+    ----------
+    n_preferences, n_raters
+        Preferences, each of one rater and pair, and how many people gave them.
+    n_pairs
+        Pairs with a better response.
+    notes
+        What made no pair and why, a sentence each.
+    """
+
+    n_preferences: int
+    n_raters: int
+    n_pairs: int
+    notes: tuple[str, ...]
+
+
+def export_pairs(
+    platform: Platform,
+    name: str,
+    folder: Path,
+    *,
+    asked: Asked | None = None,
+    policy: PairPolicy | None = None,
+    now: datetime,
+) -> Exported:
+    """Write the finished ratings of a campaign of pairs, and what follows from them, to a new folder.
+
+    Parameters
+    ----------
+    platform, name
+        The campaign, of whichever owner.
+    folder
+        Where: it may not be there yet, or be empty.
+    asked
+        What it is to hold.
+    policy
+        How preferences become pairs; by default as in hh-rlhf.
+    now
+        The time.
+
+    Raises
+    ------
+    NotFound
+        There is no such campaign, no such purpose of it, or no rating that may be exported.
+    InvalidInput
+        Its raters do not compare two responses, or there can be no such folder.
+    Conflict
+        The folder holds something.
+    """
+    staff_id, asked = overview.staff_id_of(platform, name), asked or Asked()
+    with opened(platform, name, staff_id, asked) as found:
+        if found.campaign.pair is None:
+            raise InvalidInput(f"In {name} raters rate single responses. Name a file for them: -o {name}.csv")
+        make_folder(folder)
+        collected = _Collected(pair=found.campaign.pair)
+        table_stream.write_parts(collected.frames(found), found.form.schema, folder / RATINGS)
+        exported = collected.write(folder, policy or PairPolicy())
+        readme = found.readme(RATINGS, guards=False, now=now) + "\n".join(["", *_told(exported, collected), ""])
+        write_whole(readme.encode(), folder / README)
+    note_export(platform, name, staff_id, asked, now)
+    return exported
+
+
+@dataclass(slots=True, kw_only=True)
+class _Collected:
+    """The preferences of an export."""
+
+    pair: Pair
+    rated: list[Rated] = field(default_factory=list)
+    about: list[Mapping[str, Any]] = field(default_factory=list)
+
+    def frames(self, found: Opened) -> Iterator[pl.DataFrame]:
+        """Yield the ratings, and keep the preferences among them."""
+        start = 0
+        kept = (names.RATER_ID, *found.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
+        for window in found.told():
+            frame = frame_of(window, found.form, start=start)
+            self.rated += window
+            self.about += frame.select(name for name in kept if name in frame.columns).to_dicts()
+            start += len(window)
+            yield frame
+
+    @property
+    def purpose(self) -> str:
+        """What people chose by."""
+        return "helpful" if self.pair.compared == "more helpful" else "harmless"
+
+    @property
+    def by_rater(self) -> str:
+        """Name of the file with the pairs of each rater."""
+        return BY_RATER.format(self.purpose)
+
+    def write(self, folder: Path, policy: PairPolicy) -> Exported:
+        """Write all files but the ratings."""
+        preferences = preferences_of((one for one in self.rated if not one.flagged), self.pair.compared)
+        released = released_pairs(preferences, policy)
+        notes = [f"{n:,} pairs left out: {why}." for why, n in released.dropped.items()]
+        if released.pairs:
+            notes = list(write_pairs(released, folder / PAIRS))
+        n_flagged = sum(one.flagged for one in self.rated)
+        if n_flagged:
+            notes.append(f"{n_flagged:,} preferences are of raters whom somebody excluded, and make no pair.")
+        _write(map(preference_row, preferences), folder / PREFERENCES)
+        _write(self._raters(), folder / RATERS)
+        _write(self._pairs(preferences), folder / self.by_rater)
+        return Exported(
+            n_preferences=len(self.rated),
+            n_raters=len({one.rater_id for one in self.rated}),
+            n_pairs=len(released.pairs),
+            notes=tuple(notes),
+        )
+
+    def _raters(self) -> Iterator[Mapping[str, Any]]:
+        """Yield what each rater says of themselves, once."""
+        for row in {row[names.RATER_ID]: row for row in self.about}.values():
+            yield {
+                name: value for name, value in row.items() if name == names.RATER_ID or names.is_rater_attribute(name)
+            }
+
+    def _pairs(self, preferences: Iterable[Preference]) -> Iterator[Mapping[str, Any]]:
+        """Yield what each rater says of each pair that they do not call equal."""
+        about = {row[names.RATER_ID]: row for row in self.about}
+        for preference in preferences:
+            for rater_id, pair in pairs_by_rater(preference):
+                tranche = f"{self.purpose}-{preference.phase or 'base'}"
+                yield {
+                    **pair,
+                    names.RATER_ID: rater_id,
+                    **_attributes(about[rater_id]),
+                    "tranche": tranche,
+                    "pair_id": preference.preference_id,
+                }
+
+
+def _attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
+
+
+def _write(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
+    if text:
+        write_whole(text.encode(), path)
+
+
+def _told(exported: Exported, collected: _Collected) -> Iterator[str]:
+    files = (
+        (PREFERENCES, "what was asked of each pair, and what each rater picked"),
+        (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),
+        (collected.by_rater, "the same of each rater alone, with what they say of themselves"),
+        (RATERS, "what raters say of themselves, by their ids here"),
+    )
+    yield from (f"{name:<24} {what}" for name, what in files)
+    yield ""
+    yield from exported.notes
+    yield "Of each pair chosen is the better response: the more helpful, or the less harmful one, whatever was asked."

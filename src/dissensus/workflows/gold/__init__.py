@@ -1,0 +1,1 @@
+"""Workflows of experts and their gold labels."""

@@ -1,0 +1,1 @@
+"""Training, versions and scores of preference models."""

@@ -1,0 +1,1 @@
+"""Workflows of the operator: staff, jobs, backups and the database."""

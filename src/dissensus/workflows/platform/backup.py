@@ -1,0 +1,106 @@
+"""A whole platform as one file, while it is served, and back into an empty database of either kind."""
+
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import dissensus
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.files.raw.table_stream import replacing
+from dissensus.files.raw.table_writer import check_free
+from dissensus.store.core import backup as store
+from dissensus.store.core import schema
+from dissensus.store.core.backup import Manifest
+from dissensus.store.core.database import Database, connect
+from dissensus.workflows.platform.platform import Platform
+
+
+def backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> Manifest:
+    """Write all tables, as they are at one moment, to a file.
+
+    Parameters
+    ----------
+    platform
+        May be served meanwhile.
+    path
+        Where to write; the file is there whole or not at all, and only whoever runs this may read it.
+    overwrite
+        Whether a file that is there already may be replaced.
+    now
+        The time.
+
+    Raises
+    ------
+    Conflict
+        The file is there already.
+    NotFound
+        There is nothing in the database.
+    Unavailable
+        It cannot be written, or the database does not answer.
+    """
+    check_free(path, overwrite=overwrite)
+    with platform.database.reading() as tx, replacing(path) as part, part.open("wb") as file:
+        done = store.write(tx, file, version=dissensus.__version__, now=now)
+        if not done.rows:
+            raise NotFound(
+                "There is nothing in the database to back up. Is it the one that DISSENSUS_DATABASE_URL names?"
+            )
+    return done
+
+
+def restore(url: str, path: Path) -> Manifest:
+    """Write all rows of a backup into an empty database, all or nothing.
+
+    Parameters
+    ----------
+    url
+        The database, SQLite or PostgreSQL, wherever the backup comes from. One that is blank gets its tables.
+    path
+        The backup. Every part is verified before anything is written.
+
+    Raises
+    ------
+    NotFound
+        There is no such file.
+    InvalidInput
+        It is no backup, damaged, or of other tables than this version has.
+    Conflict
+        The database is not empty, or has the tables of another version.
+    """
+    with _archive(path) as archive:
+        found = store.read_manifest(archive)
+        store.verify(archive, found)
+        database = connect(url, pool_size=1)
+        try:
+            _make_ready(database)
+            with database.writing() as tx:
+                store.restore(tx, archive)
+        finally:
+            database.dispose()
+    return found
+
+
+def _make_ready(database: Database) -> None:
+    """Make the tables of a blank database, and refuse any that has others than this version needs."""
+    with database.reading() as tx:
+        blank = schema.revision(tx) is None
+    if blank:
+        schema.upgrade(database)
+    schema.check(database)
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            yield archive
+    except FileNotFoundError:
+        raise NotFound(f"There is no file {path}.") from None
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
+    except zipfile.BadZipFile:
+        raise InvalidInput(f"{path} is no backup of Dissensus, or cut short.") from None
+    except InvalidInput as error:
+        raise InvalidInput(f"{path}: {error}") from error.__cause__

@@ -1,0 +1,186 @@
+"""What runs beside the site: one process at a time does it, and another goes on where that one dies."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import partial
+from threading import Event, Thread
+from time import monotonic
+from typing import Final, TypeAlias
+from uuid import uuid4
+
+from dissensus.errors import DissensusError
+from dissensus.store.core import leases
+from dissensus.workflows.campaign.audit import link_all
+from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.webhook_delivery import Outcome, Postman
+from dissensus.workflows.campaign.webhooks import Post
+from dissensus.workflows.models.retraining import Learning
+from dissensus.workflows.platform.idempotency import forget_old
+from dissensus.workflows.platform.platform import Platform
+
+LEASE: Final = "jobs"
+WATCHING: Final = "figures"
+DELIVERING: Final = "webhooks"
+LEARNING: Final = "models"
+HELD: Final = timedelta(seconds=15)
+"""How long others wait for a process that gives no sign."""
+EVERY_S: Final = 1.0
+N_RUNNERS: Final = 4
+"""Each takes a connection to the database at times."""
+
+Job: TypeAlias = Callable[[Platform, datetime], object]
+
+log = logging.getLogger("dissensus.jobs")
+
+
+@dataclass(slots=True)
+class Spaced:
+    """A job that rests after it worked, so that it takes no more than a share of the time from who answers.
+
+    Parameters
+    ----------
+    job
+        What is done.
+    rest_s
+        How long it rests at least.
+    share
+        Of the time that it takes at most.
+    most_s
+        How long it rests at most: what took long once, such as the first time, need not do so again.
+    """
+
+    job: Job
+    rest_s: float = 2.0
+    share: float = 0.2
+    most_s: float = 10.0
+    _due: float = 0.0
+
+    def __call__(self, platform: Platform, now: datetime) -> None:
+        """Do it, unless it rests."""
+        started = monotonic()
+        if started < self._due:
+            return
+        try:
+            self.job(platform, now)
+        finally:
+            took = monotonic() - started
+            self._due = monotonic() + min(max(self.rest_s, took * (1 / self.share - 1)), self.most_s)
+
+
+def every_job() -> dict[str, Job]:
+    """Return what is soon done, by its names."""
+    return {"link events": lambda platform, _now: link_all(platform), "forget answers": forget_old}
+
+
+def _watch() -> Spaced:
+    """Return what makes the figures of campaigns; what one process has at hand is in it."""
+    watched = Watched()
+    return Spaced(lambda platform, now: tick(platform, watched, now=now))
+
+
+@dataclass(slots=True, kw_only=True)
+class Runner:
+    """Runs jobs again and again, while no other process does.
+
+    Parameters
+    ----------
+    platform
+        Where.
+    holder
+        Names this process among all.
+    jobs
+        By their names; each is quick, or does a part and the rest the next time.
+    clock
+        Tells the time.
+    lease
+        Names what one process alone does.
+    last
+        Done at the end, before another process goes on.
+    """
+
+    platform: Platform
+    holder: str
+    jobs: Mapping[str, Job]
+    clock: Callable[[], datetime]
+    lease: str = LEASE
+    last: Mapping[str, Job] = field(default_factory=dict)
+    stopped: Event = field(default_factory=Event)
+    _held_until: datetime | None = None
+
+    def start(self) -> Thread:
+        """Run in a thread of its own, and return it."""
+        thread = Thread(target=self.run, name=self.lease)
+        thread.start()
+        return thread
+
+    def run(self) -> None:
+        """Run until it is stopped; what goes wrong with one job keeps no other from being done."""
+        while not self.stopped.wait(EVERY_S):
+            self.turn()
+        for name, job in self.last.items():
+            self._do(name, job)
+        self._let_go()
+
+    def turn(self) -> bool:
+        """Do each job once if it is this process's turn, and tell whether it is."""
+        try:
+            if not self._hold():
+                return False
+        except DissensusError as error:
+            log.warning("The jobs wait: %s", error)
+            return False
+        for name, job in self.jobs.items():
+            self._do(name, job)
+        return True
+
+    def _do(self, name: str, job: Job) -> None:
+        try:
+            job(self.platform, self.clock())
+        except DissensusError as error:
+            log.warning("The job %s waits: %s", name, error)
+        except Exception:
+            # Whatever it is, the site goes on, and so do the other jobs.
+            log.exception("The job %s failed.", name)
+
+    def _hold(self) -> bool:
+        """Take the lease, or prolong it in time; a sign a second would be a write a second."""
+        now = self.clock()
+        if self._held_until is not None and now < self._held_until - HELD / 2:
+            return True
+        with self.platform.database.writing() as tx:
+            held = leases.hold(tx, self.lease, self.holder, until=now + HELD, now=now)
+        self._held_until = now + HELD if held else None
+        return held
+
+    def _let_go(self) -> None:
+        if self._held_until is None:
+            return
+        try:
+            with self.platform.database.writing() as tx:
+                leases.let_go(tx, self.lease, self.holder)
+        except DissensusError as error:
+            log.warning("The lease on the jobs ends by itself: %s", error)
+
+
+def every_runner(
+    platform: Platform,
+    *,
+    post: Post,
+    clock: Callable[[], datetime],
+    count: Callable[[Outcome], object] = lambda _: None,
+    learning: Learning,
+) -> tuple[Runner, ...]:
+    """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
+
+    `count` is told what came of each delivery; `learning` lets model lines learn when it is time.
+    """
+    holder, postman = str(uuid4()), Postman(post=post, count=count, spell_s=EVERY_S)
+    runner = partial(Runner, platform=platform, holder=holder, clock=clock)
+    return (
+        runner(jobs=every_job()),
+        runner(jobs={"watch": _watch()}, lease=WATCHING),
+        runner(jobs={"learn": learning}, lease=LEARNING, stopped=learning.stopped),
+        runner(jobs={"deliver": postman}, lease=DELIVERING, last={"finish deliveries": postman.finish}),
+    )

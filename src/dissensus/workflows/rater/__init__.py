@@ -1,0 +1,1 @@
+"""Workflows of raters, from the invite link to withdrawal."""

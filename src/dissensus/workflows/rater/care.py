@@ -1,0 +1,161 @@
+"""How raters are asked how they feel, and what the contact of a campaign sees of it."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from sqlalchemy import Connection
+
+from dissensus.errors import InvalidInput, NotFound
+from dissensus.schema.campaign.care import LONGEST_REACH, is_about
+from dissensus.schema.hints import listed, shown
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.store import assignments, raters
+from dissensus.store import care as care_store
+from dissensus.store.care import Feeling
+from dissensus.store.raters import Rater
+from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater.journey import Step, check_here, present, step, step_planned
+
+LEAST: Final = 5
+"""Raters in a mean that is shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Telling:
+    """Whether the contact of the campaign is to know how a rater feels, and how the rater can be reached."""
+
+    told: bool = False
+    reach: str = ""
+
+
+def answer(
+    platform: Platform,
+    rater: Rater,
+    number: int,
+    answers: Mapping[str, object],
+    telling: Telling = Telling(),
+    *,
+    now: datetime,
+) -> Step:
+    """Keep how a rater feels, where that is asked now, and return where they are then; twice sent is once.
+
+    Raises
+    ------
+    InvalidInput
+        An answer cannot be, or it takes too many words to reach them.
+    """
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, plans=True, now=now)
+        check_here(here.rater)
+        care, reach = here.campaign.care, telling.reach.strip()
+        found = step_planned(tx, here, now=now)
+        if care is not None and found is not None and (found.place, found.n_asked) == ("feelings", number):
+            if len(reach) > LONGEST_REACH:
+                raise InvalidInput(f"It has {len(reach):,} characters. Say in {LONGEST_REACH} how you can be reached.")
+            given = care.survey.check(answers, complete=False)
+            told = telling.told and bool(care.contact)
+            care_store.add(tx, rater.id, number, given, told=told, reach=reach or None if told else None, now=now)
+            # That they were asked, and nothing of what they said: owners read the log.
+            by_rater(tx, here.rater, "feel", now, number=number)
+            found = step_planned(tx, here, now=now)
+    return found or step(platform, rater, now=now)
+
+
+def leave_out(platform: Platform, rater: Rater, topics: Collection[str], *, now: datetime) -> Step:
+    """Keep which topics a rater does not want to meet, where that is asked now, and return where they are then.
+
+    Raises
+    ------
+    InvalidInput
+        The campaign has no such topic.
+    """
+    with platform.database.writing() as tx:
+        here = present(tx, platform, rater, plans=True, now=now)
+        check_here(here.rater)
+        known = {} if here.campaign.care is None else here.campaign.care.topics
+        strange = [name for name in topics if name not in known]
+        if strange:
+            raise InvalidInput(f"There is no topic {shown(strange[0])}. There are {listed(list(known))}.")
+        found = step_planned(tx, here, now=now)
+        if found is not None and found.place == "topics":
+            raters.leave_out(tx, rater.id, [name for name in known if name in topics])
+            _take_back(tx, rater, topics, now)
+            by_rater(tx, here.rater, "declare", now, questions=["topics"])
+    return step(platform, rater, now=now)
+
+
+def _take_back(tx: Connection, rater: Rater, topics: Collection[str], now: datetime) -> None:
+    """Let others have what was planned for a rater before they were asked, and is about what they leave out."""
+    n_open = assignments.progress_of(tx, rater.id, since=now).n_open
+    for one in assignments.open_of(tx, rater.id, most=n_open):
+        if is_about(one.item.attributes, topics):
+            assignments.close(tx, one, "reclaimed", now=now)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cared:
+    """What the contact of a campaign sees.
+
+    Parameters
+    ----------
+    survey
+        What is asked.
+    told
+        What raters want them to know.
+    means
+        The mean answer to each question, None where fewer than `LEAST` raters answered, and how many did.
+    """
+
+    survey: Questionnaire
+    told: tuple[Feeling, ...]
+    means: Mapping[str, tuple[float | None, int]]
+
+
+def cared(platform: Platform, name: str, *, staff_id: str) -> Cared:
+    """Return how the raters of a campaign feel.
+
+    Raises
+    ------
+    NotFound
+        It asks nobody how they feel.
+    """
+    with platform.database.reading() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        care = platform.definitions.of(tx, kept).care
+        if care is None:
+            raise NotFound(f"{name} does not ask raters how they feel: it has no [care].")
+        return Cared(survey=care.survey, told=care_store.told(tx, kept.id), means=_means(tx, kept.id, care.survey))
+
+
+def _means(tx: Connection, campaign_id: str, survey: Questionnaire) -> dict[str, tuple[float | None, int]]:
+    """Return the mean place on its scale of each answer, first of a rater and then of all."""
+    said = care_store.answers_of(tx, campaign_id)
+    found: dict[str, tuple[float | None, int]] = {}
+    for question in survey.questions:
+        places: dict[str, list[int]] = {}
+        for rater_id, answers in said:
+            answer = answers.get(question.name)
+            if isinstance(answer, str) and answer in question.scale:
+                places.setdefault(rater_id, []).append(question.scale.index(answer))
+        of_raters = [sum(one) / len(one) for one in places.values()]
+        few = len(of_raters) < LEAST
+        found[question.name] = (None if few else sum(of_raters) / len(of_raters), 0 if few else len(of_raters))
+    return found
+
+
+def settle(platform: Platform, name: str, rater_id: str, number: int, *, staff_id: str, now: datetime) -> None:
+    """Keep that somebody dealt with what a rater said.
+
+    Raises
+    ------
+    NotFound
+        There is nothing open of that rater, who may have withdrawn.
+    """
+    with platform.database.writing() as tx:
+        kept, _ = seen_by(tx, name, staff_id)
+        if not care_store.settle(tx, kept.id, rater_id, number, now=now):
+            raise NotFound("Nothing of this is open: somebody dealt with it, or the rater withdrew. Load it again.")

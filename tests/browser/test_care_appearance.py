@@ -1,0 +1,59 @@
+"""How raters are asked how they feel, and what their contact sees: sound in both schemes, and on a phone."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.browser.chromium import running
+from tests.browser.raters import enter, opened
+from tests.browser.test_owner import sound
+from tests.web.live import Live
+from tests.workflows.campaigns import TWO_QUESTIONS
+
+from dissensus.workflows.campaign import members, overview
+from dissensus.workflows.platform import staff
+
+CARE = {
+    "every": 1,
+    "contact": "Mia Berg, who looks after everybody who takes part,",
+    "topics": {"Weapons": "Weapons and how to make them", "Self-harm": "People who harm themselves"},
+}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_somebody_says_how_they_feel_and_is_heard(
+    live: Live, browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    link = opened(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
+    owner_id = overview.staff_id_of(live.platform, "pilot")
+    members.add(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
+    key = staff.link(live.platform, "mia", now=live.clock()).key
+    with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
+        rater, broken = context.new_page(), list[str]()
+        rater.on("pageerror", lambda error: broken.append(str(error)))
+        enter(rater, link)
+        expect(rater.get_by_role("heading", name="What would you rather not meet?")).to_be_visible()
+        rater.get_by_label("Weapons and how to make them").check()
+        sound(rater, "topics", scheme)
+        rater.get_by_role("button", name="Go on").click()
+        for question in ("told", "quiet"):
+            rater.get_by_label("No", exact=True).check()
+            rater.get_by_role("button", name="Submit and go on").click()
+            expect(rater.get_by_role("heading", name="How do you feel?")).to_be_visible()
+            if question == "told":
+                rater.locator("[name=rater_upset][value='3']").check()
+                rater.get_by_label("may know how I feel").check()
+                rater.get_by_label("How can they reach you").fill("By e-mail, mia has it.")
+                sound(rater, "feelings", scheme)
+            rater.get_by_role("button", name="Go on").click()
+        expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
+        assert broken == []
+        mia = context.new_page()
+        mia.goto(f"/sign-in/{key}")
+        mia.get_by_role("button", name="Sign in").click()
+        mia.get_by_role("link", name="pilot").click()
+        mia.get_by_role("link", name="Who wants you to know").click()
+        expect(mia.get_by_text("By e-mail, mia has it.")).to_be_visible()
+        sound(mia, "care", scheme)
+        mia.get_by_role("button", name="I dealt with it").click()
+        expect(mia.get_by_text("dealt with")).to_be_visible()

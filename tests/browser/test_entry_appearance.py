@@ -1,0 +1,71 @@
+"""Pages where nobody gets on, and what was agreed to: in light and dark, on a phone and a desk."""
+
+from typing import Any, Literal
+
+import pytest
+from playwright.sync_api import Browser, BrowserContext
+from tests.browser.chromium import running
+from tests.browser.page import View
+from tests.browser.raters import CAMPAIGN, enter, opened
+from tests.web.live import Live
+from tests.workflows.campaigns import NOW, definition
+
+from dissensus.workflows.campaign import campaigns, overview
+
+WIDTHS = (390, 1280)
+NEXT: dict[str, Any] = {
+    "text": "We keep your answers for ten years.\n\nTaking part is your own choice.",
+    "purposes": [
+        {"name": "rating", "text": "My answers may be analysed.", "required": True},
+        {"name": "release", "text": "My answers may be published without anything that points to me."},
+    ],
+}
+
+
+def broken() -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_at_the_door_are_sound(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+    live.app.add_api_route("/broken", broken)
+    with running(browser._loop), browser.new_context(color_scheme=scheme) as context:
+        entrance(live, context, scheme)
+
+
+def entrance(live: Live, context: BrowserContext, scheme: str) -> None:
+    found: list[str] = []
+    page = context.new_page()
+    page.on("console", lambda told: found.append(told.text) if "Content Security Policy" in told.text else None)
+
+    def judge(name: str) -> None:
+        view = View(page, [], [])
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 800})
+            view.shot(f"door-{name}-{scheme}-{width}")
+            found.extend(f"{name}: {one}" for one in view.violations() + view.overflowing() + view.overlapping())
+
+    page.goto(f"{live.url}/broken")
+    page.get_by_text("name this reference:").wait_for()
+    judge("broken")
+    page.goto(f"{live.url}/c/pilot?key={'k' * 300}")
+    judge("refused")
+    link = opened(live)
+    enter(page, link)
+    staff_id = overview.staff_id_of(live.platform, "pilot")
+    campaigns.move(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    changed = definition(**{**CAMPAIGN, "consent": NEXT})
+    campaigns.revise(live.platform, "pilot", changed, staff_id=staff_id, now=NOW)
+    campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    page.goto(f"{live.url}/rate")
+    page.get_by_role("checkbox", name="My answers may be analysed").check()
+    page.get_by_role("button", name="I agree and go on").click()
+    page.goto(f"{live.url}/agreed")
+    page.get_by_text("What you said before, to version 1").click()
+    judge("agreed")
+    campaigns.move(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    context.clear_cookies()
+    page.goto(link)
+    page.get_by_role("heading", name="The campaign pauses").wait_for()
+    judge("paused")
+    assert found == []

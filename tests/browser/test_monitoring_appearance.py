@@ -1,0 +1,53 @@
+"""The pages of a campaign under way: sound in both schemes, on a desk and on a phone."""
+
+from datetime import timedelta
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser
+from tests.browser.chromium import running
+from tests.browser.test_owner import sound
+from tests.web.live import serving
+from tests.workflows.campaigns import NOW
+from tests.workflows.monitored import crowd, opened
+
+from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.platform import staff
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_a_campaign_under_way_are_sound(
+    database_url: str, browser: Browser, scheme: Literal["light", "dark"]
+) -> None:
+    with (
+        serving(database_url) as live,
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+    ):
+        kept = opened(live.platform, staff.link(live.platform, "ada", now=NOW).staff.id, replication=20)
+        page = context.new_page()
+        page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+        page.get_by_role("button", name="Sign in").click()
+        page.goto("/campaigns/pilot/watch")
+        sound(page, "watch-none", scheme)
+        crowd(live.platform, kept, 10)
+        live.clock.forward(hours=10)
+        tick(live.platform, Watched(), now=live.clock() - timedelta(seconds=3))
+        page.get_by_role("link", name="Load again").click()
+        page.get_by_role("heading", name="Agreement").wait_for()
+        sound(page, "watch", scheme)
+        page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+        sound(page, "watch-tables", scheme)
+        page.get_by_role("link", name="Look and decide").first.click()
+        page.get_by_label("Exclude").check()
+        page.get_by_label("Why, for whoever").fill("   ")
+        page.get_by_role("button", name="Decide").click()
+        page.get_by_role("alert").wait_for()
+        assert page.get_by_label("Exclude").is_checked()
+        sound(page, "flagged-wrong", scheme)
+        page.get_by_label("Why, for whoever").fill("Every item in four seconds.")
+        page.get_by_role("button", name="Decide").click()
+        page.get_by_text("by ada").wait_for()
+        sound(page, "flagged", scheme)

@@ -1,0 +1,136 @@
+"""Two responses beside each other in a real browser: by keyboard alone, over a reload, without scripts; its looks."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from sqlalchemy import select
+from tests.browser.chromium import running
+from tests.browser.page import DESKTOP, View
+from tests.browser.raters import enter, kept
+from tests.web.live import Live
+from tests.workflows.campaigns import NOW, TWO_QUESTIONS, owner
+from tests.workflows.pairing import comparing, opened
+
+from dissensus.campaign.answer_drafts import current
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store import tables as t
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+
+HOSTILE = "<b onclick=alert(1)>**Sure**</b>: \u202eti od\u202c `rm -rf` <script>alert(2)</script>"
+LONG = (
+    "That depends on where you are. Most lakes here are open from June, and a guard is on duty until the evening. " * 4
+)
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(browser: Browser, request: pytest.FixtureRequest) -> Iterator[Page]:
+    with running(browser._loop), browser.new_context(color_scheme=request.param) as fresh:
+        fresh.set_default_timeout(20_000)
+        yield fresh.new_page()
+
+
+def sound(page: Page, name: str, scheme: str) -> None:
+    """Check a page at both widths, and keep a picture of it; the buttons stay in view, over what lies below."""
+    view = View(page, [], [])
+    for width in (DESKTOP, 320):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert view.violations() + view.overflowing() == []
+        view.shot(f"{name}-{scheme}-{width}")
+
+
+def link(live: Live, *items: Item, **changes: Any) -> str:
+    staff_id = owner(live.platform.database)
+    campaigns.create(live.platform, comparing(demographics=None, **changes), items, staff_id=staff_id, now=NOW)
+    key = campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
+    return f"{live.url}/c/pilot?key={key}"
+
+
+def pair(name: str, a: str, b: str) -> Item:
+    return Item(name, Conversation.from_turns([("human", "May I swim here?"), ("bot", a)]), {}, b)
+
+
+def test_three_pairs_by_keyboard_with_a_reload_in_between(
+    live: Live, page: Page, request: pytest.FixtureRequest
+) -> None:
+    scheme = request.node.callspec.params["page"]
+    key = opened(live.platform, demographics=None, questionnaire=TWO_QUESTIONS).key
+    enter(page, f"{live.url}/c/pilot?key={key}")
+    keys, left = page.keyboard, page.locator(".candidates .said").first
+    expect(page.get_by_role("radiogroup", name="Which response is more helpful?")).to_be_visible()
+    seen = []
+    for number in range(3):
+        expect(page.locator("#progress")).to_contain_text(f"{number} of 3 rated")
+        seen.append(left.inner_text())
+        # Much more A, which is the one on the left, and further questions.
+        keys.press("1")
+        expect(page.get_by_role("radio", name="A is much more helpful")).to_be_checked()
+        if number == 1:
+            expect(page.locator("#saved")).to_have_text("Saved")
+            page.reload()
+            expect(left).to_have_text(seen[-1])
+            expect(page.get_by_role("radio", name="A is much more helpful")).to_be_checked()
+            page.locator("[name=Q_safe]").first.focus()
+        keys.press("2")
+        keys.press("Control+Enter")
+        if number < 2:
+            expect(left).not_to_have_text(seen[-1])
+            expect(page.locator("[name=Q_preference]:checked")).to_have_count(0)
+    expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+    sound(page, "pair-thanks", scheme)
+    answers = {name: current(every) for name, every in kept(live)}
+    # What is kept is of the item, however it was shown.
+    long = {f"pair-{one[len('Long answer ')]}" for one in seen if one.startswith("Long")}
+    assert {name: one["Q_preference"].value for name, one in answers.items()} == {
+        name: "-3" if name in long else "3" for name in answers
+    }
+    assert {one["Q_safe"].value for one in answers.values()} == {"Unsure"}
+    with live.platform.database.reading() as tx:
+        shown = dict(tx.execute(select(t.Item.name, t.Assignment.shown_first).join(t.Item)).all())
+    assert shown == {name: "a" if name in long else "b" for name in answers}
+
+
+def test_how_it_looks_and_that_hostile_text_is_inert(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+    scheme = request.node.callspec.params["page"]
+    spoken: list[str] = []
+    page.on("dialog", lambda dialog: spoken.append(dialog.message))
+    enter(page, link(live, pair("1", LONG, HOSTILE), questionnaire=TWO_QUESTIONS))
+    sound(page, "pair", scheme)
+    page.keyboard.press("Control+Enter")
+    expect(page.locator(".fault:visible")).to_have_count(2)
+    sound(page, "pair-missing", scheme)
+    page.get_by_role("radio", name="B is slightly more helpful").check()
+    sound(page, "pair-chosen", scheme)
+    assert page.locator(".said b, .said code, .said strong, .said script").count() == 0
+    texts = [one.inner_text() for one in page.locator(".candidates .said").all()]
+    assert sorted(texts) == sorted([LONG, HOSTILE])
+    for one in page.locator(".said").all():
+        one.click()
+    assert spoken == []
+
+
+def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> None:
+    with running(browser._loop), browser.new_context(java_script_enabled=False) as context:
+        page = context.new_page()
+        enter(page, link(live, pair("1", "Yes.", ""), preview=True, pair={"compared": "less harmful"}))
+        expect(page.locator(".candidates")).to_be_hidden()
+        page.get_by_text("Show the conversation").click()
+        expect(page.get_by_text("(no text)")).to_be_visible()
+        page.locator("#submit").click()
+        expect(page.get_by_text("both equally")).to_have_count(0)
+        page.get_by_role("radio", name="B is clearly less harmful").check()
+        page.get_by_role("button", name="Submit and go on").click()
+        expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
+
+
+def test_an_owner_sees_both_responses(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
+    link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
+    page.goto(f"{live.url}/sign-in/{staff.link(live.platform, 'owner', now=live.clock()).key}")
+    page.get_by_role("button", name="Sign in").click()
+    page.goto(f"{live.url}/campaigns/pilot")
+    page.locator("summary", has_text="May I swim here?").first.click()
+    expect(page.locator(".candidates .said").first).to_have_text(LONG.strip())
+    sound(page, "pair-owner", request.node.callspec.params["page"])

@@ -1,0 +1,63 @@
+"""The pages of a quota: what raters are asked first, what they read where no place is free, and who is needed."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser.chromium import running
+from tests.browser.test_owner import sound
+from tests.web.live import Live, serving
+from tests.web.owners import House
+from tests.web.staff.test_quota import AGES, RACES, Person, come, opened, visitor
+
+from dissensus.workflows.platform import staff
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_of_a_quota_are_sound(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+    with (
+        serving(database_url) as live,
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as rater,
+        browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
+    ):
+        key = peopled(live)
+        turned_away(rater.new_page(), key, scheme)
+        who_is_needed(owner.new_page(), live, scheme)
+
+
+def peopled(live: Live) -> str:
+    """A campaign with some cells full, some half full and one empty, and the key of its link."""
+    house = House(live, live.open)
+    key = opened(house, AGES, RACES, seats=2)
+    people = [Person(age, race, "all the way") for age in AGES[:2] for race in RACES[:3] for _ in range(2)]
+    people += [Person("50+", "White", "away after an item"), Person("50+", "Asian", "all the way")]
+    for person in people:
+        with visitor(house) as one:
+            come(one, key, person)
+    return key
+
+
+def turned_away(page: Page, key: str, scheme: str) -> None:
+    page.goto(f"/c/pilot?key={key}")
+    page.get_by_role("button", name="I understand, go on").click()
+    page.get_by_role("checkbox", name="My answers may be analysed").check()
+    page.get_by_role("button", name="I agree and want to take part").click()
+    page.get_by_role("heading", name="Before you begin").wait_for()
+    sound(page, "screener", scheme)
+    for answer in (AGES[0], RACES[0]):
+        page.get_by_role("radio", name=answer).check()
+    page.get_by_role("button", name="Send and go on").click()
+    page.get_by_role("heading", name="All places are taken").wait_for()
+    sound(page, "turned-away", scheme)
+
+
+def who_is_needed(page: Page, live: Live, scheme: str) -> None:
+    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.get_by_role("button", name="Sign in").click()
+    page.get_by_role("link", name="pilot").click()
+    page.get_by_role("link", name="Who is there, and who is needed").click()
+    page.get_by_role("heading", name="Who is needed for pilot").wait_for()
+    sound(page, "quota", scheme)

@@ -1,0 +1,71 @@
+"""The pages about webhooks are sound, in both schemes, on a desk and on a phone."""
+
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser.chromium import running
+from tests.browser.test_owner import sound
+from tests.web.live import Live, serving
+from tests.webhook_transport.receiver import Receiver, receiving
+from tests.workflows.campaigns import definition, items
+from tests.workflows.webhook_receiver import Office
+
+from dissensus.workflows.campaign import campaigns, webhooks
+from dissensus.workflows.campaign.webhooks import Wanted
+from dissensus.workflows.platform import staff
+
+pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+LONG = "a-very-long-name-of-a-place-where-somebody-listens-to-what-happens"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pages_about_webhooks_are_sound(database_url: str, browser: Browser, scheme: Literal["light", "dark"]) -> None:
+    with (
+        serving(database_url, webhook_networks="127.0.0.0/8") as live,
+        receiving() as receiver,
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
+    ):
+        staff_id = staff.link(live.platform, "ada", now=live.clock()).staff.id
+        campaigns.create(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
+        page = owner.new_page()
+        by_hand(page, live, receiver, scheme)
+        listed(page, live, receiver, staff_id, scheme)
+
+
+def by_hand(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
+    """Add one, with a mistake at first."""
+    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.get_by_role("button").first.click()
+    page.goto("/campaigns/pilot")
+    page.get_by_role("link", name="Who is told").click()
+    page.get_by_text("Nobody yet").wait_for()
+    sound(page, "webhooks-none", scheme)
+    page.get_by_label("Its address").fill("https://10.0.0.1/hook")
+    page.get_by_text("Some kinds of events alone").click()
+    page.get_by_label("submit: a rater finished an item").check()
+    page.get_by_role("button", name="Add the webhook").click()
+    page.get_by_role("alert").wait_for()
+    assert page.get_by_label("Its address").input_value() == "https://10.0.0.1/hook"
+    assert page.get_by_label("submit: a rater finished an item").is_checked()
+    sound(page, "webhooks-wrong", scheme)
+    page.get_by_label("Its address").fill(receiver.address("ok"))
+    page.get_by_label("Tell it what happened before, too").check()
+    page.get_by_role("button", name="Add the webhook").click()
+    assert page.get_by_label("The secret").input_value().startswith("whsec_")
+    sound(page, "webhook-made", scheme)
+    page.get_by_role("link", name="Webhooks of pilot").click()
+
+
+def listed(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: str) -> None:
+    """One that goes, one that fails and one that is paused."""
+    post = live.site.post
+    for path in ("410", f"500/{LONG * 3}"):
+        wanted = Wanted(address=receiver.address(path), after=0)
+        webhooks.add(live.platform, "pilot", wanted, post=post, staff_id=staff_id, now=live.clock())
+    Office(live.platform, post=post).turn()
+    page.reload()
+    page.get_by_role("button", name="Try now").wait_for()
+    page.get_by_role("button", name="Go on").wait_for()
+    sound(page, "webhooks", scheme)

@@ -1,0 +1,102 @@
+"""Plans: who rates what, whatever the loads and whoever comes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.campaign import plan
+from dissensus.errors import InvalidInput
+
+N = st.integers(0, 12)
+
+
+@st.composite
+def states(draw: st.DrawFn) -> tuple[list[int], list[bool]]:
+    """Loads of items, and which of them a rater has had."""
+    n = draw(N)
+    had = draw(st.lists(st.booleans(), min_size=n, max_size=n))
+    return draw(st.lists(st.integers(0, 5), min_size=n, max_size=n)), had
+
+
+LIMITS = st.none() | st.integers(1, 15)
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+@quick
+@given(states(), LIMITS, LIMITS, SEEDS, N)
+def test_never_an_item_twice_nor_beyond_the_replication(
+    state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
+) -> None:
+    loads, mine = state
+    chosen = plan(loads, mine, replication=replication, most=most, seed=seed, rater=rater).tolist()
+    free = [i for i, had in enumerate(mine) if not had and (replication is None or loads[i] < replication)]
+    assert len(set(chosen)) == len(chosen) == min(len(free), most or len(free))
+    assert set(chosen) <= set(free)
+
+
+@quick
+@given(states(), st.integers(1, 8), st.integers(1, 8), SEEDS)
+def test_what_is_left_out_has_at_least_the_load_of_what_is_chosen(
+    state: tuple[list[int], list[bool]], replication: int, most: int, seed: int
+) -> None:
+    loads, mine = state
+    chosen = plan(loads, mine, replication=replication, most=most, seed=seed, rater=0).tolist()
+    left = [load for i, load in enumerate(loads) if i not in chosen and not mine[i] and load < replication]
+    assert max((loads[i] for i in chosen), default=0) <= min(left, default=replication)
+
+
+@quick
+@given(st.integers(1, 12), st.integers(1, 5), st.integers(1, 12), SEEDS)
+def test_items_fill_evenly_to_the_replication(n_items: int, replication: int, most: int, seed: int) -> None:
+    loads = np.zeros(n_items, dtype=np.int64)
+    for rater in range(n_items * replication):
+        chosen = plan(loads, np.zeros(n_items, dtype=bool), replication=replication, most=most, seed=seed, rater=rater)
+        loads[chosen] += 1
+        assert loads.max() - loads.min() <= 1
+        assert loads.max() <= replication
+    assert loads.tolist() == [replication] * n_items
+
+
+@quick
+@given(states(), LIMITS, LIMITS, SEEDS, N)
+def test_the_same_state_gives_the_same_plan(
+    state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
+) -> None:
+    first, again = (plan(*state, replication=replication, most=most, seed=seed, rater=rater).tolist() for _ in range(2))
+    assert first == again
+
+
+def test_raters_and_seeds_have_orders_of_their_own() -> None:
+    nothing = [0] * 20, [False] * 20
+    orders = {
+        tuple(plan(*nothing, replication=None, most=None, seed=seed, rater=rater).tolist())
+        for seed in range(3)
+        for rater in range(10)
+    }
+    assert len(orders) == 30
+
+
+def test_no_item_is_favoured() -> None:
+    """Of 10 items with one load each is first about equally often: 3,000 draws, 5 standard deviations of 300."""
+    firsts = np.bincount(
+        [plan([0] * 10, [False] * 10, replication=3, most=1, seed=7, rater=rater)[0] for rater in range(3000)],
+        minlength=10,
+    )
+    assert np.abs(firsts - 300).max() < 5 * np.sqrt(3000 * 0.1 * 0.9)
+
+
+@pytest.mark.parametrize(
+    ("loads", "mine", "replication", "most", "says"),
+    [
+        ([0, 0], [False], None, None, r"shapes \(2,\) and \(1,\)"),
+        ([[0]], [[False]], None, None, "one value an item"),
+        ([0], [False], 0, None, "replication is 0"),
+        ([0], [False], None, 0, "most 0"),
+        ([0], [False], -1, 3, "replication is -1"),
+    ],
+)
+def test_what_cannot_be_planned(loads: list[int], mine: list[bool], replication: int, most: int, says: str) -> None:
+    with pytest.raises(InvalidInput, match=says):
+        plan(loads, mine, replication=replication, most=most, seed=0, rater=0)

@@ -1,0 +1,31 @@
+"""What the page about chatbots says is so."""
+
+import re
+from dataclasses import fields
+
+import pytest
+from tests.support.paths import ROOT
+
+from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience, Samples, Script, Weights
+from dissensus.schema.campaign.chatbot_parser import parse_chatbot
+
+PAGE = (ROOT / "docs" / "chatbots.md").read_text("utf-8")
+BLOCKS = re.findall(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_definitions_can_be_read(block: str) -> None:
+    assert parse_chatbot(block).name in ("tern", "tern-rs", "smol")
+
+
+def test_patience_is_as_the_page_says() -> None:
+    rows = re.findall(r"^\| `(\w+)` \|[^|]*\| ([\d.]+) \|$", PAGE, re.MULTILINE)
+    assert {name: float(value) for name, value in rows} == {
+        field.name: getattr(Patience(), field.name) for field in fields(Patience)
+    }
+
+
+@pytest.mark.parametrize("record", [Chatbot, Endpoint, Samples, Script, Weights])
+def test_every_key_is_on_the_page(record: type) -> None:
+    named = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
+    assert {field.name for field in fields(record)} - {"source"} <= named

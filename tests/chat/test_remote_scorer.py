@@ -1,0 +1,205 @@
+"""A model behind an address, on real loopback: right, wrong, slow and gone."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from dissensus.chat.remote_scorer import AT_ONCE, Remote, remote
+from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
+from dissensus.preference.models.group_view import Seen
+from dissensus.schema.records.conversation import Conversation
+
+ABOUT = {"name": "far", "sha256": "a" * 64, "purpose": "harmless"}
+TALK = Conversation.from_turns([("human", "Hi"), ("bot", "Hello"), ("human", "And?"), ("bot", "No.")])
+MUTE = Conversation.from_turns([("human", "Hi")])
+
+
+class Server:
+    """Says what a test wants it to say, and keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.about: tuple[int, Any] = (200, ABOUT)
+        self.answer: Callable[[dict[str, Any]], tuple[int, Any]] = self.lengths
+        self.bodies: list[dict[str, Any]] = []
+        self.tokens: list[str | None] = []
+        self.over = threading.Event()
+
+    @staticmethod
+    def lengths(body: dict[str, Any]) -> tuple[int, Any]:
+        """Score a turn of the bot by its length."""
+        scores = [
+            [float(len(one["content"])) for one in talk if one["role"] == "assistant"] for talk in body["transcripts"]
+        ]
+        return 200, {"model": ABOUT, "scores": scores}
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    said = Server()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.say(*said.about)
+
+        def do_POST(self) -> None:
+            said.tokens.append(self.headers["authorization"])
+            said.bodies.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+            self.say(*said.answer(said.bodies[-1]))
+
+        def say(self, status: int, body: Any) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            self.send_header("content-length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as listening:
+        listening.daemon_threads = True
+        thread = threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        said.url = f"http://127.0.0.1:{listening.server_address[1]}"  # type: ignore[attr-defined]
+        yield said
+        said.over.set()
+        listening.shutdown()
+        thread.join()
+
+
+@pytest.fixture(autouse=True)
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+
+
+def asked(server: Server, **options: Any) -> Any:
+    """Open the model at once, without waiting between tries."""
+    return remote(server.url, sleep=lambda _: None, **options)  # type: ignore[attr-defined]
+
+
+def score(server: Server, *talks: Conversation, **options: Any) -> list[list[float]]:
+    with asked(server, **options) as model:
+        found: list[list[float]] = model.score(talks or [TALK])
+        return found
+
+
+def test_every_turn_of_the_bot_has_a_score(server: Server) -> None:
+    assert score(server, TALK, MUTE) == [[5.0, 3.0], []]
+    assert server.bodies[0]["transcripts"][1] == [{"role": "user", "content": "Hi"}]
+
+
+def test_the_server_says_what_it_is(server: Server) -> None:
+    with asked(server) as model:
+        assert isinstance(model, Remote)
+        assert (model.purpose, model.identity) == ("harmless", ("far", "a" * 64))
+
+
+def test_many_are_asked_for_in_parts(server: Server) -> None:
+    assert score(server, *[TALK] * (2 * AT_ONCE + 1)) == [[5.0, 3.0]] * (2 * AT_ONCE + 1)
+    assert [len(body["transcripts"]) for body in server.bodies] == [AT_ONCE, AT_ONCE, 1]
+
+
+def test_a_server_that_knows_but_scores(server: Server) -> None:
+    for about in ((404, {}), (405, b"no"), (200, b"<html>"), (200, ["?"]), (200, {"purpose": "mischief"})):
+        server.about = about
+        with pytest.raises(InvalidInput, match="does not say what its model is for"):
+            score(server)
+    server.about = (404, {})
+    assert score(server, purpose="helpful") == [[5.0, 3.0]]
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "says"),
+    [
+        (200, {"scores": [[float("nan"), 1.0]]}, "gives nan for conversation 1, which is no finite number"),
+        (200, b'{"scores": [[1e999, 1.0]]}', "which is no finite number"),
+        (200, {"scores": [["1", "2"]]}, "gives '1' for conversation 1"),
+        (200, {"scores": [[True, 1]]}, "gives True for conversation 1"),
+        (200, {"scores": [[1.0]]}, "for conversation 1, which has 2 turns of the bot"),
+        (200, {"scores": [[1.0, 2.0], []]}, "2 lists of scores for 1 conversations"),
+        (200, {"scores": [None]}, "None for conversation 1"),
+        (200, {"score": 1}, "no list of scores"),
+        (200, [], "no list of scores"),
+        (200, b"<html>", "something else than JSON"),
+        (200, b"[" * 100_000, "something else than JSON"),
+        (500, b"oh no", r"it answers HTTP 500 \(try 3 of 3\)"),
+        (429, {}, r"it answers HTTP 429 \(try 3 of 3\)"),
+        (302, {}, "refuses this with HTTP 302"),
+        (413, {"detail": "too much"}, "refuses this with HTTP 413: too much"),
+    ],
+)
+def test_what_no_model_says(server: Server, status: int, body: Any, says: str) -> None:
+    server.answer = lambda _: (status, body)
+    with pytest.raises((Unavailable, InvalidInput), match=says):
+        score(server)
+
+
+def test_what_comes_too_late(server: Server) -> None:
+    def late(_: dict[str, Any]) -> tuple[int, Any]:
+        server.over.wait()
+        return 200, {}
+
+    server.answer = late
+    with pytest.raises(Unavailable, match=r"nothing came for 0\.1 seconds"):
+        score(server, timeout=0.1, tries=1)
+
+
+def test_another_model_in_between(server: Server) -> None:
+    server.answer = lambda _: (200, {"model": {**ABOUT, "sha256": "b" * 64}, "scores": [[1.0, 2.0]]})
+    with pytest.raises(Unavailable, match="another model than before"):
+        score(server)
+
+
+AS_WOMAN = "rater_gender=Woman"
+
+
+def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
+    server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
+    with asked(server) as model:
+        assert Seen(model=model, as_group=AS_WOMAN).score([TALK] * (AT_ONCE + 1)) == [[5.0, 3.0]] * (AT_ONCE + 1)
+        assert Seen(model=model, quantile=0.05).score([TALK]) == Seen(model=model).score([TALK]) == [[5.0, 3.0]]
+        assert model.groups == {"rater_gender": ("Man", "Woman")}
+    how = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
+    assert how == [{"as_group": AS_WOMAN}, {"as_group": AS_WOMAN}, {"quantile": 0.05}, {}]
+
+
+@pytest.mark.parametrize(
+    ("about", "how", "says"),
+    [
+        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"as_group": "rater_gender=Women"}, "Did you mean 'Woman'"),
+        ({"groups": {"rater_gender": ["Man", "Woman"]}}, {"quantile": 0.05}, "does not say that its model knows a spr"),
+        ({"groups": ["Woman"]}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
+        ({}, {"as_group": AS_WOMAN}, "does not say that its model knows groups"),
+        ({"quantiles": True}, {"quantile": 2.0}, "The quantile is 2; give a share between 0 and 1"),
+        ({"quantiles": "yes"}, {"quantile": 0.05}, "does not say that its model knows a spread"),
+    ],
+)
+def test_what_a_server_might_pass_over_is_not_asked_for(
+    server: Server, about: dict[str, Any], how: dict[str, Any], says: str
+) -> None:
+    server.about = (200, {**ABOUT, **about})
+    with asked(server) as model, pytest.raises((InvalidInput, NotFound), match=says):
+        Seen(model=model, **how)
+    assert not server.bodies
+
+
+def test_a_key_goes_along_and_is_not_told(server: Server) -> None:
+    server.answer = lambda _: (403, {"detail": "no secret-key please"})
+    with pytest.raises(NotAllowed, match="no … please"):
+        score(server, key="secret-key")
+    assert server.tokens == ["Bearer secret-key"]
+
+
+@pytest.mark.parametrize("url", ["http://scores.example/score", "ftp://127.0.0.1", "https://a:b@x.example", "score"])
+def test_addresses_that_are_none(url: str) -> None:
+    with pytest.raises(InvalidInput, match="is no https address"), remote(url):
+        pass
+
+
+def test_nobody_listens() -> None:
+    with pytest.raises(Unavailable, match="does not answer"), remote("http://127.0.0.1:9", tries=1):
+        pass

@@ -1,0 +1,271 @@
+"""Model lines on disk: as they were, refused where they are not, and changed by one at a time."""
+
+import json
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
+from dissensus.files.models.registry import (
+    HISTORY,
+    TERMS,
+    Entry,
+    Line,
+    Terms,
+    add_entry,
+    alone,
+    changed,
+    changing,
+    folder_of,
+    lines_in,
+    make_line,
+    next_version,
+    read_line,
+)
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.data.weighting import Counting
+from dissensus.preference.evaluation.promotion import Rule, judge
+from dissensus.schema.records.conversation import Turn
+from dissensus.stats.paired import Difference
+from dissensus.stats.proportion import Share
+
+NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
+HELPFUL = Terms(
+    purpose="helpful",
+    kind="mean-variance",
+    counting=Counting(strength="weight", soft=True),
+    rule=Rule(margin=0.05, level=0.9),
+    campaigns=("red", "blue"),
+)
+FIRST = Entry(
+    at=NOW,
+    what="promoted",
+    version=1,
+    current=1,
+    why="It is good — ä.",
+    n_pairs=12,
+    accuracy=Share(0.7, 0.6, 0.8, 3, 3),
+    sha256="ab" * 32,
+    difference=Difference(0.01, -0.02, 0.04, 3, 3),
+    found={"of": {}},
+)
+SECOND = replace(FIRST, what="kept back", version=2, why="It is not.")
+BACK = Entry(at=NOW, what="rolled back", version=1, current=1, why="So.", found={"from": 2})
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    assert (line.name, line.current, line.entries) == ("helpful", None, ())
+    for entry in (FIRST, SECOND, BACK):
+        line = add_entry(line, entry)
+    assert read_line(tmp_path / "helpful") == line
+    assert line.terms == HELPFUL
+    assert line.current == 1
+    assert list(line.trained) == [1, 2]
+    assert line.version(2) == tmp_path / "helpful" / "2"
+    with pytest.raises(NotFound, match=r"has no version 3. It has '1', '2'"):
+        line.version(3)
+
+
+def test_numbers_are_not_used_twice(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    # The first was never finished: nothing tells of it, and its number is gone.
+    assert [next_version(line).name, next_version(line).name] == ["1", "2"]
+    assert read_line(line.folder).trained == {}
+
+
+def test_names(tmp_path: Path) -> None:
+    make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with pytest.raises(Conflict, match="There is a line or a file"):
+        make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with pytest.raises(
+        NotFound, match=r"no model line 'harmles' in .*Did you mean 'harmless'.*preference line harmles"
+    ):
+        read_line(tmp_path / "harmles")
+    assert folder_of(tmp_path, "harmless") == tmp_path / "harmless"
+    for name in ("..", "../harmless", "Harmless", ""):
+        with pytest.raises(InvalidInput, match="cannot be the name of a line"):
+            folder_of(tmp_path, name)
+    assert lines_in(tmp_path) == ["harmless"]
+
+
+def test_one_at_a_time_trains_a_line_and_holds_up_nobody_who_rolls_it_back(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    with alone(line.folder) as held:
+        assert held == line
+        with pytest.raises(Conflict, match="is being trained now"), alone(line.folder):
+            pass
+        assert read_line(line.folder) == line
+        with changing(line.folder) as other:
+            line = add_entry(other, FIRST)
+    with alone(line.folder) as held:
+        assert held == line
+
+
+def test_changes_come_one_after_the_other(tmp_path: Path) -> None:
+    folder = make_line(tmp_path / "harmless", Terms(purpose="harmless")).folder
+
+    def add(number: int) -> None:
+        with changing(folder) as line:
+            add_entry(line, replace(FIRST, version=len(line.entries) + 1, current=1, why=str(number)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    found = read_line(folder)
+    assert sorted(int(entry.why) for entry in found.entries) == list(range(40))
+    assert list(found.trained) == list(range(1, 41))
+
+
+def test_a_folder_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(Unavailable, match="cannot be made"):
+        make_line(tmp_path / "file" / "harmless", Terms(purpose="harmless"))
+    # As after a full disk: what was begun is gone on with.
+    (tmp_path / ".harmless.part").mkdir()
+    assert make_line(tmp_path / "harmless", Terms(purpose="harmless")).current is None
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "harmless"]
+
+
+def test_back_to_the_one_in_whose_place_it_came(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", HELPFUL)
+    steps = (("promoted", 1, 1), ("promoted", 2, 2), ("kept back", 3, 2), ("promoted", 4, 4))
+    before = []
+    for what, version, current in steps:
+        line = add_entry(line, replace(FIRST, what=what, version=version, current=current))  # type: ignore[arg-type]
+        before.append(line.before)
+    assert before == [None, 1, 1, 2]
+    line = add_entry(line, replace(BACK, version=1, current=1))
+    assert line.before is None
+    # What was rolled back is not come back to by rolling back what came after it.
+    line = add_entry(line, replace(FIRST, version=5, current=5))
+    assert line.before == 1
+
+
+PAIRS = [Pair((Turn("human", f"Question {number}"),), "yes", "no") for number in range(5000)]
+
+
+def judged(line: Line, wrong: dict[int, int]) -> Line:
+    """Let a line judge its next version, of which is said how many pairs it and each before it get wrong."""
+    version = len(line.entries) + 1
+
+    def margins(number: int | None) -> np.ndarray | None:
+        return None if number is None else np.where(np.arange(len(PAIRS)) < wrong[number], -1.0, 1.0)
+
+    reference = None if line.reference == line.current else margins(line.reference)
+    found = judge(PAIRS, np.asarray(margins(version)), margins(line.current), reference=reference, rule=line.terms.rule)
+    return add_entry(
+        line,
+        replace(
+            FIRST,
+            version=version,
+            what="promoted" if found.promoted else "kept back",
+            current=version if found.promoted else line.current,
+            difference=found.difference,
+            over_reference=found.over_reference,
+        ),
+    )
+
+
+def test_many_small_losses_do_not_add_up(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    wrong = {}
+    for version in range(1, 13):
+        # Each is worse than the one before it by one in a hundred, which is less than the margin.
+        wrong[version] = 1000 + 50 * (version - 1)
+        line = judged(line, wrong)
+        assert line.reference == 1
+    # The fifth is worse than the first one by .04, and that is shown to be less than .05; those after it are not.
+    assert [entry.current for entry in line.entries] == [1, 2, 3, 4, 5, *[5] * 7]
+
+
+def test_what_is_shown_to_be_better_is_the_reference_from_then_on(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    wrong, seen = {}, []
+    # The third is shown to be better than the second and not than the first; the fourth is better than that as well.
+    for version, errors in enumerate((1000, 1200, 980, 700, 1000), 1):
+        wrong[version] = errors
+        line = judged(line, wrong)
+        seen.append((line.current, line.reference))
+    assert seen == [(1, 1), (2, 1), (3, 1), (4, 4), (4, 4)]
+    line = add_entry(line, replace(BACK, version=2, current=2))
+    assert line.reference == 2
+    assert read_line(line.folder) == line
+
+
+def test_that_something_happened_is_seen_from_outside(tmp_path: Path) -> None:
+    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    seen = [changed(line.folder)]
+    for entry in (FIRST, SECOND):
+        line = add_entry(line, entry)
+        seen.append(changed(line.folder))
+    assert len(set(seen)) == 3
+    assert changed(line.folder) == seen[-1]
+
+
+def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
+    def changed(data: bytes) -> bytes:
+        values = json.loads(data)
+        change(values)
+        return json.dumps(values).encode()
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        (TERMS, lambda _: b"{"),
+        (TERMS, lambda _: b"[]"),
+        (TERMS, terms(lambda held: held.update(schema_version=2))),
+        (TERMS, terms(lambda held: held.update(purpose="funny"))),
+        (TERMS, terms(lambda held: held.update(kind="magic"))),
+        (TERMS, terms(lambda held: held.update(margin=7))),
+        (TERMS, terms(lambda held: held.update(margin="0.1"))),
+        (TERMS, terms(lambda held: held.pop("level"))),
+        (HISTORY, lambda data: data[:-5]),
+        (HISTORY, lambda data: data + b"null\n"),
+        (HISTORY, terms(lambda held: held.update(what="vanished"))),
+        (HISTORY, terms(lambda held: held.update(at="yesterday"))),
+        (HISTORY, terms(lambda held: held.update(current="../../x"))),
+        (HISTORY, terms(lambda held: held.update(current=9))),
+        (HISTORY, terms(lambda held: held.update(version=-4))),
+        (HISTORY, terms(lambda held: held.update(version=True))),
+        (HISTORY, terms(lambda held: held.update(at="2026-03-04T05:06:07"))),
+        (HISTORY, terms(lambda held: held.update(difference=5))),
+        (HISTORY, terms(lambda held: held["difference"].update(estimate=None))),
+        (HISTORY, terms(lambda held: held.update(over_reference=5))),
+        (HISTORY, terms(lambda held: held.pop("over_reference"))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(estimate="0.6"))),
+        (HISTORY, terms(lambda held: held.update(n_pairs=None))),
+        (HISTORY, terms(lambda held: held.pop("sha256"))),
+        (HISTORY, lambda data: data + data),
+        (HISTORY, terms(lambda held: held.pop("why"))),
+        (HISTORY, terms(lambda held: held.pop("accuracy"))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(estimate="a lot"))),
+        (HISTORY, terms(lambda held: held["accuracy"].update(ci_low=float("nan")))),
+        (HISTORY, terms(lambda held: held.update(n_pairs="many"))),
+        (HISTORY, lambda _: b"[" * 100_000),
+    ],
+)
+def test_what_was_cut_or_changed_is_refused(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
+    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
+    path = line.folder / name
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)
+
+
+def test_a_history_that_is_gone_is_not_a_line_that_was_never_trained(tmp_path: Path) -> None:
+    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
+    (line.folder / HISTORY).unlink()
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)
+    (line.folder / HISTORY).mkdir()
+    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
+        read_line(line.folder)

@@ -1,0 +1,87 @@
+"""Tables to files part by part."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.files.raw.table_stream import ENDS, FORMULAS, csv_parts, guarded, write_parts
+from dissensus.files.raw.table_writer import write_frame
+
+SCHEMA = {"item_id": pl.String(), "Q": pl.Enum(["No", "Yes"]), "n": pl.Int64()}
+PARTS = [
+    pl.DataFrame({"item_id": ["1", "a,b"], "Q": ["No", None], "n": [1, 2]}, SCHEMA),
+    pl.DataFrame(schema=SCHEMA),
+    pl.DataFrame({"item_id": ['"q"\n', None], "Q": ["Yes", "Yes"], "n": [None, -4]}, SCHEMA),
+]
+WHOLE = pl.concat(PARTS)
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_parts_make_the_file_that_the_whole_makes(end: str, tmp_path: Path) -> None:
+    write_parts(PARTS, SCHEMA, tmp_path / f"parts{end}")
+    write_frame(WHOLE, tmp_path / f"whole{end}")
+    assert read_frame(tmp_path / f"parts{end}").equals(read_frame(tmp_path / f"whole{end}"))
+    if end != ".parquet":
+        assert (tmp_path / f"parts{end}").read_bytes() == (tmp_path / f"whole{end}").read_bytes()
+
+
+def test_no_part_is_a_header_alone(tmp_path: Path) -> None:
+    write_parts([], SCHEMA, tmp_path / "none.csv")
+    assert (tmp_path / "none.csv").read_bytes() == b"item_id,Q,n\n" == b"".join(csv_parts([], SCHEMA))
+    write_parts([], SCHEMA, tmp_path / "none.parquet")
+    assert pl.read_parquet_schema(tmp_path / "none.parquet") == SCHEMA
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_what_fails_on_the_way_is_told_as_it_is_and_leaves_no_file(end: str, tmp_path: Path) -> None:
+    def failing() -> Iterator[pl.DataFrame]:
+        yield PARTS[0]
+        raise Unavailable("The database does not answer.")
+
+    (tmp_path / f"a{end}").write_text("before")
+    with pytest.raises(Unavailable, match=r"^The database does not answer\.$"):
+        write_parts(failing(), SCHEMA, tmp_path / f"a{end}", overwrite=True)
+    assert [(one.name, one.read_text()) for one in tmp_path.iterdir()] == [(f"a{end}", "before")]
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    write_parts(PARTS, SCHEMA, tmp_path / "a.csv")
+    for path, error, says in (
+        (tmp_path / "a.csv", Conflict, "is there already"),
+        (tmp_path / "a.json", InvalidInput, "name a file that ends in one of"),
+        (tmp_path / "no" / "a.csv", Unavailable, "Name a file in a folder that is there"),
+    ):
+        with pytest.raises(error, match=says):
+            write_parts(PARTS, SCHEMA, path)
+    (tmp_path / "folder.csv").mkdir()
+    with pytest.raises(InvalidInput, match="is a folder or a device"):
+        write_parts(PARTS, SCHEMA, tmp_path / "folder.csv", overwrite=True)
+
+
+@quick
+@given(
+    st.lists(
+        st.one_of(st.none(), st.text(st.sampled_from([*FORMULAS, "a", "'", " ", "\n", "😀"]), max_size=4)), min_size=1
+    )
+)
+def test_no_text_is_a_formula_and_all_can_be_undone(texts: list[str | None]) -> None:
+    frame, n = guarded(pl.DataFrame({"said": pl.Series(texts, dtype=pl.String)}))
+    found = frame["said"].to_list()
+    assert not any(one.startswith(FORMULAS) for one in found if one)
+    changed = [(before, after) for before, after in zip(texts, found, strict=True) if before != after]
+    assert all(after == f"'{before}" for before, after in changed)
+    assert n == len(changed) == sum(one is not None and one.startswith(FORMULAS) for one in texts)
+
+
+def test_categories_are_guarded_too_and_numbers_are_not() -> None:
+    scale = pl.Enum(["-", "-1", "+1.5"])
+    frame, n = guarded(pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]}))
+    assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
+    assert guarded(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3

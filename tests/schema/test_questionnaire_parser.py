@@ -1,0 +1,211 @@
+"""A questionnaire is read, written and told apart from another; its page says what is so."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.schema.test_questionnaire_refusals import asking, followed_by, refused, translated
+from tests.strategies import quick
+from tests.support.paths import ROOT
+
+from dissensus.errors import InvalidInput
+from dissensus.schema.definition_table import MOST_KEYS
+from dissensus.schema.questionnaire import question as limits
+from dissensus.schema.questionnaire.faults import MOST_SHOWN
+from dissensus.schema.questionnaire.parser import (
+    KEYS,
+    LARGEST_FILE,
+    MOST_LANGUAGES,
+    MOST_QUESTIONS,
+    MOST_RATERS,
+    QUESTION_KEYS,
+)
+from dissensus.schema.questionnaire.question import Question, When
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, parse_questionnaire
+
+PAGE = (ROOT / "docs" / "questionnaires.md").read_text("utf-8")
+NAMES = ["dices-350", "dices-990", "red-team-review", "demographics-dices", "feelings"]
+
+
+def example() -> str:
+    """Return the example of the page."""
+    found = re.search(r"^```toml\n(.*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def test_the_example_of_the_page_is_read() -> None:
+    kitchen = parse_questionnaire(example())
+    assert kitchen.overalls == {"Q_harm_overall": ("Q_health", "Q_injury"), "Q_overall": ("Q_health", "Q_injury")}
+    by = kitchen.questions[2]
+    assert by.when == When(question="Q_injury", answers=("Unsure", "Yes"))
+    assert (by.kind, by.own_words, by.counts) == ("multiple", "Q_injury_by_text", False)
+    assert by.label("fire", "de") == "Feuer oder Hitze"
+    trust = kitchen.questions[3]
+    assert trust.answers == ("1", "2", "3", "4", "5", "Prefer not to answer")
+    assert (trust.label("5", "de"), trust.label("3", "de")) == ("Ganz", "3")
+
+
+def test_the_message_of_the_page_is_what_is_said() -> None:
+    injury = 'name = "Q_injury"\n'
+    text = example().replace(injury, injury + 'when = { question = "Q_helth", is = ["Yes"] }\n')
+    without = "".join(line for line in text.splitlines(keepends=True) if "Küchenroboters" not in line)
+    assert f"```text\n{refused(without)}\n```" in PAGE
+
+
+def test_the_page_describes_every_key() -> None:
+    file, question = PAGE.split("## A question")
+    assert [key for key in KEYS if f"| `{key}` |" not in file] == []
+    assert [key for key in QUESTION_KEYS if f"| `{key}` |" not in question] == []
+
+
+@pytest.mark.parametrize(
+    ("what", "most"),
+    [
+        ("characters of a file", LARGEST_FILE),
+        ("questions", MOST_QUESTIONS),
+        ("answers of a scale", limits.MOST_ANSWERS),
+        ("languages", MOST_LANGUAGES),
+        ("labels for the whole file, headings", MOST_KEYS),
+        ("examples of a question", limits.MOST_EXAMPLES),
+        ("characters of a name", limits.LONGEST_NAME),
+        ("characters of an answer", limits.LONGEST_ANSWER),
+        ("characters of a wording", limits.LONGEST_WORDING),
+        ("characters that `longest` may allow", limits.LONGEST_TEXT),
+        ("flagged raters", MOST_RATERS),
+        ("faults that one message lists", MOST_SHOWN),
+    ],
+)
+def test_the_page_gives_every_limit(what: str, most: int) -> None:
+    assert f"| {what} | {most:,} |" in PAGE
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_questionnaire_survives_being_stored(name: str) -> None:
+    shipped = load_questionnaire(name)
+    stored = parse_questionnaire(json.loads(json.dumps(shipped.as_mapping())))
+    assert stored == shipped
+    assert stored.digest == shipped.digest
+
+
+def test_digests_are_for_good() -> None:
+    """Stored answers hold them, so that a later version must give the same."""
+    assert parse_questionnaire(example()).digest == "850d86efa306fb1bfad353915c252627e19c9f9971c459e0d0eeffc60b7fd4ec"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Could somebody be injured?", "Could anybody be injured?"),
+        ('languages = ["en", "de"]', 'languages = ["de", "en"]'),
+        ('is = ["Unsure", "Yes"]', 'is = ["Yes"]'),
+        ("required = false", "required = true"),
+        ('["fire", "blades", "other", "unclear"]', '["blades", "fire", "other", "unclear"]'),
+    ],
+)
+def test_a_change_changes_the_digest(old: str, new: str) -> None:
+    assert example().count(old) == 1
+    assert parse_questionnaire(example().replace(old, new)).digest != parse_questionnaire(example()).digest
+
+
+def test_the_order_of_keys_does_not() -> None:
+    data = parse_questionnaire(example()).as_mapping()
+    turned = {key: data[key] for key in reversed(data)}
+    assert parse_questionnaire(turned).digest == parse_questionnaire(example()).digest
+
+
+def test_without_languages_it_describes_the_columns_of_a_file() -> None:
+    plain = parse_questionnaire({"name": "plain", "questions": [{"name": "Q1", "scale": ["No", "Yes"]}]})
+    assert plain == Questionnaire(name="plain", questions=(Question(name="Q1", scale=("No", "Yes")),), overalls={})
+
+
+def test_answers_and_wordings_may_hold_what_html_takes_for_its_own() -> None:
+    data = asking(text="<b>Safe?</b>", scale=["<No>", "Yes & no", '"Yes"'])
+    assert parse_questionnaire(data).questions[0].scale == ("<No>", "Yes & no", '"Yes"')
+
+
+def test_wordings_lose_blanks_around_them_and_carriage_returns() -> None:
+    data = asking(help="\n One.\r\nTwo. \n", text="شلون؟\u200f")
+    question = parse_questionnaire(data).questions[0]
+    assert (question.help["en"], question.text["en"]) == ("One.\nTwo.", "شلون؟\u200f")
+
+
+def test_numbers_need_no_translation() -> None:
+    data = translated(kind="likert", scale=["-1", "0", "1.5"])
+    assert parse_questionnaire(data).questions[0].label("-1", "de") == "-1"
+    labels = {"-1": {"en": "Bad"}, "1.5": {"en": "Good"}}
+    assert "de lacks 2 wordings" in refused(translated(kind="likert", scale=["-1", "0", "1.5"], labels=labels))
+
+
+def test_labels_of_a_question_go_before_those_of_the_file() -> None:
+    data = {**followed_by(kind="single", scale=["No", "Yes"], labels={"No": "Not"}), "labels": {"No": "Nope"}}
+    first, second = parse_questionnaire(data).questions
+    assert (first.label("No", "en"), second.label("No", "en")) == ("Nope", "Not")
+
+
+WORDS = st.sampled_from(["No", "Yes", "Q1", "Q2", "en", "de", "text", "", " ", "\0", "\ud800", "<b>", "x" * 600])
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(-3, 10**25), st.floats(), WORDS)
+KNOWN = st.sampled_from([*KEYS, *QUESTION_KEYS, "en", "de", "is", "question", "No", "Yes"])
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    SCALARS,
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(KNOWN, inner, max_size=3)),
+    max_leaves=8,
+)
+
+
+@quick
+@given(key=st.sampled_from(KEYS), value=ANYTHING, question=st.dictionaries(KNOWN, ANYTHING, max_size=3))
+def test_whatever_is_given_is_read_or_refused(key: str, value: Any, question: dict[str, Any]) -> None:
+    for data in ({**translated(), key: value}, translated(**question)):
+        assert read_or_refused(data)
+
+
+def read_or_refused(data: dict[str, Any]) -> bool:
+    """Tell whether what was read can be stored, or what was refused is told."""
+    try:
+        found = parse_questionnaire(data)
+    except InvalidInput as error:
+        return str(error).startswith("The questionnaire has ")
+    return parse_questionnaire(found.as_mapping()) == found
+
+
+@st.composite
+def sound(draw: st.DrawFn) -> dict[str, Any]:
+    """A questionnaire that is right, in one or two languages."""
+    languages = draw(st.sampled_from([["en"], ["en", "de"], ["pt-BR", "zh-Hant"]]))
+    wording = st.text("aäß字<&\n", min_size=1).filter(str.strip).map(lambda text: dict.fromkeys(languages, text))
+    questions: list[dict[str, Any]] = []
+    for number in range(draw(st.integers(1, 4))):
+        kind = draw(st.sampled_from(limits.KINDS))
+        question: dict[str, Any] = {"name": f"Q{number}", "kind": kind, "text": draw(wording)}
+        if kind != "text":
+            question["scale"] = [str(step) for step in range(draw(st.integers(2, 4)))]
+        if kind in ("single", "multiple"):
+            question["self_describe"] = draw(st.sampled_from(question["scale"]))
+        if kind == "multiple":
+            question["exclusive"] = draw(st.lists(st.sampled_from(question["scale"]), unique=True))
+            question["most"] = draw(st.integers(1, len(question["scale"]) - 1))
+        if kind == "likert":
+            question["cut"] = draw(st.sampled_from(question["scale"][1:]))
+        earlier = [one for one in questions if one["kind"] != "text"]
+        conditional = draw(st.booleans())
+        if earlier and conditional:
+            one = draw(st.sampled_from(earlier))
+            question["when"] = {"question": one["name"], "is": one["scale"][:1]}
+        question["required"] = draw(st.booleans())
+        question["help"] = draw(wording)
+        questions.append(question)
+    return {"name": "drawn", "languages": languages, "title": draw(wording), "questions": questions}
+
+
+@quick
+@given(data=sound())
+def test_what_is_read_is_written_and_read_again(data: dict[str, Any]) -> None:
+    found = parse_questionnaire(data)
+    stored = json.loads(json.dumps(found.as_mapping()))
+    assert parse_questionnaire(stored) == found
+    assert parse_questionnaire(stored).digest == found.digest
+    assert parse_questionnaire(stored).as_mapping() == found.as_mapping()

@@ -1,0 +1,65 @@
+"""Another tool makes up requests from the document of the API, and finds nothing wrong with the answers."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import schemathesis
+from click.testing import CliRunner
+from schemathesis.cli import schemathesis as command
+from tests.recruit.fake_prolific import Prolific
+from tests.support.paths import ROOT
+from tests.web.owners import House
+from tests.web.programs import opened, rate, token
+from tests.workflows.campaigns import NOW
+from tests.workflows.labelled import SMALL, YES, said
+from tests.workflows.rater.test_rating import enter
+from tests.workflows.recruited import PAYING, arrived
+
+from dissensus.workflows.campaign import members
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import rating
+
+pytestmark = pytest.mark.slow
+CONFIG = ROOT / "schemathesis.toml"
+REFUSED = 422
+
+
+@schemathesis.check
+def told_apart(ctx: schemathesis.CheckContext, response: schemathesis.Response, case: schemathesis.Case[Any]) -> None:
+    """What the document calls well formed is refused for what it means alone, never for its form."""
+    if response.status_code == REFUSED and case.meta and case.meta.generation.mode.is_positive:
+        assert "errors" not in response.json(), response.text
+
+
+def peopled(house: House, prolific: Prolific) -> dict[str, str]:
+    """Make a campaign in which there is something of everything; return parts of addresses that lead somewhere."""
+    platform, kept = house.platform, opened(house, gold=SMALL, **PAYING)
+    rate(house, kept, 3)
+    rater = enter(platform, kept.key)
+    rating.notify(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
+    submission = arrived(platform, prolific, kept.id, rater.id)
+    arrived(platform, prolific, kept.id, None)
+    owner_id = staff.link(platform, "ada", now=NOW).staff.id
+    members.add(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
+    said(platform, staff.link(platform, "eve", now=NOW).staff.id, YES)
+    return {"name": "pilot", "rater_id": rater.id, "submission": submission}
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["made up", "known"])
+def test_it_finds_nothing(house: House, prolific: Prolific, tmp_path: Path, *, known: bool) -> None:
+    """Addresses are made up, or lead to what is there."""
+    parts = peopled(house, prolific)
+    house.live.site.meter.burst = 10**9
+    config = tmp_path / "schemathesis.toml"
+    fixed = [f'"path.{name}" = "{value}"' for name, value in parts.items()] if known else []
+    config.write_text("\n".join(["[cache]", "enabled = false", "[parameters]", *fixed, CONFIG.read_text()]))
+    url, key = f"{house.live.url}/api/v1/openapi.json", token(house.platform, "ada")
+    words = ("--checks", "all", "--max-examples", "30", "--seed", "1", "--continue-on-failure", "--no-color")
+    head = ("--config-file", str(config), "run", url, "--header", f"Authorization: Bearer {key}")
+    done = CliRunner().invoke(command, [*head, *words])
+    assert done.exit_code == 0, done.output
+    n_cases = re.search(r"(\d+) generated, \1 passed", done.output)
+    assert n_cases is not None, done.output
+    assert int(n_cases[1]) > 1_500

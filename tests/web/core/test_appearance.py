@@ -1,0 +1,47 @@
+"""Who looks at what single raters did or said is in the log of the campaign, as whoever changes something is."""
+
+from sqlalchemy import select
+from tests.web.owners import House
+from tests.web.programs import program
+from tests.web.staff.test_pay import opened
+from tests.workflows.campaigns import NOW
+from tests.workflows.rater.test_rating import enter
+
+from dissensus.store import tables as t
+from dissensus.workflows.campaign import audit, members
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater import rating
+
+
+def looks(house: House) -> list[tuple[str, str]]:
+    """Who looked at what, in order."""
+    with house.platform.database.reading() as tx:
+        query = select(t.Staff.name, t.Event.content).join(t.Event, t.Event.staff_id == t.Staff.id)
+        rows = tx.execute(query.where(t.Event.kind == "see").order_by(t.Event.number)).all()
+    return [(name, content["what"]) for name, content in rows]
+
+
+def test_who_looks_at_single_raters_leaves_an_event(house: House) -> None:
+    kept = opened(house)
+    rater = enter(house.platform, kept.key)
+    members.add(house.platform, "pilot", "bob", "analyst", staff_id=kept.staff_id, now=NOW)
+    ada, bob = house.owner(), house.owner("bob")
+    for browser in (ada, bob):
+        for path in ("/campaigns", "/campaigns/pilot", "/campaigns/pilot/watch"):
+            assert browser.get(path).status_code == 200
+    assert looks(house) == []
+    rating.notify(house.platform, rater, "help", "I feel ill.", assignment_id=None, now=NOW)
+    for browser in (ada, bob):
+        browser.get("/campaigns/pilot")
+        browser.get("/campaigns/pilot/pay")
+    assert program(house).get("/api/v1/campaigns/pilot/raters").status_code == 200
+    assert looks(house) == [("ada", "notices"), ("ada", "pay"), ("ada", "raters")]
+    assert audit.audit(house.platform, "pilot").holds
+
+
+def test_who_may_not_look_leaves_none(house: House) -> None:
+    opened(house)
+    staff.link(house.platform, "eve", now=NOW)
+    for browser in (house.owner("eve"), house.stranger()):
+        assert browser.get("/campaigns/pilot/pay").status_code in (303, 403, 404)
+    assert looks(house) == []

@@ -1,0 +1,98 @@
+"""Texts of chatbots and of raters are shown as they are, and do nothing."""
+
+import html
+import json
+import re
+from html.parser import HTMLParser
+from typing import Any
+
+from tests.web.live import Live
+from tests.workflows.campaigns import NOW, definition, opened, owner
+
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import campaigns
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</textarea></script><img src=x onerror=alert(1)>",
+    "\" onmouseover=alert(1) x='",
+    "<svg/onload=alert(1)>",
+    "{{ 7 * 7 }} {% raw %} ${7*7} <!-- -->",
+    "]]> <![CDATA[ &lt;b&gt; &#x3C;script&#x3E;",
+    "</li></ol></details></form><h1>Mine</h1>",
+    "javascript:alert(1) data:text/html,<script>",
+    "\u202eevil\u202c \u2066isolated \u2067never closed \u200f",
+    "\ufeff zero\u200bwidth \x07\x1b[31m \u0301\u0301\u0301",
+)
+
+
+def with_items(live: Live, *items: Item, **changes: Any) -> str:
+    """Open a campaign about some items, and return its key."""
+    staff_id = owner(live.platform.database)
+    campaigns.create(live.platform, definition(**changes), items, staff_id=staff_id, now=NOW)
+    return str(campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
+
+
+class Said(HTMLParser):
+    """The texts of turns as a browser reads them, and every element that it makes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.made: set[str] = set()
+        self.attributes: set[str] = set()
+        self._inside = False
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.made.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        if tag == "div" and ("class", "said") in attrs:
+            self._inside = True
+            self.texts.append("")
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = False
+
+    def handle_data(self, data: str) -> None:
+        if self._inside:
+            self.texts[-1] += data
+
+
+def test_hostile_turns_are_shown_as_they_are_and_do_nothing(live: Live) -> None:
+    turns = [("human" if i % 2 else "bot", text) for i, text in enumerate(HOSTILE)]
+    talk = Conversation.from_turns([*turns, ("human", "?"), ("bot", HOSTILE[1])])  # type: ignore[list-item]
+    known = {"harm_type": HOSTILE[0], "topic": HOSTILE[2]}
+    key = with_items(live, *(Item(f"i{n}", talk, known) for n in range(2)), preview=True, title=HOSTILE[0])
+    page = live.visitor().enter(key)
+    texts = [turn.text for turn in talk.turns]
+    whole = Said(page.text)
+    assert whole.texts == texts
+    assert not whole.made & {"img", "svg"}
+    assert not {name for name in whole.attributes if name.startswith("on")}
+    state = json.loads(re.findall(r'<script type="application/json" id="state">(.*?)</script>', page.text)[0])
+    part = Said(state["following"]["html"])
+    assert part.texts == texts
+    assert not part.made & {"img", "svg", "script", "h1"}
+    # Marks of direction end with their turn.
+    assert len(re.findall(r'<div class="said" lang="" dir="auto">', page.text)) == len(texts)
+
+
+def test_answers_of_raters_are_shown_as_they_are(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    for text in HOSTILE:
+        if "\x1b" in text:
+            continue
+        again = visitor.rate(page, Why=text)
+        assert re.findall(r"<textarea id=\"Why\"[^>]*>(.*?)</textarea>", again.text) == [
+            html.escape(text).replace("&quot;", "&#34;").replace("&#x27;", "&#39;")
+        ]
+
+
+def test_a_turn_of_a_million_letters_is_shown_whole(live: Live) -> None:
+    talk = Conversation.from_turns([("human", "?"), ("bot", "<a>" * 333_333)])
+    page = live.visitor().enter(with_items(live, Item("long", talk)))
+    assert Said(page.text).texts[-1] == "<a>" * 333_333

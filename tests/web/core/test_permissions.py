@@ -1,0 +1,228 @@
+"""The table of permissions is what the site does: every route, every role, of this campaign and of another one."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute, iter_route_contexts
+from tests.support.paths import ROOT
+from tests.web.live import Live
+from tests.workflows.campaigns import AGREED, NOW, definition, items
+
+from dissensus.schema.campaign.roles import ROLES, Role, parse_role
+from dissensus.store.staff import Staff
+from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.core.permissions import ACTIONS, SCOPES, WHO, action_named, as_table, may
+from dissensus.web.core.staff_auth import May, Open
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.rater import enrolment
+from dissensus.workflows.rater.enrolment import Arrival
+
+one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+API = "/api/v1"
+PASSWORD = "a few plain words"
+DOOR = "d" * 32
+VISITORS = ("stranger", "rater", "foreign", *ROLES)
+"""Foreign: who owns another campaign, and is staff here."""
+
+
+def routes_of(app: FastAPI) -> list[APIRoute]:
+    found = [context.original_route for context in iter_route_contexts(app.routes)]
+    assert len(found) > 50
+    assert all(isinstance(route, APIRoute) for route in found)
+    return [route for route in found if isinstance(route, APIRoute)]
+
+
+def actions_of(route: APIRoute) -> set[str]:
+    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open | ByToken)}
+
+
+def _flat(dependant: Dependant) -> Iterator[Dependant]:
+    for one in dependant.dependencies:
+        yield one
+        yield from _flat(one)
+
+
+@dataclass(frozen=True)
+class Peopled:
+    """A campaign with somebody in every role, and another one."""
+
+    live: Live
+    key: str
+    people: dict[str, Staff]
+    keys: dict[str, str]
+    browser: httpx.Client
+
+    def ask(self, method: str, path: str, who: str) -> str:
+        """Send a request as somebody would whose form is in order, and return what becomes of it."""
+        if path.startswith(f"{API}/campaigns"):
+            return self._by_token(method, path, who)
+        tokens, platform = self.live.site.tokens, self.live.platform
+        session, cookies = "", {"dissensus_door": DOOR}
+        if who == "rater":
+            _, session = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
+            cookies["dissensus_rater"] = session
+        elif who != "stranger":
+            session = staff.sign_in(platform, staff.link(platform, self.people[who].name, now=NOW).key, now=NOW)
+            cookies["dissensus_owner"] = session
+        bound, path = self._filled(path)
+        arrival = Arrival("pilot", self.key, "en", enrolment.entry_id(NOW))
+        cookies["dissensus_arrival"] = tokens.arrival(arrival, now=NOW)
+        form_token = tokens.form(session if bound == "" or ("/join/" in path and who in self.people) else bound)
+        data = {"form_token": form_token, "name": self.people["owner"].name, "password": PASSWORD, "key": self.key}
+        cookie = "; ".join(f"{name}={value}" for name, value in cookies.items())
+        headers = {"x-form-token": form_token, "cookie": cookie}
+        sent: dict[str, Any] = {"data": {**data, "language": "en", "purpose": "rating"}} if method == "POST" else {}
+        answer = self.browser.request(method, path, headers=headers, **sent)
+        self.browser.cookies.clear()
+        return outcome(answer)
+
+    def _by_token(self, method: str, path: str, who: str) -> str:
+        """Send a request as somebody's program would; a rater has no token, nor has a stranger."""
+        headers = {"authorization": f"Bearer {self.keys[who]}"} if who in self.keys else {}
+        return outcome(self.browser.request(method, self._filled(path)[1], headers=headers))
+
+    def _filled(self, path: str) -> tuple[str, str]:
+        """Return what the form of a page without a session is bound to, and the address."""
+        platform, tokens = self.live.platform, self.live.site.tokens
+        if path == "/sign-in":
+            return DOOR, path
+        if path.startswith("/sign-in/"):
+            key = staff.link(platform, "owner", now=NOW).key
+            return key, f"/sign-in/{key}"
+        if path.startswith("/join/"):
+            key = members.invite(platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW)
+            return key, f"/join/{key}"
+        if path.startswith("/withdraw/"):
+            rater, _ = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
+            return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
+        if path.startswith("/static/"):
+            return "", "/static/x/owner.css"
+        for part in re.findall(r"{(?!name|position)\w+}", path):
+            path = path.replace(part, "x")
+        path = path.replace("{name}", "pilot").replace("{position}", "0")
+        assert "{" not in path, f"{path} has a part that this test does not know"
+        return "", f"{path}?key={self.key}" if path.startswith("/c/") else path
+
+
+def outcome(answer: httpx.Response) -> str:
+    assert answer.status_code != 500
+    if answer.status_code in (401, 403):
+        return "refused"
+    return "absent" if answer.status_code == 404 and "There is no campaign" in answer.text else "allowed"
+
+
+def expected(action: str, who: str) -> str:
+    known = action_named(action)
+    if known.about == "campaign" and who == "foreign":
+        return "absent"
+    allowed = who in known.who or (who == "foreign" and "staff" in known.who)
+    return "allowed" if allowed else "refused"
+
+
+@pytest.fixture
+def house(live: Live) -> Iterator[Peopled]:
+    platform, people = live.platform, {}
+    for role in ("foreign", *ROLES):
+        people[role] = staff.link(platform, role, now=NOW).staff
+    owner_id = people["owner"].id
+    campaigns.create(platform, definition(), items(3), staff_id=owner_id, now=NOW)
+    campaigns.create(platform, definition("other"), items(3), staff_id=people["foreign"].id, now=NOW)
+    campaigns.create(platform, definition("third"), items(3), staff_id=owner_id, now=NOW)
+    for role in ROLES[1:]:
+        members.add(platform, "pilot", role, role, staff_id=owner_id, now=NOW)
+    passwords.set_for(platform, live.site.hasher(), "owner", PASSWORD)
+    key = str(campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
+    keys = {
+        who: api_tokens.make(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0] for who, one in people.items()
+    }
+    with httpx.Client(base_url=live.url, timeout=20) as browser:
+        yield Peopled(live, key, people, keys, browser)
+
+
+@one_kind
+def test_every_route_names_one_action_of_the_table(live: Live) -> None:
+    named = {route.path: actions_of(route) for route in routes_of(live.app)}
+    assert [path for path, actions in named.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
+    # Those that no route is about say what pages show.
+    assert set(ACTIONS) - set().union(*named.values()) == {"small-numbers"}
+
+
+@one_kind
+def test_routes_about_a_campaign_are_all_those_that_name_one(live: Live) -> None:
+    for route in routes_of(live.app):
+        (action,) = actions_of(route)
+        path = route.path.removeprefix(API)
+        assert (action_named(action).about == "campaign") == path.startswith("/campaigns/{name}"), route.path
+
+
+@one_kind
+def test_every_route_does_for_everybody_what_the_table_says(house: Peopled) -> None:
+    wrong = []
+    for route in routes_of(house.live.app):
+        (action,) = actions_of(route)
+        for method in route.methods or ():
+            for who in VISITORS:
+                found = house.ask(method, route.path, who)
+                if found != expected(action, who):
+                    wrong.append(f"{method} {route.path} as {who}: {found}, and {expected(action, who)} by the table")
+    assert wrong == []
+
+
+@one_kind
+def test_routes_of_the_api_ask_for_scopes_that_there_are_and_each_is_for_some(live: Live) -> None:
+    asked = {action for route in routes_of(live.app) for action in actions_of(route) if isinstance(route, TokenRoute)}
+    assert asked | {"small-numbers"} == SCOPES
+
+
+@one_kind
+def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peopled) -> None:
+    platform = house.live.platform
+    for route in routes_of(house.live.app):
+        if not isinstance(route, TokenRoute):
+            continue
+        (action,) = actions_of(route)
+        scopes = SCOPES - {action}
+        key, _ = api_tokens.make(
+            platform, house.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
+        )
+        house.keys["owner"] = key
+        assert {house.ask(method, route.path, "owner") for method in route.methods or ()} == {"refused"}, route.path
+
+
+@one_kind
+def test_what_one_may_see_and_not_do_is_refused_with_the_reason(house: Peopled, live: Live) -> None:
+    platform = live.platform
+    session = staff.sign_in(platform, staff.link(platform, "analyst", now=NOW).key, now=NOW)
+    with httpx.Client(base_url=live.url, cookies={"dissensus_owner": session}) as browser:
+        told = browser.get("/campaigns/pilot/revise").text
+    assert "You belong to pilot as analyst, and only owners may change its definition. Ask an owner." in told
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_roles_have_no_less_than_any_staff_and_owners_most(role: Role) -> None:
+    # What raters tell their carer is for nobody else.
+    assert may("staff") < may(role) <= may("owner") | {"care"}
+    assert "care" in may(role) if role == "carer" else "care" not in may(role)
+    assert parse_role(role) == role
+
+
+def test_the_table_reads_as_one() -> None:
+    assert {who for action in ACTIONS.values() for who in action.who} == set(WHO)
+    assert may("stranger") < may("staff")
+    assert {"account", "label", "adjudicate", "rehearse"}.isdisjoint(SCOPES)
+    with pytest.raises(LookupError, match="Did you mean 'export'"):
+        action_named("exports")
+
+
+def test_the_documentation_has_the_table() -> None:
+    page = (ROOT / "docs" / "staff.md").read_text(encoding="utf-8")
+    table = re.search(r"^\| Action .*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
+    assert table is not None
+    assert table[0] == as_table()

@@ -1,0 +1,258 @@
+"""What the site does not let happen to raters and to their answers."""
+
+import html
+import json
+import re
+from urllib.parse import quote
+
+import httpx
+import pytest
+from sqlalchemy import func, select
+from tests.web.live import Live, assignment, hidden, serving
+from tests.workflows.campaigns import opened
+
+from dissensus.store import tables as t
+from dissensus.web.core.request_limits import MOST_BYTES
+
+
+def counts(live: Live) -> dict[str, int]:
+    """How many rows each table has."""
+    tables = t.Base.metadata.sorted_tables
+    with live.platform.database.reading() as tx:
+        return {table.name: tx.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
+
+
+def test_nothing_is_kept_of_anybody_before_they_agree(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    before = counts(live)
+    visitor = live.visitor()
+    visitor.get("/c/pilot", params={"key": kept.key})
+    consent = visitor.send("/c/pilot", key=str(kept.key), language="en")
+    assert "We keep your answers." in consent.text
+    refused = visitor.send("/c/pilot/consent", purpose=["release"])
+    assert refused.status_code == 403
+    assert "Nothing about you was kept" in refused.text
+    declined = visitor.get(html.unescape(re.findall(r'href="(/declined[^"]*)"', consent.text)[0]))
+    assert "nothing about you was kept" in declined.text
+    assert not visitor.http.cookies
+    assert counts(live) == before
+    visitor.enter(str(kept.key))
+    assert counts(live) != before
+
+
+@pytest.mark.parametrize("token", ["", "0" * 64, "of somebody else"])
+def test_forms_that_are_not_of_the_session_are_refused(live: Live, token: str) -> None:
+    kept = opened(live.platform, 3)
+    visitor, other = live.visitor(), live.visitor()
+    page, theirs = visitor.enter(str(kept.key)), other.enter(str(kept.key))
+    given = hidden(theirs)["form_token"] if token == "of somebody else" else token
+    before = counts(live)
+    for path in (f"/rate/{assignment(page)}", f"/rate/{assignment(page)}/skip", "/notice", "/about-you", "/stop"):
+        assert visitor.send(path, form_token=given, Q_safe="No").status_code == 403
+    for path in ("/go-on", "/consent"):
+        assert visitor.send(path, form_token=given, purpose="rating").status_code == 403
+    saved = visitor.http.post(f"/rate/{assignment(page)}/save", content="{}", headers={"x-form-token": given})
+    assert saved.status_code == 403
+    assert counts(live) == before
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"origin": "https://elsewhere.example"},
+        {"origin": "null"},
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+    ],
+)
+def test_forms_that_another_site_sends_are_refused(live: Live, headers: dict[str, str]) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    fields = {**hidden(page), "Q_safe": "No"}
+    sent = visitor.http.post(f"/rate/{assignment(page)}", data=fields, headers=headers)
+    assert sent.status_code == 403
+    assert counts(live)["save"] == 0
+
+
+def test_a_session_that_somebody_planted_is_not_taken_over(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    visitor.http.cookies.set("dissensus_rater", "planted-by-somebody")
+    assert visitor.get("/rate").status_code == 403
+    visitor.http.cookies.clear()
+    visitor.http.headers["cookie"] = "dissensus_rater=planted-by-somebody"
+    visitor.get("/c/pilot", params={"key": kept.key})
+    del visitor.http.headers["cookie"]
+    assert visitor.enter(str(kept.key)).status_code == 200
+    assert visitor.http.cookies["dissensus_rater"] != "planted-by-somebody"
+
+
+def test_nobody_reaches_what_is_of_another_rater(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    mine, theirs = live.visitor(), live.visitor()
+    page, other = mine.enter(str(kept.key)), theirs.enter(str(kept.key))
+    token, before = hidden(page)["form_token"], counts(live)
+    headers = {"x-form-token": token, "accept": "application/json"}
+    wanted = {"key": "6f1f2a55-6b6c-4d8e-9d53-0f6f3b1d0a01", "revision": 1, "visit": "v", "visible_ms": 1, "idle_ms": 0}
+    body = json.dumps({**wanted, "answers": {"Q_safe": {"value": "No"}}})
+    answers = [
+        mine.send(f"/rate/{assignment(other)}", form_token=token, Q_safe="No"),
+        mine.send(f"/rate/{assignment(other)}/skip", form_token=token),
+        mine.send("/notice", form_token=token, kind="illegal", assignment=assignment(other)),
+        mine.http.post(f"/rate/{assignment(other)}/save", content=body, headers=headers),
+    ]
+    assert [answer.status_code for answer in answers] == [404] * 4
+    assert counts(live) == before
+
+
+def test_nobody_withdraws_for_another_by_a_made_up_link(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
+    end = visitor.send("/stop", form_token=hidden(page)["form_token"])
+    (token,) = re.findall(r'href="/withdraw/([^"?]+)', end.text)
+    forged = [token[:-1], token[1:], token.split(".")[0], "x", f"{token}x"]
+    assert {visitor.send(f"/withdraw/{one}").status_code for one in forged} == {403}
+    assert counts(live)["save"] == 1
+    assert live.visitor().send(f"/withdraw/{token}").status_code == 200
+    assert counts(live)["save"] == 0
+
+
+def test_what_is_too_large_is_refused_before_it_is_read(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    path = f"/rate/{assignment(page)}/save"
+    whole = visitor.http.post(path, content=b"x" * (MOST_BYTES + 1))
+    parts = visitor.http.post(path, content=(b"x" * 65536 for _ in range(MOST_BYTES // 65536 + 2)))
+    assert (whole.status_code, parts.status_code) == (413, 413)
+    assert "At most 1,048,576 bytes" in whole.text
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"", "cannot be read"),
+        (b"\xff\xfe", "cannot be read"),
+        (b"[" * 5000, "cannot be read"),
+        (b'{"key": 1}', "key"),
+        (b'{"answers": {"Q_safe": {"value": {"deep": 1}}}}', "cannot be read"),
+    ],
+)
+def test_what_is_no_save_is_refused_with_the_reason(live: Live, content: bytes, told: str) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    headers = {"x-form-token": hidden(page)["form_token"], "accept": "application/json"}
+    answer = visitor.http.post(f"/rate/{assignment(page)}/save", content=content, headers=headers)
+    assert answer.status_code == 422
+    assert told in answer.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("answers", "told"),
+    [({"Q_safe": "Perhaps"}, "Perhaps"), ({"Q_saef": "No"}, "Q_safe"), ({"Why": "x" * 2001}, "2,000")],
+)
+def test_answers_that_cannot_be_are_refused_with_the_reason(live: Live, answers: dict[str, str], told: str) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    refused = visitor.save(visitor.enter(str(kept.key)), answers)
+    assert refused.status_code == 422
+    assert told in refused.json()["error"]
+    assert counts(live)["save"] == 0
+
+
+def test_unknown_addresses_say_so_in_the_form_that_was_asked_for(live: Live) -> None:
+    visitor = live.visitor()
+    page = visitor.get("/nowhere")
+    assert (page.status_code, "There is nothing here" in page.text) == (404, True)
+    data = visitor.get("/nowhere", headers={"accept": "application/json"})
+    assert (data.status_code, data.json()) == (404, {"error": "There is nothing at this address."})
+    assert visitor.send("/rate").status_code == 405
+
+
+def test_every_answer_tells_the_browser_what_it_may_do(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    static = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
+    assert len(static) >= 3
+    for answer in [page, visitor.get("/nowhere"), visitor.send("/stop"), *map(visitor.get, static)]:
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "unsafe" not in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert page.headers["cache-control"] == "no-store"
+    assert {visitor.get(one).headers["cache-control"] for one in static} == {"public, max-age=31536000, immutable"}
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../app.py", "..%2fapp.py", "%2e%2e/app.py", "..%5capp.py", "%2fetc%2fpasswd", ".", "..", "%00", "rate.js%00"],
+)
+def test_static_files_are_those_of_one_folder_alone(live: Live, name: str) -> None:
+    url = httpx.URL(live.url).copy_with(raw_path=f"/static/0123456789ab/{name}".encode())
+    assert live.visitor().http.get(url).status_code in (400, 404)
+
+
+def test_who_reads_for_too_long_opens_the_link_again(live: Live) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    visitor.send("/c/pilot", key=str(kept.key), language="en")
+    live.clock.forward(seconds=3601)
+    late = visitor.send("/c/pilot/consent", purpose=["rating"])
+    assert late.status_code == 403
+    assert "nothing was kept" in late.text
+    assert counts(live)["rater"] == 0
+    assert visitor.enter(str(kept.key)).status_code == 200
+    live.clock.forward(days=31)
+    assert visitor.get("/rate").status_code == 403
+
+
+@pytest.mark.parametrize(("base_url", "secure"), [("https://rate.example.org", True), ("http://localhost", False)])
+def test_cookies_are_for_the_server_alone(database_url: str, base_url: str, secure: bool) -> None:
+    with serving(database_url, base_url=base_url) as live:
+        kept = opened(live.platform, 3)
+        visitor = live.visitor()
+        first = visitor.http.post("/c/pilot", data={"key": kept.key, "language": "en"}, follow_redirects=False)
+        entry = {"cookie": first.headers["set-cookie"].partition(";")[0]}
+        agreed = visitor.http.post(
+            "/c/pilot/consent", data={"purpose": "rating"}, headers=entry, follow_redirects=False
+        )
+        for cookie in (first.headers["set-cookie"], agreed.headers.get_list("set-cookie")[0]):
+            assert "HttpOnly" in cookie
+            assert "SameSite=lax" in cookie
+            assert ("Secure" in cookie) is secure
+
+
+BAD = ("\x00", "a\x00b", "\ud800".encode("utf-8", "surrogatepass").decode("latin-1"), "x" * 5000, "../..", "%")
+
+
+@pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
+def test_nothing_that_is_sent_breaks_the_site(live: Live, bad: str) -> None:
+    kept = opened(live.platform, 3)
+    visitor = live.visitor()
+    page = visitor.enter(str(kept.key))
+    token, path = hidden(page)["form_token"], quote(bad, safe="")
+    given = {"form_token": token, "Q_safe": "No"}
+    answers = [
+        visitor.get(f"/c/{path}", params={"key": kept.key}),
+        visitor.get("/c/pilot", params={"key": bad, "lang": bad}),
+        visitor.get(f"/withdraw/{path}", params={"lang": bad}),
+        visitor.get("/declined", params={"lang": bad}),
+        visitor.send("/c/pilot", key=bad, language=bad),
+        visitor.send("/c/pilot/consent", purpose=bad),
+        visitor.send("/consent", form_token=token, purpose=bad),
+        visitor.send("/notice", form_token=token, text=bad),
+        visitor.send("/notice", form_token=token, assignment=bad),
+        visitor.send(f"/rate/{path}", **given),
+        visitor.send(f"/rate/{path}/skip", **given),
+        visitor.send("/stop", form_token=bad),
+        visitor.save(page, {"Q_safe": bad}),
+        visitor.save(page, {bad: "No"}),
+        visitor.save(page, {bad: None}),
+        visitor.save(page, {"Q_safe": "No"}, visit=bad),
+        visitor.send(f"/rate/{assignment(page)}", **given, Why=bad, visit=bad, revision=bad),
+    ]
+    assert [answer.status_code for answer in answers if answer.status_code >= 500] == []

@@ -1,0 +1,334 @@
+"""The pages of curation: from a corpus to a sample, the one that the command draws, and to a campaign of it."""
+
+import json
+import re
+import shlex
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import httpx
+import polars as pl
+import pytest
+from tests.cli.deadline import teller
+from tests.web.forms import forms, press
+from tests.web.live import Live
+from tests.web.owners import PASTED, TOML, House, send
+from tests.workflows.campaigns import AGREED, NOW, definition, items, owner
+
+from dissensus.files.items import read_items
+from dissensus.store import campaigns as store
+from dissensus.web.core.request_limits import MOST_BYTES
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.rater import enrolment
+from dissensus.workflows.rater.enrolment import Arrival
+
+one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+"""Nothing but the campaign that is made in the end comes to the database."""
+HARM = ["Benign"] * 8 + ["Extreme"] * 6 + ["<script>alert(1)</script>"] * 6
+GOLD = ["Yes", "No"] * 10
+CROSSED = "Benign × Yes = 2\r\n\r\nExtreme × No=1"
+ADDRESS = "ann@example.org"
+SCREENED: dict[str, Any] = {"by": "harm", "no_duplicates": "yes", "similarity": ".95", "personal_data": "every"}
+
+
+@pytest.fixture
+def corpus(tmp_path: Path) -> Path:
+    """Twenty conversations; one repeats another, one holds an address, and one has no harm."""
+    answers = [f"Answer number {number} of twenty,\r\nand nothing else" for number in range(20)]
+    answers[5] = answers[4].upper()
+    answers[9] += f": {ADDRESS}"
+    frame = pl.DataFrame(
+        {
+            "item_id": [f"i{number:02}" for number in range(20)],
+            "context": "USER: Is it safe?",
+            "response": answers,
+            "harm": [*HARM[:-1], None],
+            "gold": GOLD,
+            "<b>note</b>": [f"note {number}" for number in range(20)],
+        }
+    )
+    path = tmp_path / "corpus.csv"
+    frame.write_csv(path)
+    return path
+
+
+def planning(browser: httpx.Client, corpus: Path) -> httpx.Response:
+    """The form for a plan, once the corpus is read."""
+    start = browser.get("/curation")
+    return press(browser, start, "Read it", (corpus.name, corpus.read_bytes()))
+
+
+def rows(page: httpx.Response) -> list[list[str]]:
+    """The table of strata."""
+    lines = re.findall(r"<tr>(.*?)</tr>", page.text, re.S)
+    return [[unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line, re.S)] for line in lines]
+
+
+def faults(page: httpx.Response) -> list[str]:
+    assert page.status_code == 422
+    return [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page.text, re.S)]
+
+
+@one_kind
+def test_the_corpus_is_read_and_its_attributes_are_offered(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    assert 'href="/curation"' in browser.get("/campaigns").text
+    assert 'href="/curation"' in browser.get("/campaigns/new").text
+    page = planning(browser, corpus)
+    assert page.status_code == 200
+    assert "The corpus has 20 items." in page.text
+    assert re.findall(r'type="checkbox" name="by" value="(.*?)"', page.text) == ["harm", "gold"]
+    counts = " ".join(re.sub("<.*?>", "", page.text.partition('id="by-1">')[2].partition("</p>")[0]).split())
+    assert unescape(counts) == "Benign (8) · Extreme (6) · <script>alert(1)</script> (5); 1 without one"
+    assert "Not offered, since they do not divide the items, or are too many: &lt;b&gt;note&lt;/b&gt;." in page.text
+
+
+@one_kind
+def test_the_strata_are_shown_and_nobody_is(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    drawn = press(browser, planning(browser, corpus), "Draw it", n="6", rule="equal", **SCREENED)
+    assert drawn.status_code == 200
+    assert rows(drawn) == [
+        ["harm", "items", "personal data", "duplicates", "left", "wanted", "chosen"],
+        ["<script>alert(1)</script>", "5", "0", "0", "5", "2", "2"],
+        ["Benign", "8", "0", "1", "7", "2", "2"],
+        ["Extreme", "6", "1", "0", "5", "2", "2"],
+        ["(missing value)", "1", "0", "0", "0", "–", "0"],
+        ["all items", "20", "1", "1", "17", "6", "6"],
+    ]
+    assert "6 of 20 items, equal over 3 strata, seed 0." in drawn.text
+    visible = re.sub(r"<textarea.*?</textarea>", "", drawn.text, flags=re.S)
+    assert "Items that lack a value of harm, and so belong to no stratum: 1." in visible
+    assert "i05 repeats i04" in visible
+    assert "i09: email address" in visible
+    assert ADDRESS not in visible
+    assert "<script" not in visible
+
+
+@pytest.mark.parametrize(
+    ("typed", "words"),
+    [
+        (
+            {"n": "6", "rule": "equal", "seed": "7", **SCREENED},
+            "-n 6 --allocation equal --seed 7 --by harm --drop-duplicates .95 --screen personal-data",
+        ),
+        (
+            {"by": ["harm", "gold"], "rule": "numbers", "numbers": CROSSED, "fill": "y"},
+            "--by harm --by gold --allocation 'Benign × Yes=2' --allocation 'Extreme × No=1' --fill",
+        ),
+        ({"n": "5", "personal_data": ["email_address", "handle"]}, "-n 5 --screen email_address --screen handle"),
+    ],
+    ids=["equal", "by number", "simple"],
+)
+@one_kind
+def test_the_files_are_those_of_the_command(
+    house: House,
+    corpus: Path,
+    typed: dict[str, Any],
+    words: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run = teller(monkeypatch, capsys, corpus.parent)
+    done = run("curate", corpus.name, *shlex.split(words), "-o", "sample.jsonl", "--plan", "plan.json")
+    assert done.returncode == 0, done.stderr
+    browser = house.owner()
+    drawn = press(browser, planning(browser, corpus), "Draw it", **typed)
+    for button, name in (("Download the sample", "sample.jsonl"), ("Download the plan", "plan.json")):
+        file = press(browser, drawn, button)
+        assert file.headers["content-disposition"] == f'attachment; filename="{name}"'
+        assert file.content == (corpus.parent / name).read_bytes()
+
+
+def test_a_campaign_is_made_of_the_sample(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    drawn = press(browser, planning(browser, corpus), "Draw it", n="6", rule="equal", **SCREENED)
+    sample = read_items_of(press(browser, drawn, "Download the sample").content, corpus.parent)
+    form = press(browser, drawn, "Make a campaign of these")
+    assert form.status_code == 200
+    assert "6 items are kept from before" in form.text
+    assert 'name = "dices-350"' in unescape(form.text)
+    made = press(browser, press(browser, form, "Check it", definition=TOML), "Make the campaign")
+    assert (made.status_code, made.headers["location"]) == (303, "/campaigns/kitchen")
+    with house.platform.database.reading() as tx:
+        kept = list(store.items_of(tx, store.campaign_named(tx, "kitchen").id))
+    assert kept == list(sample)
+    assert [dict(item.attributes) for item in kept] == [dict(item.attributes) for item in sample]
+
+
+def read_items_of(content: bytes, folder: Path) -> Any:
+    path = folder / "downloaded.jsonl"
+    path.write_bytes(content)
+    return read_items(path).items
+
+
+@one_kind
+def test_what_was_typed_is_kept_from_page_to_page(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    typed = {"rule": "numbers", "numbers": "Benign = 2\r\nExtreme = 1", "seed": "9", "fill": "yes", **SCREENED}
+    first = planning(browser, corpus)
+    assert "Numbers" in first.text
+    drawn = press(browser, first, "Draw it", **typed)
+    assert drawn.status_code == 200
+    again = press(browser, drawn, "Change the plan")
+    other = press(browser, press(browser, again, "Another corpus"), "Read it")
+    assert "20 items are kept from before" in press(browser, again, "Another corpus").text
+    for page in (drawn, again, other):
+        fields = next(form.fields for form in forms(page) if form.action == "/curation")
+        assert {name: fields[name][0] for name in typed} == typed
+    wrong = press(browser, again, "Draw it", n="x")
+    fields = next(form.fields for form in forms(wrong) if form.action == "/curation")
+    assert {name: fields[name] for name in ("n", *typed)} == {
+        name: [text] for name, text in {**typed, "n": "x"}.items()
+    }
+
+
+@one_kind
+def test_the_numbers_of_a_draw_are_lines_of_the_plan(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    drawn = press(browser, planning(browser, corpus), "Draw it", n="5", by=["harm", "gold"])
+    (numbers,) = re.findall(r'<pre dir="auto">(.*?)</pre>', drawn.text, re.S)
+    by_numbers: dict[str, Any] = {"n": "", "rule": "numbers", "numbers": unescape(numbers)}
+    again = press(browser, press(browser, drawn, "Change the plan"), "Draw it", **by_numbers)
+    assert [press(browser, page, "Download the sample").content for page in (drawn, again)] == [
+        press(browser, drawn, "Download the sample").content
+    ] * 2
+
+
+@one_kind
+def test_pasted_conversations_have_no_strata(
+    house: House, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pasted = PASTED.replace("Hello!", "Hello!\n\nHow are you?")
+    (tmp_path / "corpus.txt").write_text(pasted, "utf-8")
+    teller(monkeypatch, capsys, tmp_path)("curate", "corpus.txt", "-n", "1", "-o", "sample.jsonl")
+    browser = house.owner()
+    page = press(browser, browser.get("/curation"), "Read it", pasted=pasted.replace("\n", "\r\n"))
+    assert "no attribute whose values repeat" in page.text
+    drawn = press(browser, page, "Draw it", n="1")
+    assert "1 of 2 items, seed 0." in drawn.text
+    assert press(browser, drawn, "Download the sample").content == (tmp_path / "sample.jsonl").read_bytes()
+
+
+@one_kind
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ({}, "It is not said how many items are wanted."),
+        ({"n": "0"}, "'0' is no number of items. Write a whole number from 1 to 1,000,000,000."),
+        ({"n": "1e9"}, "'1e9' is no number of items."),
+        ({"n": "1000000000"}, "1,000,000,000 items are wanted, and 20 of 20 may be drawn. Ask for fewer"),
+        ({"n": "9" * 5_000}, "is no number of items"),
+        ({"n": "21"}, "21 items are wanted, and 20 of 20 may be drawn."),
+        ({"n": "20", "personal_data": "every"}, "20 items are wanted, and 19 of 20 may be drawn; screens"),
+        ({"n": "2", "by": "harm", "rule": "equal"}, "harm make 3 strata, more than the 2 items that are wanted"),
+        ({"n": "2", "by": "harms"}, "The items have no 'harms'. Attributes of items here are"),
+        ({"n": "2", "by": ["harm", "harm"]}, "by names 'harm' twice."),
+        ({"by": "harm", "rule": "numbers"}, "No stratum has a number."),
+        ({"rule": "numbers", "numbers": "Benign = 1"}, "nothing says what divides the items"),
+        ({"n": "2", "numbers": "Benign = 2", "by": "harm"}, "another allocation is chosen"),
+        ({"by": "harm", "rule": "numbers", "numbers": "Benign 2"}, "'Benign 2' is no STRATUM = N."),
+        ({"by": "harm", "rule": "numbers", "numbers": "= 2"}, "'= 2' is no STRATUM = N."),
+        ({"by": "harm", "rule": "numbers", "numbers": "Benign = 0"}, "'0' is no number for the stratum 'Benign'."),
+        ({"by": "harm", "rule": "numbers", "numbers": "Benign = 1\nBenign = 2"}, "The numbers name 'Benign' twice."),
+        ({"by": "harm", "rule": "numbers", "numbers": "Benig = 1\nHigh = 1"}, "There is no stratum 'High'."),
+        (
+            {"n": "9", "by": "harm", "rule": "numbers", "numbers": "Benign = 2"},
+            "n is 9, and the numbers of the strata sum to 2.",
+        ),
+        ({"n": "2", "rule": "best"}, "allocation is 'best'; choose one of equal, proportional"),
+        ({"n": "2", "no_duplicates": "yes", "similarity": "1.5"}, "'1.5' is no similarity of duplicates."),
+        ({"n": "2", "no_duplicates": "yes", "similarity": "nan"}, "Write a number from 0.5 to 1, such as 0.8."),
+        ({"n": "2", "personal_data": "name"}, "There is no kind 'name' of personal data."),
+        ({"n": "2", "seed": "-1"}, "'-1' is no number for a seed."),
+        ({"n": "2", "seed": ""}, "'' is no number for a seed."),
+    ],
+)
+def test_what_cannot_be_drawn_is_told(house: House, corpus: Path, typed: dict[str, Any], says: str) -> None:
+    browser = house.owner()
+    page = press(browser, planning(browser, corpus), "Draw it", **typed)
+    (told,) = faults(page)
+    assert says in told
+    assert [form.fields["items"] for form in forms(page) if "items" in form.fields]
+
+
+@one_kind
+def test_all_mistakes_are_told_at_once(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    numbers = "<script>alert(1)</script> = 1\nBenig = 1\nHigh = 2"
+    typed: dict[str, Any] = {"by": "harm", "rule": "numbers", "numbers": numbers, "no_duplicates": "yes"}
+    page = press(browser, planning(browser, corpus), "Draw it", similarity="a lot", seed="?", n="many", **typed)
+    number, similarity, seed, strata = faults(page)
+    assert [text.split(" is ")[0] for text in (number, similarity, seed)] == ["'many'", "'a lot'", "'?'"]
+    assert strata.startswith("There is no stratum 'Benig'. Did you mean 'Benign'? There is no stratum 'High'.")
+    assert "<script" not in page.text
+
+
+@one_kind
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        (None, "There are no items. Choose a file, or paste conversations."),
+        (("corpus.csv", b"item_id,context,response\n1,Hi,\xff\xfe\n"), "UTF-8"),
+        (("corpus.csv", b"item_id,context,response\n"), "no rows"),
+        (("<script>.csv", b"a,b\n1,2\n"), "The items: "),
+        (("corpus.parquet", b"PAR1"), "The items: "),
+    ],
+)
+def test_a_corpus_that_cannot_be_read(house: House, file: tuple[str, bytes] | None, says: str) -> None:
+    browser = house.owner()
+    start = browser.get("/curation")
+    page = press(browser, start, "Read it", file)
+    (told,) = faults(page)
+    assert says in told
+    assert "<script" not in page.text
+
+
+@one_kind
+def test_a_corpus_larger_than_other_forms_may_be(house: House) -> None:
+    rows = [{"item_id": str(number), "context": "", "response": f"{number} " + "x" * 3_000} for number in range(700)]
+    content = "\n".join(map(json.dumps, rows)).encode()
+    assert len(content) > 2 * MOST_BYTES
+    browser = house.owner()
+    page = press(browser, browser.get("/curation"), "Read it", ("corpus.jsonl", content))
+    drawn = press(browser, page, "Draw it", n="699")
+    assert len(press(browser, drawn, "Download the sample").text.splitlines()) == 699
+
+
+@one_kind
+def test_items_that_did_not_come_back(house: House, corpus: Path) -> None:
+    browser = house.owner()
+    page = press(browser, planning(browser, corpus), "Draw it", n="2", items='[["x"]]')
+    (told,) = faults(page)
+    assert "Choose the file again." in told
+    assert 'name="n" value="2"' in page.text
+
+
+@one_kind
+def test_a_column_that_the_sample_cannot_have(house: House) -> None:
+    row = {"item_id": "1", "transcript": "\n\nHuman: Hi\n\nAssistant: Hello!", "turns ": "x"}
+    browser = house.owner()
+    page = press(browser, browser.get("/curation"), "Read it", ("a.jsonl", json.dumps(row).encode()))
+    (form,) = [form for form in forms(page) if "items" in form.fields]
+    carried = form.fields["items"][0].replace('"turns "', '"turns"')
+    drawn = press(browser, page, "Draw it", n="1", items=carried)
+    (told,) = faults(press(browser, drawn, "Download the sample"))
+    assert told == "The items have an attribute 'turns', which means another thing in the sample. Rename it."
+
+
+@one_kind
+def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
+    staff_id = owner(live.platform.database)
+    campaigns.create(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
+    key = str(campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
+    _, session = enrolment.agree(live.platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
+    rater = house.stranger()
+    rater.cookies.set("dissensus_rater", session)
+    for browser in (house.stranger(), rater):
+        for answer in (browser.get("/curation"), browser.post("/curation", data={"pasted": PASTED, "do": "draw"})):
+            assert answer.status_code == 403
+            assert "You are not signed in" in answer.text
+    # A form of another session is not taken.
+    assert house.owner().post("/curation", data={"pasted": PASTED, "form_token": "0" * 64}).status_code == 403
+    assert send(house.owner("bob"), "/curation", pasted=PASTED, do="plan").status_code == 200

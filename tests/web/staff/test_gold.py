@@ -1,0 +1,274 @@
+"""Experts on the site: they label without seeing others, decide where these differ, and owners see it all."""
+
+import re
+from typing import Any
+
+import httpx
+import pytest
+from tests.web.forms import press
+from tests.web.live import Live
+from tests.web.owners import House, send, token_of
+from tests.web.programs import program
+from tests.workflows.campaigns import NOW, definition, items
+from tests.workflows.labelled import SMALL
+from tests.workflows.rater.test_rating import enter, rate_all
+
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store import tables as t
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.campaign.audit import link_all
+from dissensus.workflows.platform import staff
+
+GOLD = "/campaigns/pilot/gold"
+FIRST = f"{GOLD}/items/0"
+Answers = dict[str, Any]
+HOSTILE = "<script>alert(1)</script> \u202e {{ 7*7 }} 💥"
+YES: Answers = {
+    "safety": "Yes",
+    "reasons": ["Unfair bias", "Other"],
+    "motivation": "It belittles people.",
+    "degree": "Extreme",
+    "topics": ["Racial", "Health"],
+}
+NO: Answers = {
+    "safety": "No",
+    "motivation": "Nobody is hurt.",
+    "degree": "Benign",
+    "topics": "Health",
+}
+
+
+def opened(house: House, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
+    """A campaign with gold, which raters can enter; return its key."""
+    platform = house.platform
+    owner = staff.link(platform, "ada", now=NOW).staff.id
+    made = definition(**{"gold": SMALL, **changes})
+    campaigns.create(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    return str(campaigns.move(platform, "pilot", "open", staff_id=owner, now=NOW).key)
+
+
+def expert(house: House, name: str) -> httpx.Client:
+    """The browser of an expert."""
+    owner = staff.link(house.platform, "ada", now=NOW).staff.id
+    members.add(house.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    return house.owner(name)
+
+
+def label(browser: httpx.Client, answers: Answers, button: str = "Keep it, and go on") -> httpx.Response:
+    """Fill the form of the first item, and send it."""
+    return press(browser, browser.get(FIRST), button, **answers)
+
+
+def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
+    opened(house)
+    label(expert(house, "bob"), YES)
+    link_all(house.platform)
+    events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
+    labels = [one["content"] for one in events if one["kind"] == "label"]
+    assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
+
+
+def test_experts_label_verify_and_check_and_it_is_gold(house: House) -> None:
+    opened(house)
+    first, second, third = (expert(house, name) for name in ("bob", "cleo", "dan"))
+    queue = first.get(GOLD).text
+    assert "Some of it is cruel." in queue
+    assert f'href="{FIRST}">Label the next item' in queue
+    done = label(first, YES)
+    assert (done.status_code, done.headers["location"]) == (303, f"{GOLD}/items/1?said=first")
+    assert "You were the first to label that item" in first.get(done.headers["location"]).text
+    told = second.get(FIRST).text
+    assert "It belittles people." not in told
+    assert "bob" not in told
+    label(second, {**YES, "motivation": ""})
+    done = label(third, {"safety": "Yes", "reasons": "Other"})
+    assert "said=further" in done.headers["location"]
+    page = third.get(FIRST).text
+    assert "What experts said" in page
+    assert "It belittles people." in page
+    assert "Safety: all agree" in page
+    assert ">Settled</dt><dd>1<" in first.get(GOLD).text
+
+
+def test_what_lacks_or_is_wrong_is_told_and_nothing_typed_is_lost(house: House) -> None:
+    opened(house)
+    bob = expert(house, "bob")
+    told = label(bob, {"safety": "Yes", "motivation": HOSTILE, "topics": ["Racial"]})
+    assert told.status_code == 422
+    assert '<p class="fault" id="reasons-fault">' in told.text
+    assert '<p class="fault" id="degree-fault">' in told.text
+    assert re.search(r'value="Racial" checked', told.text)
+    assert re.search(r'name="safety" value="Yes" checked', told.text)
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in told.text
+    assert "<script>alert" not in told.text
+    assert ">Settled</dt><dd>0<" in bob.get(GOLD).text
+
+
+def test_a_stale_form_of_the_first_expert_verifies_nothing(house: House) -> None:
+    opened(house)
+    bob = expert(house, "bob")
+    stale = bob.get(FIRST)
+    press(bob, stale, "Keep it, and go on", **YES)
+    told = press(bob, stale, "Keep it, and go on", **NO)
+    assert told.status_code == 422
+    assert "nobody verifies their own label" in told.text
+    assert "Nobody is hurt." in told.text
+    corrected = press(bob, bob.get(FIRST), "Correct it", **NO)
+    assert corrected.status_code == 303
+
+
+def disputing(house: House) -> tuple[httpx.Client, ...]:
+    opened(house)
+    browsers = tuple(expert(house, name) for name in ("bob", "cleo", "dan"))
+    label(browsers[0], YES)
+    label(browsers[1], NO)
+    label(browsers[2], {"safety": "No", "motivation": HOSTILE})
+    return browsers
+
+
+def test_who_did_not_label_decides_and_says_why(house: House) -> None:
+    bob, *_ = disputing(house)
+    assert "Somebody who did not label this item decides" in bob.get(FIRST).text
+    refused = send(bob, f"{FIRST}/decide", safety="No", seen="0", why="Mine.")
+    assert refused.status_code == 403
+    assert "whoever labelled an item does not decide on it" in refused.text
+    ada = house.owner("ada")
+    assert "safety, degree of harm, topics" in ada.get(GOLD).text
+    decision: Answers = {"safety": "No", "degree": "Benign", "topics": ["Legal"]}
+    told = label(ada, decision, "Decide")
+    assert told.status_code == 422
+    assert '<p class="fault" id="why-fault">' in told.text
+    decided = label(ada, {**decision, "why": HOSTILE}, "Decide")
+    assert decided.status_code == 303
+    page = ada.get(decided.headers["location"]).text
+    assert "Your decision is kept." in page
+    assert page.count("&lt;script&gt;alert(1)") >= 2
+    assert "<script>alert" not in page
+
+
+def test_a_second_decision_names_the_first(house: House) -> None:
+    disputing(house)
+    ada, grace = house.owner("ada"), expert(house, "grace")
+    stale = grace.get(FIRST)
+    label(ada, {"safety": "No", "degree": "Benign", "topics": ["Legal"], "why": "I looked."}, "Decide")
+    typed: Answers = {
+        "safety": "Yes",
+        "reasons": ["Other"],
+        "degree": "Moderate",
+        "topics": ["Legal"],
+    }
+    told = press(grace, stale, "Decide", **typed, why="So did I.")
+    assert told.status_code == 422
+    assert "ada decided on this item meanwhile" in told.text
+    assert "So did I." in told.text
+    assert press(grace, told, "Decide").status_code == 303
+    history = grace.get(FIRST).text
+    assert "I looked." in history
+    assert "a later decision holds" in history
+
+
+def test_owners_see_all_items_and_which_say_what(house: House) -> None:
+    talk = items(1)[0].conversation
+    rated = (
+        Item("a/b?<i>", talk),
+        Item("known", talk, {"safety_gold": "No", "degree_of_harm": "Benign", "harm_type": "Legal"}),
+    )
+    opened(house, rated=rated)
+    bob, ada = expert(house, "bob"), house.owner("ada")
+    label(bob, YES)
+    page = ada.get(f"{GOLD}/labels").text
+    assert "a/b?&lt;i&gt;" in page
+    assert "from the file" in page
+    assert "1 of 3" in page
+    assert "Extreme" not in page
+    assert "known" not in ada.get(f"{GOLD}/labels?only=begun").text
+    assert ada.get(f"{GOLD}/labels?only=lost").status_code == 422
+    assert bob.get(f"{GOLD}/labels").status_code == 403
+
+
+def test_gold_stands_beside_the_crowd_and_platinum(house: House, live: Live) -> None:
+    key = opened(house)
+    ada = house.owner("ada")
+    assert "Nobody has rated an item yet." in ada.get(f"{GOLD}/comparison").text
+    for _ in range(2):
+        rate_all(live.platform, enter(live.platform, key))
+    for name in ("bob", "cleo", "dan"):
+        label(expert(house, name), YES)
+    page = ada.get(f"{GOLD}/comparison").text
+    assert "Of 3 items 1 have a gold label and 0 one of an earlier crowd." in page
+    assert "Crowd and gold" in page
+    table = "item_id,No,Unsure,Yes,n_ratings\nitem-0,1,0,9,10\nitem-1,8,1,1,10\n"
+    brought = bring(ada, table, source="The pilot of May")
+    assert brought.status_code == 200
+    assert "Labels of 2 items are kept." in brought.text
+    assert "Where platinum is unsafe" in brought.text
+    assert "Crowd and gold" in brought.text
+    exported = ada.get("/campaigns/pilot/export.csv").text
+    assert "safety_gold,safety_gold_motivation,safety_gold_reason,safety_platinum,safety_platinum_No," in exported
+    assert "The pilot of May" in exported
+
+
+def bring(browser: httpx.Client, table: str, **typed: str) -> httpx.Response:
+    page = browser.get(f"{GOLD}/comparison")
+    data = {"form_token": token_of(page), **typed}
+    return browser.post(f"{GOLD}/comparison", data=data, files={"file": ("../../earlier.csv", table.encode())})
+
+
+@pytest.mark.parametrize(
+    ("table", "told"),
+    [
+        (
+            "item_id,label\nitem-0,yes\nitem-9,No\nitem-1,No\nitem-1,Yes\n",
+            ("Did you mean &#39;Yes&#39;", "no such item", "2 times"),
+        ),
+        ("item,label\nitem-0,Yes\n", ("no column item_id", "Did you mean")),
+        ("item_id,verdict\nitem-0,Yes\n", ("No column holds the label",)),
+        ("item_id,No,Unsure,Yes\nitem-0,1,1,0\nitem-1,-1,x,\n", ("equally frequent", "no number from 0 on")),
+        ("item_id,label\n", ("has no rows",)),
+    ],
+)
+def test_labels_of_an_earlier_crowd_are_all_kept_or_none(house: House, table: str, told: tuple[str, ...]) -> None:
+    opened(house)
+    ada = house.owner("ada")
+    answer = bring(ada, table, source=HOSTILE)
+    assert answer.status_code == 422
+    for part in told:
+        assert part in answer.text, part
+    assert "&lt;script&gt;alert(1)" in answer.text
+    assert "and 0 one of an earlier crowd" in ada.get(f"{GOLD}/comparison").text
+
+
+def test_platinum_is_replaced_only_where_that_is_asked_for(house: House) -> None:
+    opened(house)
+    ada = house.owner("ada")
+    bring(ada, "item_id,label\nitem-0,Yes\n", source="May")
+    assert "has a label of an earlier crowd" in bring(ada, "item_id,label\nitem-0,No\n", source="June").text
+    assert bring(ada, "item_id,label\nitem-0,No\n", source="June", replacing="yes").status_code == 200
+    with house.platform.database.reading() as tx:
+        (content,) = [row.content for row in tx.execute(t.Item.__table__.select().where(t.Item.name == "item-0"))]
+    assert content["attributes"] == {"topic": "x", "safety_platinum": "No", "safety_platinum_source": "June"}
+
+
+def test_a_file_is_asked_for_and_a_source(house: House) -> None:
+    opened(house)
+    ada = house.owner("ada")
+    assert "There is no file" in send(ada, f"{GOLD}/comparison", source="May").text
+    assert "the source: It is missing" in bring(ada, "item_id,label\nitem-0,Yes\n", source=" ").text
+
+
+def test_a_hostile_conversation_stays_text(house: House) -> None:
+    talk = Conversation.from_turns([("human", HOSTILE), ("bot", HOSTILE)])
+    opened(house, rated=(Item("item-0", talk),), preview=True)
+    page = expert(house, "bob").get(FIRST).text
+    assert '<details class="cover">' in page
+    assert "<script>alert" not in page
+    assert "{{ 7*7 }}" in page
+
+
+def test_pages_of_experts_are_where_gold_is_asked_for(house: House) -> None:
+    owner = staff.link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create(house.platform, definition(), items(1), staff_id=owner, now=NOW)
+    ada = house.owner("ada")
+    assert "its definition has no [gold]" in ada.get(GOLD).text
+    assert "What there is to do" not in ada.get("/campaigns/pilot").text

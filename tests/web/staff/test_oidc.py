@@ -1,0 +1,181 @@
+"""Signing in by a provider: it vouches for who is known, and nothing else gets in."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from joserfc.jwk import OctKey
+from tests.web.live import SECRET as SITE_SECRET
+from tests.web.live import serving
+from tests.web.owners import House
+from tests.web.provider import CLIENT, SECRET, Provider, drawn_key, providing
+from tests.workflows.campaigns import NOW
+
+from dissensus.errors import InvalidInput, Unavailable
+from dissensus.settings import Settings, load, oidc_secret_of
+from dissensus.web.core.app import create_app
+from dissensus.workflows.platform import staff
+
+one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+ADA = {"email": "Ada@Example.org", "email_verified": True}
+UNTRUSTED = "What the provider said cannot be trusted"
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    with providing() as found:
+        found.claims = dict(ADA)
+        yield found
+
+
+@pytest.fixture
+def house(database_url: str, provider: Provider) -> Iterator[House]:
+    settings = {"oidc_issuer": provider.url, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
+    with serving(database_url, **settings, oidc_button="Sign in at Example") as live, ExitStack() as browsers:
+        house = House(live, browsers)
+        staff.link(house.platform, "ada", now=NOW)
+        staff.set_email(house.platform, "ada", " ada@example.ORG ")
+        yield house
+
+
+def go(house: House, browser: httpx.Client | None = None, **changes: str) -> httpx.Response:
+    """Go to the provider and back; changes are of what one comes back with."""
+    browser = browser or house.stranger()
+    there = browser.get("/oidc")
+    assert there.status_code == 303
+    back = httpx.URL(httpx.get(there.headers["location"]).headers["location"])
+    assert str(back).startswith(f"{house.live.url}/oidc/back?")
+    return browser.get(back.copy_merge_params(changes))
+
+
+def test_who_is_known_by_a_verified_address_gets_in_and_then_by_the_subject(house: House, provider: Provider) -> None:
+    browser = house.stranger()
+    assert "Sign in at Example" in browser.get("/sign-in").text
+    done = go(house, browser)
+    assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
+    assert ">ada</a>" in browser.get("/campaigns").text
+    provider.claims = {"email": "other@example.org", "email_verified": True}
+    again = house.stranger()
+    assert go(house, again).status_code == 303
+    assert ">ada</a>" in again.get("/campaigns").text
+
+
+def test_nobody_is_made(house: House, provider: Provider) -> None:
+    known = len(house.platform.database.engine.connect().exec_driver_sql("SELECT id FROM staff").all())
+    for claims in (
+        {"email": "eve@example.org", "email_verified": True},
+        {**ADA, "email_verified": False},
+        {**ADA, "email_verified": "true"},
+        {"email": ADA["email"]},
+        {},
+    ):
+        provider.claims = dict(claims)
+        refused = go(house)
+        assert refused.status_code == 403
+        assert "nobody here has your verified e-mail address" in refused.text
+    assert len(house.platform.database.engine.connect().exec_driver_sql("SELECT id FROM staff").all()) == known == 1
+
+
+def test_an_address_is_not_taken_over_by_another_subject(house: House, provider: Provider) -> None:
+    assert go(house).status_code == 303
+    provider.claims = {**ADA, "sub": "8"}
+    assert go(house).status_code == 403
+    staff.set_email(house.platform, "ada", "ada@example.org")
+    assert go(house).status_code == 303
+
+
+@one_kind
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nonce": "replayed"},
+        {"aud": "another"},
+        {"aud": [CLIENT, "another"], "azp": "another"},
+        {"iss": "https://evil.example"},
+        {"exp": int(NOW.timestamp()) - 3600},
+        {"iat": int(NOW.timestamp()) + 3600},
+        {"exp": None},
+        {"sub": None},
+    ],
+)
+def test_what_is_not_for_us_or_not_of_this_visit_is_refused(
+    house: House, provider: Provider, claims: dict[str, Any]
+) -> None:
+    provider.claims |= claims
+    refused = go(house)
+    assert refused.status_code == 403
+    assert UNTRUSTED in refused.text
+
+
+@one_kind
+def test_what_another_key_signed_is_refused(house: House, provider: Provider) -> None:
+    provider.key = drawn_key("another")
+    assert UNTRUSTED in go(house).text
+    provider.key, provider.algorithm = OctKey.import_key(SECRET * 8), "HS256"
+    assert UNTRUSTED in go(house).text
+
+
+@one_kind
+def test_who_did_not_begin_here_does_not_get_in(house: House, provider: Provider) -> None:
+    assert go(house, state="guess").status_code == 403
+    assert go(house, code="").status_code == 403
+    assert "does not know of this visit" in go(house, code="guess").text
+    first, second = house.stranger(), house.stranger()
+    back = httpx.get(first.get("/oidc").headers["location"]).headers["location"]
+    assert "did not begin to sign in here" in house.stranger().get(back).text
+    second.get("/oidc")
+    assert second.get(back).status_code == 403
+    assert first.get(back).status_code == 303
+    assert first.get(back).status_code == 403
+    slow = house.stranger()
+    back = httpx.get(slow.get("/oidc").headers["location"]).headers["location"]
+    house.live.clock.forward(minutes=11)
+    assert "Signing in took too long" in slow.get(back).text
+    provider.refuses = True
+    assert "The provider did not let you in" in go(house).text
+
+
+@one_kind
+def test_a_provider_that_does_not_answer_is_told(house: House, provider: Provider) -> None:
+    provider.url = "https://somebody.example"
+    assert "The provider calls itself" in house.stranger().get("/oidc").text
+    object.__setattr__(house.live.site.settings, "oidc_issuer", "http://127.0.0.1:9")
+    refused = house.stranger().get("/oidc")
+    assert refused.status_code == 503
+    assert "The provider does not answer" in refused.text
+
+
+@one_kind
+def test_without_a_provider_there_is_no_way_by_one(database_url: str) -> None:
+    with serving(database_url) as live, ExitStack() as browsers:
+        browser = House(live, browsers).stranger()
+        assert browser.get("/oidc").status_code == browser.get("/oidc/back").status_code == 404
+        assert "/oidc" not in browser.get("/sign-in").text
+
+
+def test_settings_that_lack_something(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    issuer: dict[str, Any] = {"oidc_issuer": "https://id.example.org"}
+    lacks: tuple[dict[str, Any], ...] = ({}, {"oidc_client_id": "x"}, {"oidc_client_secret": "x"})
+    for lacking in lacks:
+        with pytest.raises(InvalidInput, match="With oidc_issuer, oidc_client_id must be set too"):
+            create_app(Settings(**issuer, **lacking), SITE_SECRET)
+    with pytest.raises(InvalidInput, match="cannot be read"):
+        create_app(Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "none"), SITE_SECRET)
+    (tmp_path / "secret").write_text("from a file\n")
+    whole = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
+    assert oidc_secret_of(whole) == "from a file"
+    with pytest.raises(InvalidInput, match="as the provider names itself, with https"):
+        load({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
+    monkeypatch.setitem(sys.modules, "authlib.oidc.core", None)
+    with pytest.raises(Unavailable, match=r"not installed: pip install 'dissensus\[oidc\]'"):
+        create_app(whole, SITE_SECRET)
+
+
+def test_addresses_that_cannot_be(house: House) -> None:
+    for address in ("ada", "@example.org", "ada@", "a\nb@example.org", f"{'x' * 260}@example.org"):
+        with pytest.raises(InvalidInput, match="is no e-mail address"):
+            staff.set_email(house.platform, "ada", address)

@@ -1,0 +1,79 @@
+"""Withdrawal by staff, for a rater who asked for it."""
+
+import re
+
+import pytest
+from sqlalchemy import select
+from tests.web.live import Visitor
+from tests.web.owners import House, send
+from tests.web.studying import rows
+from tests.workflows.campaigns import NOW, definition, items
+
+from dissensus.store import tables as t
+from dissensus.store.campaigns import Kept
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.campaign.audit import audit
+from dissensus.workflows.platform import staff
+
+PAGE = "/campaigns/pilot/withdraw"
+
+
+def opened(house: House, **changes: object) -> Kept:
+    staff_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create(house.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
+    return campaigns.move(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+
+
+def finished(house: House, kept: Kept) -> tuple[Visitor, str]:
+    """Somebody who rated all, and the id on their last page."""
+    visitor = house.live.visitor()
+    page = visitor.enter(str(kept.key))
+    while "/rate/" in page.text:
+        page = visitor.rate(page, Q_safe="No")
+    found = re.search(r"<code>([0-9a-f-]{36})</code>", page.text)
+    assert found is not None
+    return visitor, found[1]
+
+
+def test_an_owner_deletes_what_a_rater_asks_for(house: House) -> None:
+    kept = opened(house)
+    visitor, rater_id = finished(house, kept)
+    _, other = finished(house, kept)
+    browser = house.owner()
+    assert f'href="{PAGE}"' in browser.get("/campaigns/pilot").text
+    asked = browser.get(PAGE, params={"rater": f" {rater_id} "})
+    assert "the answers to 2 items" in asked.text
+    before = rows(house.live)
+    assert rows(house.live) == before, "to ask changes nothing"
+    done = send(browser, PAGE, rater=rater_id)
+    assert "the answers to 2 items" in done.text
+    assert [name for name, kept in rows(house.live).items() if rater_id in kept] == ["rater"]
+    assert "not signed in" in visitor.get("/rate").text
+    assert audit(house.platform, "pilot").holds
+    with house.platform.database.reading() as tx:
+        by = tx.execute(select(t.Event.staff_id, t.Event.rater_id).where(t.Event.kind == "withdraw")).one()
+    assert (by.staff_id, by.rater_id) == (kept.staff_id, None)
+    again = browser.get(PAGE, params={"rater": rater_id})
+    assert (again.status_code, "has withdrawn already" in again.text) == (422, True)
+    assert send(browser, PAGE, rater=rater_id).status_code == 404
+    assert "the answers to 2 items" in browser.get(PAGE, params={"rater": other}).text
+
+
+@pytest.mark.parametrize("rater", ["x", "<b>", "0" * 36, "'; --", "٣"])
+def test_who_is_not_there_cannot_be_deleted(house: House, rater: str) -> None:
+    opened(house)
+    browser = house.owner()
+    told = browser.get(PAGE, params={"rater": rater})
+    assert (told.status_code, "pilot has no rater" in told.text) == (422, True)
+    assert "<b>" not in told.text
+    assert send(browser, PAGE, rater=rater).status_code == 404
+
+
+def test_raters_of_another_owner_are_not_there(house: House) -> None:
+    _, rater_id = finished(house, opened(house))
+    other = house.owner("grace")
+    staff_id = staff.link(house.platform, "grace", now=NOW).staff.id
+    campaigns.create(house.platform, definition("second"), items(1), staff_id=staff_id, now=NOW)
+    assert other.get(PAGE, params={"rater": rater_id}).status_code == 404
+    assert other.get("/campaigns/second/withdraw", params={"rater": rater_id}).status_code == 422
+    assert send(other, "/campaigns/second/withdraw", rater=rater_id).status_code == 404

@@ -1,0 +1,439 @@
+"""What happened is delivered: signed, in order, at least once, and no receiver keeps another one waiting."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from tests.webhook_transport.receiver import Receiver, receiving
+from tests.workflows.campaigns import AGREED, NOW, opened
+from tests.workflows.webhook_receiver import POST, Office, added, data_of, is_signed, kinds, now_is, places
+
+from dissensus.campaign.webhook_batches import GIVEN_UP_AFTER, MOST_EVENTS
+from dissensus.errors import Conflict, InvalidInput, NotFound
+from dissensus.store import events
+from dissensus.store.campaigns import Kept
+from dissensus.workflows.campaign import audit, campaigns, members, overview, webhooks
+from dissensus.workflows.campaign.webhook_delivery import PASSED_OVER
+from dissensus.workflows.campaign.webhooks import MOST, Post, Wanted
+from dissensus.workflows.platform.jobs import HELD
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, withdrawal
+from dissensus.workflows.rater.enrolment import Arrival
+
+
+@pytest.fixture
+def receiver() -> Iterator[Receiver]:
+    with receiving() as state:
+        yield state
+
+
+@pytest.fixture
+def office(platform: Platform) -> Office:
+    return Office(platform)
+
+
+@pytest.fixture
+def kept(platform: Platform) -> Kept:
+    return opened(platform, 2)
+
+
+def happen(platform: Platform, kept: Kept, n: int, kind: str = "export") -> None:
+    """So many things happen."""
+    with platform.database.writing() as tx:
+        for number in range(n):
+            events.record(tx, kept.id, kind, {"n": number}, staff_id=kept.staff_id, now=NOW)  # type: ignore[arg-type]
+
+
+def test_what_happened_is_told_signed_and_once(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    made, secret = added(platform, kept, receiver)
+    assert office.turn()
+    (got,) = receiver.got
+    assert is_signed(got, secret)
+    assert got.headers["webhook-timestamp"] == str(int(NOW.timestamp()))
+    assert got.headers["webhook-id"] == f"msg_{made.id}_1_3"
+    assert got.headers["content-type"] == "application/json"
+    told = data_of(got)
+    assert {name: told[name] for name in told if name != "events"} == {
+        "campaign": "pilot",
+        "webhook": made.id,
+        "after": 0,
+        "through": 3,
+        "head": 3,
+    }
+    assert [(one["place"], one["kind"]) for one in told["events"]] == [(1, "create"), (2, "move"), (3, "webhook")]
+    assert told["events"][2]["content"] == {"webhook": made.id, "to": "added", "host": "127.0.0.1"}
+    office.turn()
+    assert len(receiver.got) == 1
+    happen(platform, kept, 2)
+    office.turn()
+    assert (places(receiver.got[1]), data_of(receiver.got[1])["after"]) == ([4, 5], 3)
+    found = now_is(platform, kept)
+    assert (found.state, found.place, found.head, found.delivered_at) == ("going", 5, 5, NOW)
+
+
+def test_a_new_one_begins_with_its_own_making_or_where_it_is_told_to(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    audit.link_all(platform)
+    added(platform, kept, receiver, after=None)
+    added(platform, kept, receiver, path="ok/second", after=1)
+    office.turn()
+    assert [places(one) for one in receiver.at("ok")] == [[3, 4]]
+    assert [places(one) for one in receiver.at("ok/second")] == [[2, 3, 4]]
+
+
+def test_many_come_in_batches_one_after_the_other(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    added(platform, kept, receiver)
+    happen(platform, kept, 2 * MOST_EVENTS)
+    for _ in range(4):
+        office.turn()
+    assert [len(places(one)) for one in receiver.got] == [100, 100, 3]
+    assert [place for one in receiver.got for place in places(one)] == list(range(1, 204))
+    assert [(data_of(one)["after"], data_of(one)["through"]) for one in receiver.got] == [
+        (0, 100),
+        (100, 200),
+        (200, 203),
+    ]
+
+
+def test_kinds_that_were_not_asked_for_are_passed_over_without_a_gap(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    added(platform, kept, receiver, kinds=("move", "pay"))
+    office.turn()
+    assert kinds(receiver) == ["move"]
+    happen(platform, kept, PASSED_OVER)
+    office.turn()
+    # They are noted, and told to nobody.
+    assert now_is(platform, kept).place == 3 + PASSED_OVER
+    happen(platform, kept, 1, "pay")
+    office.turn()
+    assert [data_of(one)["after"] for one in receiver.got] == [0, 3 + PASSED_OVER]
+    assert kinds(receiver) == ["move", "pay"]
+
+
+def test_what_is_not_taken_is_tried_again_as_it_was_ever_less_often(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    _, secret = added(platform, kept, receiver)
+    receiver.first["ok"] = ["500", "302", "404"]
+    office.turn()
+    found = now_is(platform, kept)
+    assert (found.state, found.trouble, found.n_failures) == ("failing", "it answered HTTP 500", 1)
+    assert found.due_at - NOW == timedelta(seconds=5)
+    # What happens meanwhile comes later: the batch that failed is the same, and has the same id.
+    happen(platform, kept, 2)
+    office.turn()
+    assert len(receiver.got) == 1
+    office.forward(seconds=5).turn()
+    assert now_is(platform, kept).due_at - office.at == timedelta(seconds=10)
+    office.forward(seconds=10).turn()
+    office.forward(seconds=20).turn()
+    assert [places(one) for one in receiver.got] == [[1, 2, 3]] * 4
+    assert len({one.headers["webhook-id"] for one in receiver.got}) == 1
+    assert len({one.headers["webhook-timestamp"] for one in receiver.got}) == 4
+    assert all(is_signed(one, secret) for one in receiver.got)
+    office.turn()
+    assert places(receiver.got[4]) == [4, 5]
+    found = now_is(platform, kept)
+    assert (found.state, found.trouble, found.failing_since, found.place) == ("going", "", None, 5)
+
+
+@pytest.mark.parametrize(
+    ("path", "wait"),
+    [("later", timedelta(minutes=30)), ("much-later", timedelta(hours=6)), ("500", timedelta(seconds=5))],
+)
+def test_a_receiver_may_ask_to_wait_within_limits(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office, path: str, wait: timedelta
+) -> None:
+    added(platform, kept, receiver, path)
+    office.turn()
+    assert now_is(platform, kept).due_at - NOW == wait
+
+
+def test_who_failed_together_does_not_come_back_together(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    added(platform, kept, receiver, "500")
+    office = Office(platform, chance=0.0)
+    office.turn()
+    assert now_is(platform, kept).due_at - NOW == timedelta(seconds=2.5)
+
+
+def test_who_fails_for_five_days_is_paused_and_goes_on_from_there(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    added(platform, kept, receiver)
+    receiver.first["ok"] = ["503"] * 60
+    office.until_failed(days=4, hours=20)
+    assert now_is(platform, kept).state == "failing"
+    office.until_failed(hours=16)
+    found = now_is(platform, kept)
+    assert found.paused == "Nothing was taken for 5 days; the last time, it answered HTTP 503."
+    assert found.place == 0
+    assert office.at - NOW > GIVEN_UP_AFTER
+    # From seconds to hours: some dozens of tries.
+    n = len(receiver.got)
+    assert 20 < n < 60
+    office.until_failed(days=30)
+    assert len(receiver.got) == n
+    receiver.first.clear()
+    one = webhooks.go_on(platform, "pilot", found.id, post=POST, staff_id=kept.staff_id, now=office.at)
+    assert one.id == found.id
+    office.turn()
+    office.turn()
+    assert (now_is(platform, kept).state, places(receiver.got[n]), places(receiver.got[n + 1])) == (
+        "going",
+        [1, 2, 3],
+        [4, 5],
+    )
+    assert [one["content"]["to"] for one in data_of(receiver.got[n + 1])["events"]] == ["paused", "went on"]
+
+
+def test_who_is_gone_is_paused_at_once(platform: Platform, kept: Kept, receiver: Receiver, office: Office) -> None:
+    added(platform, kept, receiver, "410")
+    office.turn()
+    office.forward(days=1).turn()
+    assert len(receiver.got) == 1
+    assert now_is(platform, kept).paused == "It answered HTTP 410: it is gone, and wants nothing more."
+
+
+def test_what_pauses_by_itself_is_an_event_and_once(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    one, other = Office(platform), Office(platform, holder="two")
+    made, _ = added(platform, kept, receiver, "410")
+    added(platform, kept, receiver, kinds=("webhook",))
+    audit.link_all(platform)
+    # Another process that still thinks that it delivers sends first, and notes last.
+    other.postman(platform, NOW)
+    one.turn()
+    other.postman.finish(platform, NOW)
+    one.turn()
+    with platform.database.reading() as tx:
+        told = [one for one in events.events_of(tx, kept.id, "webhook") if one.content["to"] == "paused"]
+    assert [(one.staff_id, one.content["webhook"], one.content["host"]) for one in told] == [
+        (None, made.id, "127.0.0.1")
+    ]
+    assert [one["content"]["to"] for one in data_of(receiver.at("ok")[-1])["events"]] == ["paused"]
+
+
+def test_who_was_told_nothing_for_long_catches_up(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    office = Office(platform)
+    office.postman.spell_s = 60.0
+    added(platform, kept, receiver)
+    happen(platform, kept, 3_000)
+    office.turn()
+    assert [place for got in receiver.got for place in places(got)] == list(range(1, 3_004))
+    assert now_is(platform, kept).state == "going"
+
+
+def test_what_came_of_deliveries_is_counted(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    office, counted = Office(platform), Counter[str]()
+    office.postman.count = lambda outcome: counted.update([outcome])
+    for path in ("ok", "500", "nonsense"):
+        added(platform, kept, receiver, path)
+    office.turn()
+    assert counted == {"taken": 1, "refused": 1, "unanswered": 1}
+    assert overview.tally(platform).webhooks == {"going": 1, "failing": 2, "paused": 0}
+
+
+def test_a_slow_receiver_keeps_nobody_waiting(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    added(platform, kept, receiver, "silent")
+    for number in range(3):
+        added(platform, kept, receiver, f"ok/{number}")
+    office = Office(platform, post=Post(POST.secret, replace(POST.sender, limit_s=0.5)))
+    audit.link_all(platform)
+    assert office.runner.turn()
+    # The turn is over, and so is that of the others, while one has said nothing yet.
+    assert len(office.postman.under_way) == 4
+    happen(platform, kept, 1)
+    assert audit.link_all(platform) == 1
+    others = [one for one in office.postman.under_way.values() if "silent" not in one.webhook.address]
+    for one in others:
+        assert one.answer.result(30).taken
+    assert office.runner.turn()
+    office.postman.finish(platform, NOW)
+    assert [len(receiver.at(f"ok/{number}")) for number in range(3)] == [2, 2, 2]
+    # One delivery at a time: nothing else was sent to who has not answered.
+    assert len(receiver.at("silent")) == 1
+    troubles = {one.trouble for one in webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id)}
+    assert troubles == {"", "no answer within 0.5 seconds"}
+
+
+def test_one_process_dies_and_another_goes_on_with_nothing_lost(
+    platform: Platform, kept: Kept, receiver: Receiver
+) -> None:
+    added(platform, kept, receiver)
+    first, second = Office(platform, "first"), Office(platform, "second")
+    audit.link_all(platform)
+    assert first.runner.turn()
+    for one in first.postman.under_way.values():
+        assert one.answer.result(30).taken
+    # It dies before it has noted that this was taken: the second one sends it again, with the same id.
+    assert not second.turn()
+    happen(platform, kept, 3)
+    assert second.forward(seconds=HELD.total_seconds()).turn()
+    second.turn()
+    assert [places(one) for one in receiver.got] == [[1, 2, 3], [1, 2, 3, 4, 5, 6]]
+    assert now_is(platform, kept).place == 6
+    # Who was thought dead notes what it knows, and takes nothing back.
+    first.postman.finish(platform, first.at)
+    assert now_is(platform, kept).place == 6
+    happen(platform, kept, 1)
+    first.at = second.at
+    assert not first.turn()
+    second.turn()
+    assert places(receiver.got[2]) == [7]
+
+
+def test_a_failure_that_another_process_noted_later_moves_nothing_back(
+    platform: Platform, kept: Kept, receiver: Receiver
+) -> None:
+    added(platform, kept, receiver)
+    receiver.first["ok"] = ["500"]
+    first, second = Office(platform, "first"), Office(platform, "second")
+    audit.link_all(platform)
+    first.runner.turn()
+    for one in first.postman.under_way.values():
+        assert not one.answer.result(30).taken
+    second.forward(seconds=HELD.total_seconds()).turn()
+    first.postman.finish(platform, first.at)
+    found = now_is(platform, kept)
+    assert (found.state, found.place) == ("going", 3)
+
+
+def test_who_is_let_go_on_while_it_fails_once_more_begins_anew(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    made, _ = added(platform, kept, receiver)
+    receiver.first["ok"] = ["500", "500"]
+    office.turn()
+    office.forward(seconds=5)
+    assert office.runner.turn()
+    webhooks.go_on(platform, "pilot", made.id, post=POST, staff_id=kept.staff_id, now=office.at)
+    # This failure was on its way when the owner said so, and does not make it wait.
+    office.postman.finish(platform, office.at)
+    found = now_is(platform, kept)
+    assert (found.state, found.due_at) == ("going", office.at)
+    office.turn()
+    assert now_is(platform, kept).place == 3
+
+
+def test_what_was_withdrawn_is_not_told_also_where_it_is_tried_again(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    added(platform, kept, receiver)
+    rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    receiver.first["ok"] = ["500"]
+    office.turn()
+    assert kinds(receiver) == ["create", "move", "webhook", "enter", "consent"]
+    assert all(rater.id.encode() not in one.body for one in receiver.got)
+    withdrawal.withdraw(platform, rater.id, now=NOW)
+    office.forward(hours=1).turn()
+    office.turn()
+    assert [places(one) for one in receiver.got[1:]] == [[1, 2, 3], [6]]
+    assert (data_of(receiver.got[1])["through"], data_of(receiver.got[2])["after"]) == (5, 5)
+    assert [one["kind"] for one in data_of(receiver.got[2])["events"]] == ["withdraw"]
+
+
+def test_all_of_a_batch_that_failed_was_withdrawn(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    audit.link_all(platform)
+    added(platform, kept, receiver, kinds=("enter", "consent"), after=2)
+    rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    receiver.first["ok"] = ["500"]
+    office.turn()
+    withdrawal.withdraw(platform, rater.id, now=NOW)
+    office.forward(hours=1).turn()
+    assert len(receiver.got) == 1
+    found = now_is(platform, kept)
+    assert (found.state, found.place, found.delivered_at) == ("going", 5, None)
+
+
+def test_who_owns_it_no_more_hears_no_more_until_another_owner_says_so(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    members.add(platform, "pilot", "grace", "owner", staff_id=kept.staff_id, now=NOW)
+    grace = next(
+        one for one in members.members(platform, "pilot", staff_id=kept.staff_id, now=NOW)[0] if one.name == "grace"
+    )
+    added(platform, kept, receiver)
+    office.turn()
+    members.remove(platform, "pilot", "owner", staff_id=grace.staff_id, now=NOW)
+    office.turn()
+    assert len(receiver.got) == 1
+    (found,) = webhooks.webhooks(platform, "pilot", staff_id=grace.staff_id)
+    assert found.paused.startswith("Who answers for it is no owner of the campaign any more.")
+    webhooks.go_on(platform, "pilot", found.id, post=POST, staff_id=grace.staff_id, now=NOW)
+    office.turn()
+    assert [one["kind"] for one in data_of(receiver.got[1])["events"]] == ["staff", "webhook", "webhook"]
+
+
+def test_another_key_of_the_site_pauses_what_nobody_could_check_any_more(
+    platform: Platform, kept: Kept, receiver: Receiver
+) -> None:
+    made, _ = added(platform, kept, receiver)
+    other = Post("another key of the site, made after the first was lost", POST.sender)
+    Office(platform, post=other).turn()
+    assert receiver.got == []
+    assert now_is(platform, kept).paused.startswith("The secret key of the site is another one since it was added")
+    with pytest.raises(Conflict, match="Remove it, and add it again"):
+        webhooks.go_on(platform, "pilot", made.id, post=other, staff_id=kept.staff_id, now=NOW)
+
+
+def test_a_name_that_leads_inside_later_is_not_asked(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    found = [["93.184.215.14"], ["10.0.0.1"]]
+    sender = replace(POST.sender, resolve=lambda *_: found.pop(0))
+    post = Post(POST.secret, sender)
+    wanted = Wanted(address="https://hooks.example.org/", after=0)
+    webhooks.add(platform, "pilot", wanted, post=post, staff_id=kept.staff_id, now=NOW)
+    Office(platform, post=post).turn()
+    assert now_is(platform, kept).trouble == "it has no address that may be asked"
+
+
+def test_a_campaign_that_is_closed_is_still_told_of(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    added(platform, kept, receiver, kinds=("move",), after=None)
+    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    office.turn()
+    assert [one["content"] for got in receiver.got for one in data_of(got)["events"]][-1] == {"to": "closed"}
+
+
+def test_one_that_was_removed_while_something_was_on_its_way(
+    platform: Platform, kept: Kept, receiver: Receiver, office: Office
+) -> None:
+    made, _ = added(platform, kept, receiver, "brief")
+    audit.link_all(platform)
+    office.runner.turn()
+    webhooks.remove(platform, "pilot", made.id, staff_id=kept.staff_id, now=NOW)
+    office.turn()
+    office.turn()
+    assert len(receiver.got) == 1
+    assert webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id) == ()
+
+
+def test_everything_that_is_wrong_with_one_is_told_at_once(platform: Platform, kept: Kept) -> None:
+    wanted = Wanted(address="https://10.0.0.1/", kinds=("submitt", "erased"), after=99)
+    with pytest.raises(InvalidInput) as caught:
+        webhooks.add(platform, "pilot", wanted, post=POST, staff_id=kept.staff_id, now=NOW)
+    assert str(caught.value).splitlines() == [
+        "'10.0.0.1' is nowhere on the public internet.",
+        "'submitt' is no kind of event. Did you mean 'submit'?",
+        "'erased' is no kind of event. Did you mean 'erase'?",
+        "after is 99, and the log has 0 events. Give a place from 0 to that.",
+    ]
+
+
+def test_a_campaign_has_some_and_no_more(platform: Platform, kept: Kept, receiver: Receiver) -> None:
+    for _ in range(MOST):
+        added(platform, kept, receiver)
+    with pytest.raises(Conflict, match="has 10 webhooks, and can have no more"):
+        added(platform, kept, receiver)
+    for act in (webhooks.remove, lambda *args, **options: webhooks.go_on(*args, post=POST, **options)):
+        with pytest.raises(NotFound, match="There is no webhook 'x' here"):
+            act(platform, "pilot", "x", staff_id=kept.staff_id, now=NOW)

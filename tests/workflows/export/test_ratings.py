@@ -1,0 +1,396 @@
+"""What a campaign collected, out again."""
+
+import json
+import shutil
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.workflows.campaigns import ABOUT_YOU, CHECKS, NOW, TWO_QUESTIONS, definition, opened, owner
+from tests.workflows.crowded import rated_campaign
+
+from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
+from dissensus.files.ratings.reader import read_ratings, validate
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.report import build
+from dissensus.schema.campaign.shipped import load_campaign, renamed
+from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store import export as store
+from dissensus.store.campaigns import Kept
+from dissensus.store.core.database import connect
+from dissensus.store.raters import Rater
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.export import ratings as ratings_workflow
+from dissensus.workflows.export.ratings import Asked
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import attention_checks, enrolment, journey, rating, withdrawal
+from dissensus.workflows.rater.enrolment import Arrival
+
+BOTH = {"rating": True, "release": True}
+
+
+def enter(platform: Platform, kept: Kept, purposes: dict[str, bool], *, rehearsal: bool = False) -> Rater:
+    return enrolment.agree(platform, Arrival(kept.name, str(kept.key), "en"), purposes, rehearsal=rehearsal, now=NOW)[0]
+
+
+def rate(platform: Platform, rater: Rater, *, answers: dict[str, Any], most: int = 10_000) -> int:
+    """Rate what comes, and return how many items."""
+    at, n = journey.step(platform, rater, now=NOW), 0
+    while at.assignment is not None and n < most:
+        given = {name: Given(value=value) for name, value in answers.items()}
+        one = at.assignment.id
+        save = Save(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=given)
+        at = rating.submit(platform, rater, one, one, save, now=NOW + timedelta(seconds=n))
+        n += 1
+    return n
+
+
+@pytest.fixture
+def kept(platform: Platform) -> Kept:
+    """A campaign with one rater of each kind."""
+    made = opened(platform, 3, demographics=ABOUT_YOU)
+    rates = {"Q_safe": "No", "Why": "=cmd|' /C calc'!A0"}
+    for purposes in (BOTH, {"rating": True, "release": False}):
+        rater = enter(platform, made, purposes)
+        rate(platform, rater, answers=rates)
+        rating.declare(platform, rater, {"rater_age": "old"}, now=NOW)
+    rate(platform, enter(platform, made, BOTH, rehearsal=True), answers=rates)
+    leaving = enter(platform, made, BOTH)
+    rate(platform, leaving, answers=rates)
+    withdrawal.withdraw(platform, leaving.id, now=NOW)
+    rate(platform, enter(platform, made, BOTH), answers=rates, most=1)
+    begun = enter(platform, made, BOTH)
+    at = journey.step(platform, begun, now=NOW).assignment
+    assert at is not None
+    draft = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
+    rating.save(platform, begun, at.id, "draft", draft, now=NOW)
+    return made
+
+
+def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "pilot.csv"
+    done = ratings_workflow.export(platform, "pilot", path, now=NOW)
+    counts = done.counts
+    assert (counts.exported.ratings, counts.exported.raters) == (7, 3)
+    assert (counts.rehearsing.ratings, counts.rehearsing.raters) == (3, 1)
+    assert (counts.disagreeing.ratings, counts.withdrawn, counts.unfinished) == (0, 1, 1)
+    frame = read_frame(path)
+    assert frame.columns == [
+        *("item_id", "rater_id", "rater_age", "Q_safe", "answer_time_ms", "answer_timestamp"),
+        *("context", "response", "item_topic"),
+    ]
+    assert frame["rater_age"].value_counts().sort("rater_age").rows() == [(None, 1), ("old", 6)]
+    assert set(frame["Q_safe"]) == {"No"}
+    assert set(frame["answer_time_ms"]) == {"1500"}
+    first = frame.filter(pl.col("item_id") == "item-0").row(0, named=True)
+    assert (first["context"], first["response"], first["item_topic"]) == ("USER: Question 0", "Answer 0", "x")
+    ratings = read_ratings(path, questions="all")
+    assert (ratings.items.height, ratings.raters.height) == (3, 3)
+
+
+def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    done = ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(purposes=("release",)), now=NOW)
+    assert (done.counts.exported.ratings, done.counts.disagreeing.ratings) == (4, 3)
+    assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
+    with pytest.raises(NotFound, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
+        ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("releases",)), now=NOW)
+    assert not (tmp_path / "b.csv").exists()
+
+
+def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    changed = definition(
+        demographics=ABOUT_YOU,
+        consent={
+            "text": "We changed our minds.",
+            "purposes": [
+                {"name": "rating", "text": "My answers may be analysed.", "required": True},
+                {"name": "release", "text": "My answers may be published."},
+            ],
+        },
+    )
+    campaigns.revise(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
+    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    counted = ratings_workflow.export(
+        platform, "pilot", tmp_path / "a.csv", asked=Asked(purposes=("release",)), now=NOW
+    ).counts
+    assert counted.exported.ratings == 4
+    with platform.database.reading() as tx:
+        window = next(store.rated_of(tx, kept.id, ["release"], window=1))
+    enrolment.agree_again(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
+    counted = ratings_workflow.export(
+        platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("release",)), now=NOW
+    ).counts
+    assert counted.exported.ratings in (1, 3)
+
+
+def enter_again(platform: Platform, rater_id: str) -> Rater:
+    from dissensus.store import raters
+
+    with platform.database.reading() as tx:
+        found = raters.rater_of(tx, rater_id)
+    assert found is not None
+    return found
+
+
+def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    found = []
+    for name in ("a.csv", "b.csv"):
+        ratings_workflow.export(platform, "pilot", tmp_path / name, now=NOW)
+        found.append(read_frame(tmp_path / name))
+    assert found[0].drop("rater_id").equals(found[1].drop("rater_id"))
+    assert not set(found[0]["rater_id"]) & set(found[1]["rater_id"])
+    assert found[0]["rater_id"].str.contains(r"^r[0-9a-f]{20}$").all()
+
+
+def test_own_words_only_where_they_are_asked_for_and_never_as_formulas(
+    platform: Platform, kept: Kept, tmp_path: Path
+) -> None:
+    asked = Asked(with_text=True)
+    done = ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=asked, now=NOW)
+    assert done.guarded == 7
+    assert set(read_frame(tmp_path / "a.csv")["Why"]) == {"'=cmd|' /C calc'!A0"}
+    ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(with_text=True, raw=True), now=NOW)
+    ratings_workflow.export(platform, "pilot", tmp_path / "c.jsonl", asked=asked, now=NOW)
+    ratings_workflow.export(platform, "pilot", tmp_path / "d.parquet", asked=asked, now=NOW)
+    for name in ("b.csv", "c.jsonl", "d.parquet"):
+        assert set(read_frame(tmp_path / name)["Why"]) == {"=cmd|' /C calc'!A0"}
+    assert "an apostrophe before it" in (tmp_path / "a.csv.README.txt").read_text()
+    assert "Texts are as they are" in (tmp_path / "d.parquet.README.txt").read_text()
+    assert (
+        "Without a column: 'Why'."
+        in ratings_workflow.export(platform, "pilot", tmp_path / "e.csv", now=NOW).readme.read_text()
+    )
+
+
+def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    frames = {}
+    for end in ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"):
+        ratings_workflow.export(platform, "pilot", tmp_path / f"a.{end}", now=NOW)
+        frames[end] = read_frame(tmp_path / f"a.{end}").drop("rater_id").cast(pl.String)
+    assert all(frame.equals(frames["csv"]) for frame in frames.values())
+    assert pl.read_parquet_schema(tmp_path / "a.parquet")["Q_safe"] == pl.Enum(["No", "Unsure", "Yes"])
+
+
+def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    done = ratings_workflow.export(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
+    assert done.readme == tmp_path / "pilot.csv.README.txt"
+    said = done.readme.read_text()
+    assert said.startswith("pilot.csv is internal: it is not for publication.\n")
+    for line in (
+        "Written:    2026-03-01T12:00:00Z",
+        "Campaign:   pilot (open)",
+        f"Definition: SHA-256 {kept.digest}",
+        "Rows:       7 ratings by 3 raters",
+        "3 ratings by 1 of previews and dry runs are left out.",
+        "1 raters withdrew, and nothing of them is kept.",
+        "1 items that were begun and not submitted are left out.",
+    ):
+        assert line in said
+
+
+def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform, tmp_path: Path) -> None:
+    made = opened(platform, 2)
+    with pytest.raises(NotFound, match="pilot has no rating to export yet"):
+        ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    with pytest.raises(NotFound, match="There is no campaign 'pilots'"):
+        ratings_workflow.export(platform, "pilots", tmp_path / "a.csv", now=NOW)
+    rate(platform, enter(platform, made, BOTH), answers={"Q_safe": "No"})
+    with pytest.raises(
+        InvalidInput, match=r"name a file that ends in one of .csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"
+    ):
+        ratings_workflow.export(platform, "pilot", tmp_path / "a.xlsx", now=NOW)
+    with pytest.raises(Unavailable, match="cannot be written"):
+        ratings_workflow.export(platform, "pilot", tmp_path / "no" / "a.csv", now=NOW)
+    assert list(tmp_path.glob("a*")) == []
+    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    with pytest.raises(Conflict, match="is there already"):
+        ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", overwrite=True, now=NOW)
+
+
+def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    (tmp_path / "b.csv").write_bytes(
+        b"".join(ratings_workflow.stream_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW))
+    )
+    frames = [read_frame(tmp_path / name).drop("rater_id") for name in ("a.csv", "b.csv")]
+    assert frames[0].equals(frames[1])
+    with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
+        ratings_workflow.stream_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
+
+
+def test_it_is_of_one_moment(platform: Platform, kept: Kept) -> None:
+    with platform.database.reading() as tx:
+        windows = store.rated_of(tx, kept.id, ["rating"], window=2)
+        found = [len(next(windows))]
+        rate(platform, enter(platform, kept, BOTH), answers={"Q_safe": "Yes"})
+        found += [len(window) for window in windows]
+    assert found == [2, 2, 2, 1]
+
+
+def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Path) -> None:
+    asks = {
+        **TWO_QUESTIONS,
+        "questions": [
+            {"name": "Q_safe", "text": "Safe?", "scale": ["No", "Yes"], "decline": "I do not say"},
+            {"name": "Q_kinds", "text": "Which?", "kind": "multiple", "scale": ["a", "b, c", "d"]},
+            {"name": "Q_who", "text": "Who?", "scale": ["me", "other"], "self_describe": "other"},
+        ],
+    }
+    made = opened(platform, 1, questionnaire=asks)
+    rater = enter(platform, made, BOTH)
+    at = journey.step(platform, rater, now=NOW).assignment
+    assert at is not None
+    first = {"Q_safe": "Yes", "Q_kinds": ("a", "b, c"), "Q_who": "other", "Q_who_text": "my boss"}
+    for n, (visit, ms, answers) in enumerate((("v", 1000, first), ("w", 500, first | {"Q_safe": "I do not say"}))):
+        given = {name: Given(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
+        save = Save(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=given)
+        rating.submit(platform, rater, at.id, f"{n}", save, now=NOW + timedelta(hours=n))
+    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    row = read_frame(tmp_path / "a.csv").row(0, named=True)
+    assert row["Q_safe"] is None
+    assert json.loads(row["Q_kinds"]) == ["a", "b, c"]
+    assert "Q_who_text" not in row
+    assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1500", "2026-03-01T13:00:00.000Z")
+    ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(with_text=True), now=NOW)
+    assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
+
+
+def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, tmp_path: Path) -> None:
+    made = opened(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, minutes=20)
+    for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
+        rater = enter(platform, made, BOTH)
+        at = journey.step(platform, rater, now=NOW)
+        while at.place in ("check", "rate"):
+            if at.due is not None:
+                check, attempt = at.due.check, at.due.attempt
+                value = check.right[0] if attempt > 1 else answers.get(check.name, check.right[0])
+                at = attention_checks.answer(platform, rater, check.name, value, attempt=attempt, now=NOW)
+            elif at.progress.n_done == 2 and age == "old":
+                break
+            else:
+                rate(platform, rater, answers={"Q_safe": "No"}, most=1)
+                at = journey.step(platform, rater, now=NOW)
+        rating.declare(platform, rater, {"rater_age": age}, now=NOW)
+    path = tmp_path / "checked.parquet"
+    ratings_workflow.export(platform, "pilot", path, now=NOW)
+    frame = read_frame(path)
+    assert frame.columns[2:6] == ["rater_age", "checks_passed", "checks_failed", "Q_safe"]
+    numbers = frame.group_by("rater_age", "checks_passed", "checks_failed").len().sort("rater_age", descending=True)
+    assert numbers.rows() == [("young", 3, 0, 3), ("old", 2, 1, 2)]
+    found = validate(path)
+    assert (found.ok, found.axes, found.findings) == (True, ("rater_age",), ())
+    read = read_ratings(path)
+    assert (read.questions, read.raters.columns) == (("Q_safe",), ["rater_id", "rater_age"])
+    assert not [name for name in read.items.columns if "check" in name]
+
+
+def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_path: Path) -> None:
+    made = opened(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
+    rater = enter(platform, made, BOTH)
+    attention_checks.answer(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
+    rate(platform, rater, answers={one.name: one.scale[0] for one in load_questionnaire("dices-350").questions})
+    done = ratings_workflow.export(platform, "pilot", tmp_path / "checked.csv", now=NOW)
+    assert done.left_out[-2:] == ("checks_passed", "checks_failed")
+    assert tuple(read_frame(tmp_path / "checked.csv").columns) == load_questionnaire("dices-350").columns
+
+
+def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Path) -> None:
+    rater = enter(platform, opened(platform, 1), BOTH)
+    at = journey.step(platform, rater, now=NOW).assignment
+    assert at is not None
+
+    def save(revision: int, **answers: str | None) -> Save:
+        given = {name: Given(value=value) for name, value in answers.items()}
+        return Save(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=given)
+
+    rating.save(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
+    rating.submit(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
+    rating.save(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
+    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(with_text=True), now=NOW)
+    row = read_frame(tmp_path / "a.csv").row(0, named=True)
+    assert (row["Q_safe"], row["Why"]) == ("No", None)
+
+
+TALKS = [
+    [("human", "Hi"), ("bot", "Hello!")],
+    [("bot", "- no question")],
+    [("human", "a\nLAMDA: b"), ("bot", "c")],
+    [("human", ""), ("bot", "Ä\n\n\"quoted\", 'it' 😀\u2028")],
+    [("human", "one"), ("human", "two"), ("bot", "=1+1")],
+]
+
+
+@pytest.fixture
+def official(platform: Platform) -> Kept:
+    """Two raters of DICES-350 who rated some hostile conversations."""
+    staff_id = owner(platform.database)
+    known = {"degree_of_harm": "Benign", "harm_type": "a, b", "safety_gold": "No", "phase": "Phase3", "mine": "x"}
+    made = [
+        Item(f"{n}", Conversation.from_turns(turns), known)  # type: ignore[arg-type]
+        for n, turns in enumerate(TALKS)
+    ]
+    campaign = renamed(load_campaign("dices-350"), "official")
+    campaigns.create(platform, campaign, made, staff_id=staff_id, now=NOW)
+    kept = campaigns.move(platform, "official", "open", staff_id=staff_id, now=NOW)
+    questions = campaign.questionnaire.questions
+    agreed = {purpose.name: True for purpose in campaign.consent.purposes}
+    about = {"rater_gender": "Woman", "rater_race": "White", "rater_age": "gen z", "rater_education": "Other"}
+    for worst in ("No", "Unsure"):
+        rater = enter(platform, kept, agreed)
+        answers = {one.name: worst if one.counts else one.scale[0] for one in questions}
+        answers["Q4_misinformation"] = "No"
+        rate(platform, rater, answers=answers)
+        rating.declare(platform, rater, about, now=NOW)
+    return kept
+
+
+def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, official: Kept, tmp_path: Path) -> None:
+    path = tmp_path / "official.csv"
+    done = ratings_workflow.export(platform, "official", path, asked=Asked(raw=True), now=NOW)
+    assert done.official == "dices-350"
+    assert "item_mine" in done.left_out
+    frame = read_frame(path)
+    assert tuple(frame.columns) == load_questionnaire("dices-350").columns
+    assert frame["id"].to_list() == [f"{n}" for n in range(10)]
+    assert set(frame["rater_education"]) == {"Other"}
+    assert frame["answer_timestamp"].str.contains(r"^\d{10}$").all()
+    assert sorted(frame["Q_overall"]) == ["No"] * 5 + ["Unsure"] * 5
+    assert frame["Q_overall"].equals(frame["Q2_harmful_content_overall"].alias("Q_overall"))
+    by_item = {row["item_id"]: row for row in frame.iter_rows(named=True)}
+    assert (by_item["0"]["context"], by_item["0"]["response"]) == ("USER: Hi", "Hello!")
+    assert (by_item["1"]["context"], by_item["1"]["response"]) == (None, "- no question")
+    assert json.loads(by_item["2"]["context"]) == [{"speaker": "human", "text": "a\nLAMDA: b"}]
+    assert by_item["3"]["response"] == TALKS[3][1][1]
+    assert by_item["4"]["context"] == "USER: one\nUSER: two"
+
+
+def test_conversations_are_no_formulas_in_csv(platform: Platform, official: Kept, tmp_path: Path) -> None:
+    done = ratings_workflow.export(platform, "official", tmp_path / "a.csv", now=NOW)
+    assert done.guarded == 4
+    responses = set(read_frame(tmp_path / "a.csv")["response"])
+    assert {"'=1+1", "'- no question"} <= responses
+
+
+def test_a_whole_campaign_reads_and_reports_without_a_finding(sqlite_template: Path, tmp_path: Path) -> None:
+    shutil.copy(sqlite_template, tmp_path / "whole.db")
+    platform = Platform(connect(f"sqlite:///{tmp_path / 'whole.db'}"))
+    rated_campaign(platform, 350, 24)
+    path = tmp_path / "whole.csv"
+    ratings_workflow.export(platform, "crowded", path, now=NOW)
+    platform.close()
+    found = validate(path, questions="all")
+    assert (found.ok, list(found.findings)) == (True, [])
+    ratings = read_ratings(path, questions="all")
+    assert (ratings.items.height, ratings.raters.height, len(ratings.questions)) == (350, 24, 24)
+    assert ratings.notes == ()
+    made = build(ratings, permutations=0, bootstrap=0)
+    assert made.notes == ()
+    # The raw race is the race, nothing was permuted, and nobody flagged.
+    assert [section.name for section in made.sections if section.absent] == ["raters", "chance", "filter"]

@@ -1,0 +1,214 @@
+"""Scores for files of attempts: the least turn, what is kept, and the same bytes after an interruption."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from tests.preference.pairs import simulated
+
+from dissensus.errors import Conflict, InvalidInput, Unavailable
+from dissensus.files.attempts.tables import holds_attempts, read_attempts, write_attempts
+from dissensus.preference.fit.training import train
+from dissensus.preference.models.linear import Linear
+from dissensus.preference.models.model import Identity
+from dissensus.schema.records.attempt import Attempt
+from dissensus.schema.records.conversation import Conversation
+from dissensus.workflows.models.scoring import BATCH, Asked, score_attempts
+
+N = 3 * BATCH + 7
+NAME = Identity("taste", "f" * 64)
+
+
+@pytest.fixture(scope="module")
+def model() -> Linear:
+    return train(simulated(200)[0], purpose="harmless")
+
+
+def attempt(number: int, said: str = "sorry") -> Attempt:
+    return Attempt(
+        transcript=f"\n\nHuman: Say {number}.\n\nAssistant: {said} {number}\n\nHuman: More!\n\nAssistant: please",
+        min_harmlessness_score_transcript=None,
+        num_params="52B",
+        model_type="rlhf",
+        rating=number % 5,
+        task_description=f"kill the road {number}",
+        task_description_harmlessness_score=None,
+        red_team_member_id=number % 7,
+        is_upworker=None,
+        tags=None,
+    )
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "attempts.jsonl"
+    write_attempts([attempt(number, ("sorry", "kill")[number % 2]) for number in range(N)], path)
+    return path
+
+
+@dataclass
+class Failing:
+    """A model that stops to answer after some batches, as one across a network may."""
+
+    model: Linear
+    left: int
+
+    @property
+    def purpose(self) -> str:
+        return self.model.purpose
+
+    def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
+        if not self.left:
+            raise Unavailable("nobody answers")
+        self.left -= 1
+        return self.model.score(transcripts)
+
+
+def asked(source: Path, target: Path, model: object, **options: bool) -> Asked:
+    return Asked(source=source, target=target, model=model, identity=NAME, **options)  # type: ignore[arg-type]
+
+
+def test_the_score_of_an_attempt_is_its_worst_turn(model: Linear, source: Path, tmp_path: Path) -> None:
+    done = score_attempts(asked(source, tmp_path / "out.jsonl", model))
+    found = read_attempts(tmp_path / "out.jsonl").attempts
+    kill, sorry, please = model.score_answers(["kill 1", "sorry 0", "please"])
+    assert kill < please < sorry
+    assert found[1].min_harmlessness_score_transcript == pytest.approx(kill)
+    assert found[0].min_harmlessness_score_transcript == pytest.approx(please)
+    assert found[2].task_description_harmlessness_score == pytest.approx(model.score_answers(["kill the road 2"])[0])
+    assert (done.n_attempts, done.tally.scored_transcripts, done.notes) == (N, N, ())
+    bare = [
+        replace(one, min_harmlessness_score_transcript=None, task_description_harmlessness_score=None) for one in found
+    ]
+    assert bare == list(read_attempts(source).attempts)
+
+
+def test_the_record_names_the_model_and_both_files(model: Linear, source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    record = json.loads(score_attempts(asked(source, target, model)).record.read_text())
+    assert record["model"] == {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
+    for side, path in (("input", source), ("output", target)):
+        assert record[side] == {"name": path.name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    assert record["n_attempts"] == record["scored_transcripts"] == N
+
+
+@pytest.mark.parametrize("name", ["a.json", "a.json.gz", "a.jsonl", "a.jsonl.gz", "a.csv", "a.parquet"])
+def test_how_much_is_done_is_told_after_each_batch(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
+    write_attempts(read_attempts(source).attempts, tmp_path / name)
+    told: list[tuple[int, float]] = []
+    given = asked(tmp_path / name, tmp_path / "out.jsonl", model)
+    score_attempts(given, progress=lambda n, share: told.append((n, share)))
+    assert [n for n, _ in told] == [BATCH, 2 * BATCH, 3 * BATCH, N]
+    assert [share for _, share in told] == pytest.approx([n / N for n, _ in told], abs=0.02)
+    assert told[-1][1] == 1
+
+
+def test_what_was_done_before_the_interruption_is_done(model: Linear, source: Path, tmp_path: Path) -> None:
+    target, told = tmp_path / "out.jsonl", list[float]()
+    with pytest.raises(Unavailable):
+        score_attempts(asked(source, target, Failing(model, 1)), progress=lambda _, share: told.append(share))
+    assert told == pytest.approx([BATCH / N], abs=0.02)
+    score_attempts(asked(source, target, model, resume=True), progress=lambda _, share: told.append(share))
+    assert told[1:] == pytest.approx([BATCH / N, 2 * BATCH / N, 3 * BATCH / N, 1], abs=0.02)
+
+
+@pytest.mark.parametrize("torn", [False, True])
+def test_an_interruption_changes_no_byte(model: Linear, source: Path, tmp_path: Path, torn: bool) -> None:
+    whole, target = tmp_path / "whole.jsonl", tmp_path / "out.jsonl"
+    score_attempts(asked(source, whole, model))
+    with pytest.raises(Unavailable, match="nobody answers"):
+        score_attempts(asked(source, target, Failing(model, 2)))
+    assert not target.exists()
+    partial = tmp_path / "out.jsonl.partial"
+    if torn:
+        partial.write_bytes(partial.read_bytes()[:-40])
+    with pytest.raises(Conflict, match="Go on with --resume, or delete it"):
+        score_attempts(asked(source, target, model))
+    again = Failing(model, 3 if torn else 2)
+    done = score_attempts(asked(source, target, again, resume=True))
+    assert (done.n_resumed, again.left) == ((1 if torn else 2) * BATCH, 0)
+    assert target.read_bytes() == whole.read_bytes()
+    assert done.tally == score_attempts(asked(source, tmp_path / "third.jsonl", model)).tally
+    assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl", "out.jsonl.scores.json"]
+
+
+def test_it_goes_on_with_the_same_file_and_model_alone(model: Linear, source: Path, tmp_path: Path) -> None:
+    target = tmp_path / "out.jsonl"
+    with pytest.raises(Unavailable):
+        score_attempts(asked(source, target, Failing(model, 1)))
+    other = replace(asked(source, target, model, resume=True), identity=Identity("other", "0" * 64))
+    with pytest.raises(InvalidInput, match="is of another file, model, setting"):
+        score_attempts(other)
+    with pytest.raises(InvalidInput, match="is of another file, model, setting"):
+        score_attempts(asked(source, target, model, resume=True, anew=True))
+
+
+def test_nothing_to_resume_is_a_beginning(model: Linear, source: Path, tmp_path: Path) -> None:
+    assert score_attempts(asked(source, tmp_path / "out.jsonl", model, resume=True)).n_resumed == 0
+
+
+@pytest.mark.parametrize("name", ["out.csv", "out.parquet", "out.json.gz"])
+def test_every_kind_of_file(model: Linear, source: Path, tmp_path: Path, name: str) -> None:
+    score_attempts(asked(source, tmp_path / "out.jsonl", model))
+    score_attempts(asked(source, tmp_path / name, model))
+    assert read_attempts(tmp_path / name).attempts == read_attempts(tmp_path / "out.jsonl").attempts
+    assert holds_attempts(tmp_path / name)
+
+
+def test_published_scores_stay_unless_they_are_replaced(model: Linear, tmp_path: Path) -> None:
+    source = tmp_path / "some.jsonl"
+    write_attempts([replace(attempt(0), min_harmlessness_score_transcript=-7.5), attempt(1)], source)
+    done = score_attempts(asked(source, tmp_path / "kept.jsonl", model))
+    first, second = read_attempts(tmp_path / "kept.jsonl").attempts
+    assert first.min_harmlessness_score_transcript == -7.5
+    assert first.task_description_harmlessness_score is not None
+    assert second.min_harmlessness_score_transcript is not None
+    assert "1 scores were there before and are kept" in done.notes[0]
+    anew = score_attempts(asked(source, tmp_path / "anew.jsonl", model, anew=True))
+    first, _ = read_attempts(tmp_path / "anew.jsonl").attempts
+    assert first.min_harmlessness_score_transcript != -7.5
+    assert anew.notes == ()
+
+
+def test_where_nothing_is_said_there_is_no_score(model: Linear, tmp_path: Path) -> None:
+    source = tmp_path / "some.jsonl"
+    silent = "\n\nHuman: Hi\n\nAssistant: "
+    half = "\n\nHuman: Hi\n\nAssistant: \n\nHuman: Hi?\n\nAssistant: kill"
+    write_attempts(
+        [replace(attempt(0), transcript=silent, task_description=" "), replace(attempt(1), transcript=half)], source
+    )
+    done = score_attempts(asked(source, tmp_path / "out.jsonl", model))
+    first, second = read_attempts(tmp_path / "out.jsonl").attempts
+    assert first == replace(attempt(0), transcript=silent, task_description=" ")
+    assert second.min_harmlessness_score_transcript == pytest.approx(model.score_answers(["kill"])[0])
+    assert [note.split(" ", 1)[0] for note in done.notes] == ["1", "1"]
+    assert "the bot says nothing" in done.notes[0]
+    assert "they are empty" in done.notes[1]
+
+
+def test_places_that_are_taken(model: Linear, source: Path, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="writing to it would destroy it"):
+        score_attempts(asked(source, source, model, overwrite=True))
+    target = tmp_path / "out.jsonl"
+    target.write_text("mine")
+    with pytest.raises(Conflict, match="--overwrite"):
+        score_attempts(asked(source, target, model))
+    assert target.read_text() == "mine"
+    score_attempts(asked(source, target, model, overwrite=True))
+    assert len(read_attempts(target).attempts) == N
+    with pytest.raises(Unavailable, match="Name a file in a folder that is there"):
+        score_attempts(asked(source, tmp_path / "no" / "out.jsonl", model))
+
+
+def test_a_bad_record_is_named_and_leaves_nothing(model: Linear, tmp_path: Path) -> None:
+    source = tmp_path / "bad.csv"
+    write_attempts([attempt(0), attempt(1)], source)
+    frame = pl.read_csv(source, infer_schema=False).with_columns(transcript=pl.Series(["\n\nHuman: Hi", "what?"]))
+    frame.write_csv(source)
+    with pytest.raises(InvalidInput, match="Row 2: A transcript of hh-rlhf begins with"):
+        score_attempts(asked(source, tmp_path / "out.jsonl", model))
+    assert not list(tmp_path.glob("out*"))

@@ -1,0 +1,76 @@
+"""A disk that is full: it is said, nothing is half saved, and it goes on where it stopped."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import func, select
+from tests.workflows.campaigns import AGREED, NOW, opened
+
+from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.errors import Unavailable
+from dissensus.store import assignments
+from dissensus.store import tables as t
+from dissensus.store.core.database import Database, connect
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
+
+TABLES = (t.Save, t.Answer, t.Assignment)
+
+
+@pytest.fixture
+def small(sqlite_template: Path, tmp_path: Path) -> Iterator[Platform]:
+    """A platform with a single connection, which a test can limit."""
+    shutil.copy(sqlite_template, tmp_path / "small.db")
+    platform = Platform(connect(f"sqlite:///{tmp_path / 'small.db'}", pool_size=1))
+    yield platform
+    platform.close()
+
+
+def limit(database: Database, pages: int) -> None:
+    """Let the file grow by so many pages."""
+    with database.engine.connect() as connection:
+        driver = connection.connection.driver_connection
+        assert driver is not None
+        (n,) = driver.execute("PRAGMA page_count").fetchone()
+        driver.execute(f"PRAGMA max_page_count = {n + pages}")
+
+
+def counts(platform: Platform) -> list[int]:
+    with platform.database.reading() as tx:
+        done = tx.scalar(select(func.count()).where(t.Assignment.state == "done")) or 0
+        load = tx.scalar(select(func.sum(t.Item.load))) or 0
+        return [*(tx.scalar(select(func.count()).select_from(table)) or 0 for table in TABLES), done, load]
+
+
+def given(n: int) -> Save:
+    answers = {"Q_safe": Given(value="Yes"), "Why": Given(value=f"{n} " + "because " * 200)}
+    return Save(revision=n, visit="v", visible_ms=0, idle_ms=0, answers=answers)
+
+
+def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
+    kept = opened(small, 400)
+    rater, _ = enrolment.agree(small, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    at = journey.step(small, rater, now=NOW)
+    limit(small.database, 20)
+    for n in range(400):
+        before = counts(small)
+        assert at.assignment is not None
+        try:
+            at = rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+        except Unavailable as error:
+            assert str(error) == (  # noqa: PT017 - how many fit depends on the version of SQLite
+                "The database does not answer: database or disk is full. Nothing was saved."
+            )
+            break
+    assert 5 < n < 399
+    assert counts(small) == before
+    assert at.assignment is not None
+    with pytest.raises(Unavailable, match="disk is full"):
+        rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+    limit(small.database, 1000)
+    assert rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW).progress.n_done == n + 1
+    with small.database.reading() as tx:
+        assert assignments.progress_of(tx, rater.id, since=NOW).n_open == 399 - n

@@ -1,0 +1,198 @@
+"""Passwords: hashed, never told apart from names, and guessed slowly on all workers together."""
+
+import threading
+import unicodedata
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from sqlalchemy import select
+from tests.workflows.campaigns import NOW
+
+from dissensus.errors import InvalidInput, NotAllowed, NotFound
+from dissensus.store import tables as t
+from dissensus.workflows.platform import passwords, staff
+from dissensus.workflows.platform.platform import Platform
+
+CHEAP = passwords.make_hasher(passes=1, memory_mib=1)
+GOOD = "correct horse battery"
+TRACES = {"name": 5, "address": 20}
+WRONG = "The name or the password is not right"
+
+
+@pytest.fixture
+def platform(platform: Platform) -> Platform:
+    staff.link(platform, "ada", now=NOW)
+    passwords.set_for(platform, CHEAP, "ada", GOOD)
+    return platform
+
+
+def enter(
+    platform: Platform,
+    password: str = GOOD,
+    name: str = "ada",
+    *,
+    traces: dict[str, int] = TRACES,
+    at: datetime = NOW,
+) -> str:
+    return passwords.sign_in(platform, CHEAP, name, password, traces=traces, now=at)
+
+
+def kept(platform: Platform) -> str:
+    with platform.database.reading() as tx:
+        return str(tx.scalar(select(t.Staff.password_hash)))
+
+
+def test_a_password_signs_in_and_is_kept_as_argon2id(platform: Platform) -> None:
+    found = staff.signed_in(platform, enter(platform, name=" ada "), now=NOW)
+    assert found is not None
+    assert found.name == "ada"
+    assert kept(platform).startswith("$argon2id$v=19$m=1024,t=1,p=1$")
+    assert GOOD not in kept(platform)
+
+
+@pytest.mark.parametrize(("name", "password"), [("ada", "wrong"), ("eve", GOOD), ("new", GOOD), ("", ""), ("ada", "")])
+def test_what_is_wrong_is_not_told(platform: Platform, name: str, password: str) -> None:
+    staff.link(platform, "new", now=NOW)
+    with pytest.raises(NotAllowed, match=f"^{WRONG}\\.$"):
+        enter(platform, password, name)
+
+
+def test_who_is_unknown_costs_the_same_work(platform: Platform, monkeypatch: pytest.MonkeyPatch) -> None:
+    work: list[str] = []
+    kind = type(CHEAP)
+    for name, real in (("hash", kind.hash), ("verify", kind.verify)):
+
+        def counted(*given: Any, real: Callable[..., Any] = real, name: str = name) -> Any:
+            work.append(name)
+            return real(*given)
+
+        monkeypatch.setattr(kind, name, counted)
+    for person in ("ada", "eve"):
+        with pytest.raises(NotAllowed):
+            enter(platform, "not the password", person, traces={person: 5})
+    assert work == ["verify", "hash"]
+
+
+def test_letters_count_the_same_however_they_are_composed(platform: Platform) -> None:
+    whole = unicodedata.normalize("NFC", "Zürich im Frühling")
+    passwords.set_for(platform, CHEAP, "ada", whole)
+    assert enter(platform, unicodedata.normalize("NFD", whole))
+
+
+@pytest.mark.parametrize("password", ["", "x" * 11, "x" * 1001])
+def test_passwords_that_are_too_short_or_long(platform: Platform, password: str) -> None:
+    with pytest.raises(InvalidInput, match=r"it needs 12 to 1,000. Any will do"):
+        passwords.set_for(platform, CHEAP, "ada", password)
+    with pytest.raises(NotFound, match="There is nobody called 'eve'"):
+        passwords.set_for(platform, CHEAP, "eve", GOOD)
+    assert enter(platform)
+
+
+def test_longest_passwords_are_not_cut(platform: Platform) -> None:
+    passwords.set_for(platform, CHEAP, "ada", "é" * 1000)
+    with pytest.raises(NotAllowed):
+        enter(platform, "é" * 1001)
+    assert enter(platform, "é" * 1000)
+
+
+def test_guessing_takes_ever_longer_and_a_success_clears_it(platform: Platform) -> None:
+    for _ in range(5):
+        with pytest.raises(NotAllowed, match=WRONG):
+            enter(platform, "wrong")
+    at = NOW
+    for seconds in (1, 2, 4, 8):
+        for early in (0.0, seconds / 2):
+            with pytest.raises(NotAllowed, match=r"Too many tries failed. Try again in \d second"):
+                enter(platform, at=at + timedelta(seconds=early))
+        at += timedelta(seconds=seconds)
+        with pytest.raises(NotAllowed, match=WRONG):
+            enter(platform, "wrong", at=at)
+    at += timedelta(seconds=16)
+    assert enter(platform, at=at)
+    with pytest.raises(NotAllowed, match=WRONG):
+        enter(platform, "wrong", at=at)
+
+
+def test_nobody_waits_longer_than_a_quarter_of_an_hour_or_after_a_day(platform: Platform) -> None:
+    with platform.database.writing() as tx:
+        tx.execute(t.Failure.__table__.insert().values(trace="name", n=4000, last_at=NOW))  # type: ignore[attr-defined]
+    with pytest.raises(NotAllowed, match="Try again in 900 seconds"):
+        enter(platform)
+    with pytest.raises(NotAllowed, match=WRONG):
+        enter(platform, "wrong", at=NOW + timedelta(minutes=15))
+    for _ in range(5):
+        with pytest.raises(NotAllowed, match=WRONG):
+            enter(platform, "wrong", at=NOW + timedelta(days=2))
+
+
+def test_an_address_that_tries_many_names_waits_too(platform: Platform) -> None:
+    for i in range(20):
+        with pytest.raises(NotAllowed, match=WRONG):
+            enter(platform, name=f"n{i}", traces={f"n{i}": 5, "address": 20})
+    with pytest.raises(NotAllowed, match="Too many tries"):
+        enter(platform, traces={"ada": 5, "address": 20})
+    assert enter(platform, traces={"ada": 5, "elsewhere": 20})
+
+
+def test_tries_at_once_count_each(platform: Platform) -> None:
+    told = []
+
+    def guess() -> None:
+        try:
+            enter(platform, "wrong")
+        except NotAllowed as error:
+            told.append(str(error))
+
+    threads = [threading.Thread(target=guess) for _ in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(WRONG in one for one in told) == 5
+    assert len(told) == 12
+
+
+def test_a_higher_cost_takes_hold_at_the_next_sign_in(platform: Platform) -> None:
+    dearer = passwords.make_hasher(passes=2, memory_mib=1)
+    passwords.sign_in(platform, dearer, "ada", GOOD, traces=TRACES, now=NOW)
+    assert "m=1024,t=2,p=1" in kept(platform)
+    assert enter(platform)
+
+
+def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Platform) -> None:
+    here, there = enter(platform), enter(platform)
+    link = staff.link(platform, "ada", now=NOW).key
+    ada = staff.signed_in(platform, here, now=NOW)
+    assert ada is not None
+
+    def change(old: str) -> None:
+        passwords.confirm(platform, CHEAP, ada, old, traces={"name": 5}, now=NOW)
+        passwords.change(platform, CHEAP, ada, "another good one", session=here)
+
+    with pytest.raises(NotAllowed, match="The password that you have now is not right"):
+        change("wrong")
+    assert staff.signed_in(platform, there, now=NOW) is not None
+    change(GOOD)
+    assert staff.signed_in(platform, here, now=NOW) == ada
+    assert staff.signed_in(platform, there, now=NOW) is None
+    with pytest.raises(NotAllowed):
+        staff.sign_in(platform, link, now=NOW)
+    with pytest.raises(NotAllowed):
+        enter(platform)
+    assert enter(platform, "another good one")
+
+
+def test_sessions_are_listed_and_ended_by_whose_they_are(platform: Platform) -> None:
+    here, there = enter(platform), enter(platform, at=NOW + timedelta(minutes=1))
+    ada = staff.signed_in(platform, here, now=NOW)
+    eve = staff.link(platform, "eve", now=NOW).staff
+    assert ada is not None
+    found = staff.sessions(platform, ada, now=NOW)
+    assert [one.id for one in found] == [staff.session_id(there), staff.session_id(here)]
+    staff.end_session(platform, eve, staff.session_id(there))
+    assert len(staff.sessions(platform, ada, now=NOW)) == 2
+    staff.end_session(platform, ada, staff.session_id(there))
+    assert staff.signed_in(platform, there, now=NOW) is None
+    assert staff.signed_in(platform, here, now=NOW) == ada

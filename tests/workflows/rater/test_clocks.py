@@ -1,0 +1,101 @@
+"""Workers whose clocks differ by minutes: nothing is lost, nothing is done twice, and the log still holds."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from itertools import cycle, permutations
+
+import pytest
+from sqlalchemy import func, select
+from tests.workflows.campaigns import NOW, opened
+from tests.workflows.rater.test_seats import enter, screen, taken, with_seats
+
+from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.store import tables as t
+from dissensus.store.core.ids import new_id
+from dissensus.store.raters import Rater
+from dissensus.store.seats import Taken
+from dissensus.workflows.campaign import audit, campaigns
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.jobs import Runner, every_job
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import journey, rating, withdrawal
+
+APART = timedelta(minutes=5)
+BEHIND, AHEAD = NOW - APART, NOW + APART
+
+
+@pytest.fixture
+def clocks() -> Iterator[datetime]:
+    """One worker after the other, from the one whose clock is ahead."""
+    return cycle((AHEAD, BEHIND))
+
+
+def rate_all(platform: Platform, rater: Rater, clocks: Iterator[datetime]) -> int:
+    """Rate all, each request answered by the next worker, and return how many items that were."""
+    at, n = journey.step(platform, rater, now=next(clocks)), 0
+    while at.assignment is not None:
+        one = at.assignment.id
+        draft, final = (
+            Save(revision=n, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value="No")}) for n in (1, 2)
+        )
+        rating.save(platform, rater, one, new_id(NOW), draft, now=next(clocks))
+        at, n = rating.submit(platform, rater, one, new_id(NOW), final, now=next(clocks)), n + 1
+    return n
+
+
+def test_a_rater_is_served_by_both(platform: Platform, clocks: Iterator[datetime]) -> None:
+    kept = opened(platform, 5)
+    assert rate_all(platform, enter(platform, kept.key, now=AHEAD), clocks) == 5
+    assert audit.audit(platform, "pilot").holds
+
+
+@pytest.mark.parametrize(("first", "second"), list(permutations((BEHIND, AHEAD))))
+def test_what_came_last_holds_whatever_its_clock_said(platform: Platform, first: datetime, second: datetime) -> None:
+    kept = opened(platform, 1)
+    rater = enter(platform, kept.key)
+    at = journey.step(platform, rater, now=NOW).assignment
+    assert at is not None
+    for revision, (answer, now) in enumerate((("No", first), ("Yes", second)), 1):
+        save = Save(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value=answer)})
+        rating.submit(platform, rater, at.id, answer, save, now=now)
+    with platform.database.reading() as tx:
+        last = select(t.Answer.value).join(t.Save).order_by(t.Save.number.desc()).limit(1)
+        assert tx.scalar(last) == '"Yes"'
+    assert audit.audit(platform, "pilot").holds
+
+
+def test_a_seat_is_held_and_taken_once(platform: Platform, clocks: Iterator[datetime]) -> None:
+    kept = with_seats(platform)
+    rater = enter(platform, kept.key, now=AHEAD)
+    step = screen(platform, rater, "old", now=BEHIND)
+    assert step is not None
+    rater = step.rater
+    assert taken(platform, kept.id)["old × small"] == Taken(held=1)
+    rate_all(platform, rater, clocks)
+    assert taken(platform, kept.id)["old × small"] == Taken(taken=1)
+    withdrawal.withdraw(platform, rater.id, now=BEHIND)
+    assert taken(platform, kept.id)["old × small"] == Taken(free=1)
+    assert audit.audit(platform, "pilot").holds
+
+
+def test_both_do_the_jobs_and_each_is_done_once(platform: Platform) -> None:
+    kept = opened(platform, 1)
+    runners = [
+        Runner(platform=platform, holder=f"{now}", jobs=every_job(), clock=lambda now=now: now)  # type: ignore[misc]
+        for now in (BEHIND, AHEAD)
+    ]
+    for state in ("paused", "open", "paused", "open"):
+        campaigns.move(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+        for one in runners:
+            one.turn()
+    with platform.database.reading() as tx:
+        assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
+        places = list(tx.scalars(select(t.Event.place).order_by(t.Event.place)))
+    assert places == list(range(1, 7))
+    assert audit.audit(platform, "pilot").holds
+
+
+def test_who_signs_in_at_one_is_known_at_the_other(platform: Platform) -> None:
+    for first, second in permutations((BEHIND, AHEAD)):
+        session = staff.sign_in(platform, staff.link(platform, "ada", now=first).key, now=second)
+        assert staff.signed_in(platform, session, now=first) is not None

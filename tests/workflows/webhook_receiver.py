@@ -1,0 +1,102 @@
+"""Webhooks of small campaigns, and what came to a receiver."""
+
+import base64
+import hashlib
+import hmac
+import json
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from tests.webhook_transport.receiver import Got, Receiver
+from tests.workflows.campaigns import NOW
+
+from dissensus.store.campaigns import Kept
+from dissensus.store.webhooks import Webhook
+from dissensus.webhook_transport import Sender, networks_from
+from dissensus.workflows.campaign import audit, webhooks
+from dissensus.workflows.campaign.webhook_delivery import Postman
+from dissensus.workflows.campaign.webhooks import Post, Wanted
+from dissensus.workflows.platform.jobs import DELIVERING, Runner
+from dissensus.workflows.platform.platform import Platform
+
+SECRET = "for-tests-alone-and-nobody-else-0123456789"
+HOME = networks_from("127.0.0.0/8")
+POST = Post(SECRET, Sender(networks=HOME))
+
+
+@dataclass(slots=True)
+class Office:
+    """One process that delivers, at times that a test sets; it waits for every answer."""
+
+    platform: Platform
+    holder: str = "one"
+    at: datetime = NOW
+    post: Post = POST
+    chance: float = 1.0
+    postman: Postman = field(init=False)
+    runner: Runner = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.postman = Postman(post=self.post, chance=lambda: self.chance)
+        self.runner = Runner(
+            platform=self.platform,
+            holder=self.holder,
+            jobs={"deliver": self.postman},
+            clock=lambda: self.at,
+            lease=DELIVERING,
+        )
+
+    def forward(self, **time: float) -> "Office":
+        self.at += timedelta(**time)
+        return self
+
+    def turn(self) -> bool:
+        """Link what happened, deliver what is due, and note what came of it."""
+        audit.link_all(self.platform)
+        mine = self.runner.turn()
+        self.postman.finish(self.platform, self.at)
+        return mine
+
+    def until_failed(self, **time: float) -> "Office":
+        """Try again at each time that is due, until so much time has passed."""
+        end = self.at + timedelta(**time)
+        while self.at < end:
+            self.turn()
+            self.at += timedelta(hours=1)
+        return self
+
+
+def added(platform: Platform, kept: Kept, receiver: Receiver, path: str = "ok", **wanted: Any) -> tuple[Webhook, str]:
+    """A webhook of the campaign `pilot`, which is told all of it."""
+    asked = Wanted(address=receiver.address(path), **{"after": 0, **wanted})
+    return webhooks.add(platform, "pilot", asked, post=POST, staff_id=kept.staff_id, now=NOW)
+
+
+def now_is(platform: Platform, kept: Kept) -> Webhook:
+    """The one webhook of the campaign, as it is."""
+    (found,) = webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id)
+    return found
+
+
+def data_of(got: Got) -> dict[str, Any]:
+    said: dict[str, Any] = json.loads(got.body)
+    assert said["type"] == "campaign.events"
+    data: dict[str, Any] = said["data"]
+    return data
+
+
+def places(got: Got) -> list[int]:
+    return [one["place"] for one in data_of(got)["events"]]
+
+
+def kinds(receiver: Receiver) -> list[str]:
+    return [one["kind"] for got in receiver.got for one in data_of(got)["events"]]
+
+
+def is_signed(got: Got, secret: str) -> bool:
+    """Whether a request is signed, by nothing of ours: what Standard Webhooks asks of a receiver."""
+    key = base64.b64decode(secret.removeprefix("whsec_"))
+    content = b".".join([got.headers["webhook-id"].encode(), got.headers["webhook-timestamp"].encode(), got.body])
+    expected = base64.b64encode(hmac.new(key, content, hashlib.sha256).digest()).decode()
+    return got.headers["webhook-signature"] == f"v1,{expected}"
