@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.chat import opened, whole
+from dissensus.chat import open_chatbot, collect_response
 from dissensus.demo import online_loop
 from dissensus.files.models.folder import load_model
 from dissensus.files.models.registry import Line, Terms, make_line, read_line
@@ -24,8 +24,8 @@ from dissensus.files.pairs.reader import ReadPairs
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.promotion import Rule
 from dissensus.schema.records.conversation import Conversation
-from dissensus.workflows.models.retraining import Comparisons, retrain
-from dissensus.workflows.models.scorers import Lines
+from dissensus.workflows.models.retraining import TrainingComparisons, retrain_model
+from dissensus.workflows.models.scorers import ModelRegistry
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "online.md"
 SEEDS, EACH = 20, 200
@@ -48,10 +48,10 @@ def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Ge
 
     async def talk() -> list[Pair]:
         pairs = []
-        async with opened(chat.chatbots[0], environment={}, ranking=Lines(models).ranker) as bot:
+        async with open_chatbot(chat.chatbots[0], environment={}, ranking=ModelRegistry(models).ranker) as bot:
             for _ in range(EACH):
                 said = Conversation.from_turns([("human", f"What shall we speak of? ({rng.integers(2**40)})")])
-                a, b = [(await whole(bot, said, seed=int(rng.integers(2**31)))).text for _ in "ab"]
+                a, b = [(await collect_response(bot, said, seed=int(rng.integers(2**31)))).text for _ in "ab"]
                 if a != b:
                     chosen, rejected = (b, a) if taste.pick(a, b, rng) > 0 else (a, b)
                     pairs.append(Pair(said.turns, chosen, rejected))
@@ -69,7 +69,7 @@ def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
         line = make_line(models / online_loop.LINE, Terms(purpose="helpful", rule=rule))
         for phase in phases:
             pairs += picked(taste, phase, models, rng)
-            entry = retrain(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
+            entry = retrain_model(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
             assert entry is not None
             now = read_line(line.folder)
             model = load_model(now.version(now.current or entry.version))
@@ -78,8 +78,8 @@ def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
     return found
 
 
-def _all(pairs: tuple[Pair, ...], _: Line) -> Comparisons:
-    return Comparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
+def _all(pairs: tuple[Pair, ...], _: Line) -> TrainingComparisons:
+    return TrainingComparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
 
 
 def over_seeds(values: list[float], *, sign: str = "") -> str:

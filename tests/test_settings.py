@@ -9,8 +9,8 @@ import pytest
 from dissensus.errors import InvalidInput
 from dissensus.settings import Settings, load, prolific_token_of, secret_of
 from dissensus.web.core.signed_tokens import Tokens
-from dissensus.webhook_transport import Sender
-from dissensus.workflows.campaign.webhooks import Post
+from dissensus.webhook_transport import WebhookSender
+from dissensus.workflows.campaign.webhooks import WebhookSigner
 
 KEY = "k" * 32
 
@@ -133,5 +133,5 @@ def test_no_secret_is_in_a_representation() -> None:
     names = ("secret_key", "metrics_token", "oidc_client_secret", "prolific_secret", "prolific_token")
     known = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
     settings = Settings.model_validate(known)
-    assert KEY not in f"{settings!r} {settings} {Tokens(KEY)!r} {Post(KEY, Sender())!r}"
+    assert KEY not in f"{settings!r} {settings} {Tokens(KEY)!r} {WebhookSigner(KEY, WebhookSender())!r}"
     assert "port=8000" in repr(settings)

@@ -100,8 +100,8 @@ def _campaign(platform_: Platform) -> str:
     wording = {"name": "load", "languages": ["en"], "title": "Load", "warning": "None.", "questionnaire": "dices-350"}
     purposes = [{"name": "rating", "text": "All.", "required": True}]
     campaign = parse_campaign(wording | {"consent": {"text": "None.", "purposes": purposes}})
-    campaigns.create(platform_, campaign, [_item(i) for i in range(N_ITEMS)], staff_id=staff_id, now=NOW)
-    return str(campaigns.move(platform_, "load", "open", staff_id=staff_id, now=NOW).key)
+    campaigns.create_campaign(platform_, campaign, [_item(i) for i in range(N_ITEMS)], staff_id=staff_id, now=NOW)
+    return str(campaigns.change_state(platform_, "load", "open", staff_id=staff_id, now=NOW).key)
 
 
 def _item(i: int) -> Item:
@@ -113,7 +113,7 @@ def _item(i: int) -> Item:
 
 def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
     """Let raters in, who give different answers from one another."""
-    campaign = campaigns.definition(platform_, "load", staff_id=_owner(platform_))
+    campaign = campaigns.load_definition(platform_, "load", staff_id=_owner(platform_))
     found = []
     for i in range(n):
         now = datetime.now(UTC)

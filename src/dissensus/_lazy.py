@@ -1,17 +1,26 @@
-"""Public names that are resolved when they are first used, so that importing a package costs nothing."""
+"""Lazy public names: read from the stub of a package and imported on first use, so that importing it costs nothing."""
 
-from collections.abc import Callable, Mapping, Sequence
+import ast
+from collections.abc import Callable
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 
-def resolver(package: str, homes: Mapping[str, Sequence[str]]) -> tuple[list[str], Callable[[str], Any]]:
-    """Return the sorted public names of a package, given by the module that each lives in, and its `__getattr__`."""
-    home_of = {name: home for home, names in homes.items() for name in names}
+def attach_stub(package: str, file: str) -> tuple[list[str], Callable[[str], Any]]:
+    """Return the sorted names that the `.pyi` beside a package's `__init__.py` re-exports, and its `__getattr__`."""
+    tree = ast.parse(Path(file).with_suffix(".pyi").read_text("utf-8"))
+    module_of = {
+        alias.asname or alias.name: str(node.module)
+        for node in tree.body
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
 
     def resolve(name: str) -> Any:
-        if name not in home_of:
+        if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(import_module(f"{package}.{home_of[name]}"), name)
+        module = module_of[name]
+        return import_module(f"{package}.{name}") if module == package else getattr(import_module(module), name)
 
-    return sorted(home_of), resolve
+    return sorted(module_of), resolve

@@ -11,39 +11,32 @@ import httpx
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 
-Repeat: TypeAlias = Literal["always", "if refused"]
+RetryPolicy: TypeAlias = Literal["always", "if refused"]
 """When something may be asked again: always, or only if the service did not take the request."""
 
-LONGEST_WAIT: Final = 60.0
-LONGEST_DETAIL: Final = 500
-ERRORS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 403: NotAllowed, 404: NotFound, 409: Conflict}
-BUSY: Final = (409, 429)
+MAX_BACKOFF: Final = 60.0
+MAX_DETAIL_LENGTH: Final = 500
+ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
+    401: NotAllowed,
+    403: NotAllowed,
+    404: NotFound,
+    409: Conflict,
+}
+RETRYABLE_WITH_RETRY_AFTER: Final = (409, 429)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Service:
-    """Whom one asks, as messages tell it.
+class RemoteService:
+    """Whom one asks, as messages tell it."""
 
-    Parameters
-    ----------
-    name
-        How it is called in a sentence.
-    remedies
-        What to do about a refusal, by its status; each begins with a space.
-    look
-        Where to see whether something was done that must not be done twice.
-    ours
-        Whether its words are ours: told whole, line by line, and with what to do.
-    """
-
-    name: str
-    remedies: Mapping[int, str]
-    look: str = ""
-    ours: bool = False
+    name: str  # How it is called in a sentence
+    remedies: Mapping[int, str]  # What to do about a refusal, by its status; each begins with a space
+    look: str = ""  # Where to see whether something was done that must not be done twice
+    ours: bool = False  # Whether its words are ours: told whole, line by line, and with what to do
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class FailedAttempt:
     """What went wrong with one try."""
 
     reason: str
@@ -53,10 +46,10 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class ServiceClient:
     """A connection to a service, and how patient it is."""
 
-    service: Service
+    service: RemoteService
     http: httpx.Client
     token: str = field(repr=False)
     tries: int
@@ -70,7 +63,7 @@ class Asking:
         body: object = None,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        repeat: Repeat = "always",
+        repeat: RetryPolicy = "always",
     ) -> httpx.Response:
         """Return the answer, which is JSON or empty."""
         number = 0
@@ -79,22 +72,26 @@ class Asking:
             answer = self._try(self.http.build_request(method, path, json=body, params=query, headers=headers))
             if isinstance(answer, httpx.Response):
                 return answer
-            if number == self.tries or answer.wait > LONGEST_WAIT or (answer.taken and repeat == "if refused"):
+            if number == self.tries or answer.wait > MAX_BACKOFF or (answer.taken and repeat == "if refused"):
                 raise self._unavailable(answer, number, repeat)
             self.sleep(max(2.0 ** (number - 1), answer.wait))
 
-    def _try(self, request: httpx.Request) -> httpx.Response | Problem:
+    def _try(self, request: httpx.Request) -> httpx.Response | FailedAttempt:
         try:
             response = self.http.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Problem(self._plain(str(error)) or "no connection", taken=False)
+            return FailedAttempt(self._plain(str(error)) or "no connection", taken=False)
         except httpx.TimeoutException:
-            return Problem(f"nothing came for {self.http.timeout.read:g} seconds")
+            return FailedAttempt(f"nothing came for {self.http.timeout.read:g} seconds")
         except (httpx.TransportError, httpx.DecodingError) as error:
-            return Problem(self._plain(str(error)) or type(error).__name__)
+            return FailedAttempt(self._plain(str(error)) or type(error).__name__)
         status = response.status_code
-        if status == 429 or status >= 500 or (status in BUSY and "retry-after" in response.headers):
-            return Problem(f"it answers HTTP {status}", retry_after(response.headers), taken=status >= 500)
+        if (
+            status == 429
+            or status >= 500
+            or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in response.headers)
+        ):
+            return FailedAttempt(f"it answers HTTP {status}", parse_retry_after(response.headers), taken=status >= 500)
         if not response.is_success:
             raise self._refusal(response)
         return self._checked(response)
@@ -109,13 +106,13 @@ class Asking:
 
     def _refusal(self, response: httpx.Response) -> DissensusError:
         status = response.status_code
-        error = ERRORS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
-        if self.service.ours and (detail := _detail(response)):
+        error = ERRORS_BY_STATUS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
+        if self.service.ours and (detail := _response_detail(response)):
             return error(self._hidden(detail))
-        says, remedy = self._plain(" ".join(_detail(response).split())), self.service.remedies.get(status, "")
+        says, remedy = self._plain(" ".join(_response_detail(response).split())), self.service.remedies.get(status, "")
         return error(f"{self.service.name} refuses this with HTTP {status}{f': {says}' if says else ''}.{remedy}")
 
-    def _unavailable(self, problem: Problem, number: int, repeat: Repeat) -> Unavailable:
+    def _unavailable(self, problem: FailedAttempt, number: int, repeat: RetryPolicy) -> Unavailable:
         wait = f" and asks to wait {problem.wait:,.0f} seconds" if problem.wait else ""
         unclear = problem.taken and repeat == "if refused"
         look = f" It may be done nevertheless: look on {self.service.look} before you try again." if unclear else ""
@@ -126,13 +123,13 @@ class Asking:
 
     def _plain(self, text: str) -> str:
         """Return what a server said without the token, which it may repeat."""
-        return self._hidden(text)[:LONGEST_DETAIL].rstrip(" .")
+        return self._hidden(text)[:MAX_DETAIL_LENGTH].rstrip(" .")
 
     def _hidden(self, text: str) -> str:
         return text.replace(self.token, "…") if self.token else text
 
 
-def connected(base: str, authorization: str, timeout: float) -> httpx.Client:
+def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
     """Return a client that follows no redirect, so that the token goes nowhere else."""
     headers = {"Authorization": authorization, "User-Agent": "dissensus"}
     try:
@@ -142,7 +139,7 @@ def connected(base: str, authorization: str, timeout: float) -> httpx.Client:
         raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
 
 
-def retry_after(headers: httpx.Headers) -> float:
+def parse_retry_after(headers: httpx.Headers) -> float:
     """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
     value = headers.get("retry-after", "")
     with suppress(KeyError, TypeError, ValueError, OverflowError):
@@ -152,14 +149,14 @@ def retry_after(headers: httpx.Headers) -> float:
     return 0.0
 
 
-def _detail(response: httpx.Response) -> str:
+def _response_detail(response: httpx.Response) -> str:
     """Return why a service refuses something, in its words."""
     with suppress(ValueError, RecursionError):
-        return detail_in(response.json())
+        return error_detail(response.json())
     return ""
 
 
-def detail_in(read: object) -> str:
+def error_detail(read: object) -> str:
     """Return why a service refuses something, in its words, whichever of the known forms they have."""
     nested = read.get("error") if isinstance(read, dict) else None
     said = nested if isinstance(nested, dict) else read if isinstance(read, dict) else {}

@@ -11,9 +11,9 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 from dissensus.store.core.database import parse_url
-from dissensus.webhook_transport import Network, networks_from
+from dissensus.webhook_transport import Network, parse_networks
 
 PREFIX = "DISSENSUS_"
 SHORTEST_KEY = 32
@@ -111,13 +111,13 @@ class Settings(BaseModel):
     @property
     def networks(self) -> tuple[Network, ...]:
         """Return where webhooks may lead besides the public internet."""
-        return networks_from(self.webhook_networks or "")
+        return parse_networks(self.webhook_networks or "")
 
     @field_validator("webhook_networks")
     @classmethod
     def _known_networks(cls, value: str | None) -> str | None:
         try:
-            networks_from(value or "")
+            parse_networks(value or "")
         except DissensusError as error:
             raise ValueError(str(error).rstrip(".")) from None
         return value
@@ -285,6 +285,6 @@ def _fault(error: Any, set_here: Mapping[str, str], path: Path) -> str:
     where = f"{PREFIX}{name.upper()} in the environment" if name in set_here else f"{name} in {path}"
     if error["type"] == "extra_forbidden":
         known = list(Settings.model_fields)
-        return f"{where} means nothing.{did_you_mean(name, known)} Settings are {listed(known, 20)}."
+        return f"{where} means nothing.{suggest(name, known)} Settings are {format_list(known, 20)}."
     # What was given is not told: it may be a password.
     return f"{where}: {error['msg'].removeprefix('Value error, ')}."

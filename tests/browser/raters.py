@@ -52,14 +52,14 @@ def opened(live: Live, n_items: int = 3, **changes: Any) -> str:
         for i in range(n_items)
     ]
     staff_id = owner(live.platform.database)
-    campaigns.create(
+    campaigns.create_campaign(
         live.platform,
         definition(**{name: one for name, one in {**CAMPAIGN, **changes}.items() if one is not None}),
         items,
         staff_id=staff_id,
         now=NOW,
     )
-    kept = campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
     return f"{live.url}/c/pilot?key={kept.key}"
 
 

@@ -32,9 +32,9 @@ def filled(live: Live) -> None:
         rater = enter(platform, kept.key)
         for number in range(1 + person % 4):
             tried(platform, rater, f"{ATTACK} {person * (number % 2)} {number}", (person + 3 * number) % 5)
-    items = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    campaigns.create(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.move(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
     for reviewer in range(2):
         arrival = Arrival("red-team-review", str(review.key), "en")
         rater, _ = enrolment.agree(platform, arrival, {**AGREED, "return": False}, now=NOW)
@@ -50,7 +50,7 @@ def filled(live: Live) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_page_about_attempts_is_sound(live: Live, browser: Browser, scheme: Literal["light", "dark"]) -> None:
     filled(live)
-    key = staff.link(live.platform, "owner", now=live.clock()).key
+    key = staff.create_sign_in_link(live.platform, "owner", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         page = context.new_page()
         page.goto(f"/sign-in/{key}")

@@ -109,7 +109,7 @@ def test_owners_read_what_may_not_be_meant(live: Live, browser: Browser, scheme:
     recalling = [{**CHECKS[0], "text": "Recall, and choose Unsure."}, {**CHECKS[2], "after": 2}]
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="New campaign").click()
         asked = write_campaign(definition(checks=recalling, minutes=20))

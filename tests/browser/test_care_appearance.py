@@ -25,9 +25,9 @@ def test_somebody_says_how_they_feel_and_is_heard(
     live: Live, browser: Browser, scheme: Literal["light", "dark"]
 ) -> None:
     link = opened(live, 2, questionnaire=TWO_QUESTIONS, demographics=None, care=CARE)
-    owner_id = overview.staff_id_of(live.platform, "pilot")
-    members.add(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
-    key = staff.link(live.platform, "mia", now=live.clock()).key
+    owner_id = overview.owner_id_of(live.platform, "pilot")
+    members.add_member(live.platform, "pilot", "mia", "carer", staff_id=owner_id, now=live.clock())
+    key = staff.create_sign_in_link(live.platform, "mia", now=live.clock()).key
     with running(browser._loop), browser.new_context(base_url=live.url, color_scheme=scheme) as context:
         rater, broken = context.new_page(), list[str]()
         rater.on("pageerror", lambda error: broken.append(str(error)))

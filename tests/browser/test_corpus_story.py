@@ -76,7 +76,7 @@ def draw(page: Page) -> str:
 def test_a_conversation_of_one_response_a_turn_becomes_a_rated_item(live: Live, browser: Browser) -> None:
     bot = {**TERN, "scripted": {"responses": ["Until the evening, yes."]}}
     kept = talking(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
-    sign_in = staff.link(live.platform, "owner", now=live.clock())
+    sign_in = staff.create_sign_in_link(live.platform, "owner", now=live.clock())
     with running(browser._loop), ExitStack() as open_pages:
 
         def somebody() -> Page:

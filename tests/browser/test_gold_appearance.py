@@ -45,24 +45,24 @@ def test_pages_of_experts_are_sound(database_url: str, browser: Browser, scheme:
 
 def peopled(live: Live) -> None:
     """A campaign with ratings, an item on which experts differ, and one that is settled."""
-    platform, owner = live.platform, staff.link(live.platform, "ada", now=NOW).staff.id
+    platform, owner = live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id
     rated = tuple(Item(f"conversation-{n}", Conversation.from_turns(TALK)) for n in range(4))
     made = definition(gold={"verifiers": 1, "checkers": 1}, preview=True, title="How safe is it?")
-    campaigns.create(platform, made, rated, staff_id=owner, now=NOW)
+    campaigns.create_campaign(platform, made, rated, staff_id=owner, now=NOW)
     for name in ("bob", "cleo", "dan"):
-        members.add(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
-    ids = [staff.link(platform, name, now=NOW).staff.id for name in ("cleo", "dan")]
+        members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    ids = [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in ("cleo", "dan")]
     for who, answers in zip(ids, (YES, NO), strict=True):
         said(platform, who, answers, 0)
         said(platform, who, YES, 1)
     said(platform, ids[0], NO, 2)
-    key = str(campaigns.move(platform, "pilot", "open", staff_id=owner, now=NOW).key)
+    key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
     for _ in range(3):
         rate_all(platform, enter(platform, key))
 
 
 def signed_in(page: Page, live: Live, name: str) -> None:
-    page.goto(f"/sign-in/{staff.link(live.platform, name, now=live.clock()).key}")
+    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, name, now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.wait_for_url("**/campaigns")
 

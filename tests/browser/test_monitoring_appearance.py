@@ -11,7 +11,7 @@ from tests.web.live import serving
 from tests.workflows.campaigns import NOW
 from tests.workflows.monitored import crowd, opened
 
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -26,15 +26,15 @@ def test_pages_of_a_campaign_under_way_are_sound(
         running(browser._loop),
         browser.new_context(base_url=live.url, color_scheme=scheme) as context,
     ):
-        kept = opened(live.platform, staff.link(live.platform, "ada", now=NOW).staff.id, replication=20)
+        kept = opened(live.platform, staff.create_sign_in_link(live.platform, "ada", now=NOW).staff.id, replication=20)
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.goto("/campaigns/pilot/watch")
         sound(page, "watch-none", scheme)
         crowd(live.platform, kept, 10)
         live.clock.forward(hours=10)
-        tick(live.platform, Watched(), now=live.clock() - timedelta(seconds=3))
+        refresh_snapshots(live.platform, MonitoringCache(), now=live.clock() - timedelta(seconds=3))
         page.get_by_role("link", name="Load again").click()
         page.get_by_role("heading", name="Agreement").wait_for()
         sound(page, "watch", scheme)

@@ -30,7 +30,7 @@ def live(database_url: str) -> Iterator[Live]:
 def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
     """A browser of an owner, signed in by a link."""
     scheme: Literal["light", "dark"] = request.param
-    link = staff.link(live.platform, "ada", now=live.clock())
+    link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
     with (
         running(browser._loop),
         browser.new_context(base_url=live.url, color_scheme=scheme) as context,
@@ -119,9 +119,9 @@ def more_items(page: Page, scheme: str) -> None:
 
 def some_work(live: Live) -> None:
     """Let a few raters in, one of whom needs help."""
-    (line,) = overview.all_campaigns(live.platform)
-    owner_id = overview.staff_id_of(live.platform, line.kept.name)
-    definition = campaigns.definition(live.platform, line.kept.name, staff_id=owner_id)
+    (line,) = overview.list_all_campaigns(live.platform)
+    owner_id = overview.owner_id_of(live.platform, line.kept.name)
+    definition = campaigns.load_definition(live.platform, line.kept.name, staff_id=owner_id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
         rater, _ = enrolment.agree(

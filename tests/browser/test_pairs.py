@@ -44,8 +44,8 @@ def sound(page: Page, name: str, scheme: str) -> None:
 
 def link(live: Live, *items: Item, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, comparing(demographics=None, **changes), items, staff_id=staff_id, now=NOW)
-    key = campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
+    campaigns.create_campaign(live.platform, comparing(demographics=None, **changes), items, staff_id=staff_id, now=NOW)
+    key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
     return f"{live.url}/c/pilot?key={key}"
 
 
@@ -128,7 +128,7 @@ def test_pairs_are_compared_without_scripts(live: Live, browser: Browser) -> Non
 
 def test_an_owner_sees_both_responses(live: Live, page: Page, request: pytest.FixtureRequest) -> None:
     link(live, pair("1", LONG, HOSTILE), pair("2", "Yes.", ""))
-    page.goto(f"{live.url}/sign-in/{staff.link(live.platform, 'owner', now=live.clock()).key}")
+    page.goto(f"{live.url}/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.goto(f"{live.url}/campaigns/pilot")
     page.locator("summary", has_text="May I swim here?").first.click()

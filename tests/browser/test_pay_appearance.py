@@ -33,7 +33,7 @@ def test_pages_about_pay_are_sound(
         house = House(live, live.open)
         failed, rater_id = peopled(house, prolific)
         page = context.new_page()
-        page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+        page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
         page.get_by_role("button", name="Sign in").click()
         page.get_by_role("link", name="pilot").click()
         notes(page, rater_id, scheme)
@@ -91,8 +91,8 @@ def decides(page: Page, failed: str, scheme: str) -> None:
 
 
 def erases(page: Page, live: Live, scheme: str) -> None:
-    staff_id = staff.link(live.platform, "ada", now=live.clock()).staff.id
-    campaigns.move(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
+    staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+    campaigns.change_state(live.platform, "pilot", "closed", staff_id=staff_id, now=live.clock())
     page.goto(PAY_PAGE)
     page.get_by_role("link", name="Erase who came from Prolific").click()
     sound(page, "pay-erase", scheme)

@@ -100,7 +100,7 @@ def does_not_agree(page: Page, somebody: Somebody, scheme: str) -> None:
 
 
 def sees_it_all(page: Page, live: Live, scheme: str) -> None:
-    page.goto(f"/sign-in/{staff.link(live.platform, 'owner', now=live.clock()).key}")
+    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'owner', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_text("The completion codes of the study").click()

@@ -55,7 +55,7 @@ def turned_away(page: Page, key: str, scheme: str) -> None:
 
 
 def who_is_needed(page: Page, live: Live, scheme: str) -> None:
-    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="pilot").click()
     page.get_by_role("link", name="Who is there, and who is needed").click()

@@ -31,8 +31,8 @@ def opened(live: Live, *intents: str) -> str:
         Item(f"attempt-{n}", Conversation.from_turns(said), {"item_intent": intent}) for n, intent in enumerate(intents)
     ]
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, load_campaign("red-team-review"), items, staff_id=staff_id, now=NOW)
-    kept = campaigns.move(live.platform, "red-team-review", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(live.platform, load_campaign("red-team-review"), items, staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(live.platform, "red-team-review", "open", staff_id=staff_id, now=NOW)
     return f"{live.url}/c/red-team-review?key={kept.key}"
 
 

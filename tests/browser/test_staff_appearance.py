@@ -44,16 +44,16 @@ def test_pages_about_staff_are_sound(database_url: str, browser: Browser, scheme
 def peopled(live: Live) -> Kept:
     """A campaign with raters in one cell of its quota, and few in another."""
     platform, now = live.platform, live.clock()
-    owner_id = staff.link(platform, "ada", now=now).staff.id
-    passwords.set_for(platform, live.site.hasher(), "ada", GOOD)
+    owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
+    passwords.set_password_for(platform, live.site.hasher(), "ada", GOOD)
     campaign = definition(demographics=ABOUT_YOU, quota=QUOTA)
-    campaigns.create(platform, campaign, items(3), staff_id=owner_id, now=now)
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=now)
+    campaigns.create_campaign(platform, campaign, items(3), staff_id=owner_id, now=now)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)
     for age in ["young"] * 7 + ["old"] * 2:
         rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=now)
         screening.screen(platform, rater, {"rater_age": age}, now=now)
     for name, role in ((LONG, "owner"), ("grace", "reviewer")):
-        members.add(platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now)
+        members.add_member(platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now)
     return kept
 
 

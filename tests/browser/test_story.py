@@ -33,7 +33,7 @@ def test_from_an_empty_list_to_a_table_of_ratings(browser: Browser, live: Live, 
 
 def made_and_opened(page: Page, live: Live) -> str:
     """Make a campaign from one that ships and pasted text, and return its link."""
-    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button", name="Sign in").click()
     page.get_by_role("link", name="New campaign").click()
     page.get_by_role("link", name="dices-350").click()

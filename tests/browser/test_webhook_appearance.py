@@ -12,7 +12,7 @@ from tests.workflows.campaigns import definition, items
 from tests.workflows.webhook_receiver import Office
 
 from dissensus.workflows.campaign import campaigns, webhooks
-from dissensus.workflows.campaign.webhooks import Wanted
+from dissensus.workflows.campaign.webhooks import NewWebhook
 from dissensus.workflows.platform import staff
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -27,8 +27,8 @@ def test_pages_about_webhooks_are_sound(database_url: str, browser: Browser, sch
         running(browser._loop),
         browser.new_context(base_url=live.url, color_scheme=scheme) as owner,
     ):
-        staff_id = staff.link(live.platform, "ada", now=live.clock()).staff.id
-        campaigns.create(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
+        staff_id = staff.create_sign_in_link(live.platform, "ada", now=live.clock()).staff.id
+        campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=live.clock())
         page = owner.new_page()
         by_hand(page, live, receiver, scheme)
         listed(page, live, receiver, staff_id, scheme)
@@ -36,7 +36,7 @@ def test_pages_about_webhooks_are_sound(database_url: str, browser: Browser, sch
 
 def by_hand(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
     """Add one, with a mistake at first."""
-    page.goto(f"/sign-in/{staff.link(live.platform, 'ada', now=live.clock()).key}")
+    page.goto(f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=live.clock()).key}")
     page.get_by_role("button").first.click()
     page.goto("/campaigns/pilot")
     page.get_by_role("link", name="Who is told").click()
@@ -62,8 +62,8 @@ def listed(page: Page, live: Live, receiver: Receiver, staff_id: str, scheme: st
     """One that goes, one that fails and one that is paused."""
     post = live.site.post
     for path in ("410", f"500/{LONG * 3}"):
-        wanted = Wanted(address=receiver.address(path), after=0)
-        webhooks.add(live.platform, "pilot", wanted, post=post, staff_id=staff_id, now=live.clock())
+        wanted = NewWebhook(address=receiver.address(path), after=0)
+        webhooks.add_webhook(live.platform, "pilot", wanted, post=post, staff_id=staff_id, now=live.clock())
     Office(live.platform, post=post).turn()
     page.reload()
     page.get_by_role("button", name="Try now").wait_for()

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import pytest
 from tests.chat.loopback import Loopback, loopback
 
-from dissensus.chat import Bot, Response, opened
+from dissensus.chat import Bot, Response, open_chatbot
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience
 from dissensus.schema.records.conversation import Conversation
 
@@ -51,7 +51,7 @@ class Asker:
             self.clock.now += seconds
 
         async def main() -> Result:
-            async with opened(self.chatbot, environment=self.environment, clock=self.clock, sleep=wait) as bot:
+            async with open_chatbot(self.chatbot, environment=self.environment, clock=self.clock, sleep=wait) as bot:
                 result = await use(bot)
             assert asyncio.all_tasks() == {asyncio.current_task()}
             return result

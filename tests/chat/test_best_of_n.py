@@ -13,9 +13,9 @@ from tests.chat.conftest import TALK, Asker, Ticking, heard
 from tests.chat.loopback import Loopback, Wire, answers, says
 from tests.strategies import quick
 
-from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, Scripted, Stream, seeds_from, whole
+from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, ScriptedBot, Stream, derive_seeds, collect_response
 from dissensus.chat.best_of_n import brevity
-from dissensus.chat.preference_scorer import scorer_of
+from dissensus.chat.preference_scorer import scorer_from_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.preference.data.pairs import Purpose
 from dissensus.schema.campaign.chatbot import Samples, Script
@@ -33,7 +33,7 @@ class Counting:
     seeds: list[int] = field(default_factory=list)
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
-        number = seeds_from(7, self.n).index(seed)
+        number = derive_seeds(7, self.n).index(seed)
         self.seeds.append(seed)
         # The first ones take the longest, so that the order of arrival is another one.
         for _ in range(self.n - number):
@@ -71,7 +71,7 @@ def test_the_best_is_kept_and_of_equal_ones_the_first_drawn(scores: list[int], d
 
 def test_a_chatbot_says_the_best_at_once() -> None:
     clock = Ticking(step=1.0)
-    bot = BestOfN(bot=Scripted(script=SEVERAL), scorer=brevity, n=16, clock=clock)
+    bot = BestOfN(bot=ScriptedBot(script=SEVERAL), scorer=brevity, n=16, clock=clock)
     pieces, response = asyncio.run(heard(bot))
     assert pieces == [response.text] == ["a"]
     assert response.first_token_s == response.total_s == 1.0
@@ -86,12 +86,12 @@ def test_the_two_least_harmful_are_of_the_same_draw() -> None:
 def test_where_no_sample_comes_the_chatbot_fails() -> None:
     bot = BestOfN(bot=Counting(3, frozenset({0, 1, 2})), scorer=brevity, n=3)
     with pytest.raises(Unavailable, match="0 failed"):
-        asyncio.run(whole(bot, TALK, 7))
+        asyncio.run(collect_response(bot, TALK, 7))
 
 
 def test_where_fewer_come_than_are_kept_it_fails_too() -> None:
     bot = BestOfN(bot=Counting(3, frozenset({0, 1})), scorer=by_number([0, 0, 0]), n=3)
-    assert asyncio.run(whole(bot, TALK, 7)).cost == Cost(samples=3, failed=2, prompt_tokens=10, response_tokens=2)
+    assert asyncio.run(collect_response(bot, TALK, 7)).cost == Cost(samples=3, failed=2, prompt_tokens=10, response_tokens=2)
     with pytest.raises(Unavailable, match="0 failed"):
         asyncio.run(bot.best(TALK, 7, keep=2))
 
@@ -99,14 +99,14 @@ def test_where_fewer_come_than_are_kept_it_fails_too() -> None:
 @pytest.mark.parametrize("keep", [0, 17, True])
 def test_no_more_are_kept_than_are_drawn(keep: int) -> None:
     with pytest.raises(InvalidInput, match="keep is"):
-        asyncio.run(BestOfN(bot=Scripted(), scorer=brevity).best(TALK, 7, keep))
+        asyncio.run(BestOfN(bot=ScriptedBot(), scorer=brevity).best(TALK, 7, keep))
 
 
 @pytest.mark.parametrize("scores", [[np.nan] * 16, [np.inf] * 16, [0.0] * 15, [[0.0] * 16], ["high"] * 16])
 def test_a_scorer_that_gives_no_number_each_is_refused(scores: list[float]) -> None:
-    bot = BestOfN(bot=Scripted(), scorer=lambda _: np.array(scores))
+    bot = BestOfN(bot=ScriptedBot(), scorer=lambda _: np.array(scores))
     with pytest.raises(InvalidInput, match="The scorer gives"):
-        asyncio.run(whole(bot, TALK, 7))
+        asyncio.run(collect_response(bot, TALK, 7))
 
 
 def test_the_scorer_sees_whole_conversations() -> None:
@@ -116,7 +116,7 @@ def test_the_scorer_sees_whole_conversations() -> None:
         seen.extend(conversations)
         return np.zeros(len(conversations))
 
-    asyncio.run(whole(BestOfN(bot=Counting(2), scorer=scorer, n=2), TALK, 7))
+    asyncio.run(collect_response(BestOfN(bot=Counting(2), scorer=scorer, n=2), TALK, 7))
     assert [one.context for one in seen] == [TALK.turns] * 2
     assert [one.rated.text for one in seen] == ["response 0", "response 1"]
 
@@ -134,7 +134,7 @@ def test_samples_go_to_the_server_each_under_its_own_seed(asker: Asker, server: 
     _, response = asker.ask(seed=3)
     assert (response.text, response.score) == ("a", -np.log(2))
     assert response.cost == Cost(samples=6, failed=1)
-    assert tuple(body["seed"] for body in server.bodies) == seeds_from(3, 6)
+    assert tuple(body["seed"] for body in server.bodies) == derive_seeds(3, 6)
 
 
 def test_a_key_that_is_refused_is_told_as_such(asker: Asker, server: Loopback) -> None:
@@ -170,10 +170,10 @@ def test_a_scorer_that_is_not_there(asker: Asker) -> None:
 @quick
 @given(st.integers(0, 2**31 - 1), st.integers(1, 64))
 def test_seeds_from_one_are_different_and_stay_the_same(seed: int, count: int) -> None:
-    seeds = seeds_from(seed, count)
+    seeds = derive_seeds(seed, count)
     assert len(set(seeds)) == count
     assert all(0 <= one < 2**31 for one in seeds)
-    assert seeds == seeds_from(seed, 64)[:count]
+    assert seeds == derive_seeds(seed, 64)[:count]
 
 
 def test_silence_is_never_the_least_harmful() -> None:
@@ -182,7 +182,7 @@ def test_silence_is_never_the_least_harmful() -> None:
     def likes_silence(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
         return np.array([-len(one.rated.text) for one in conversations], dtype=np.float64)
 
-    bot = BestOfN(bot=Scripted(script=script), scorer=likes_silence, n=32)
+    bot = BestOfN(bot=ScriptedBot(script=script), scorer=likes_silence, n=32)
     best = asyncio.run(bot.best(TALK, 7, keep=32))
     said = [one.text for one in best]
     assert {"", "kind", "  "} == set(said)
@@ -197,7 +197,7 @@ def test_a_model_ranks_by_the_last_turn_given_all_before() -> None:
             return [[float(len(turn.text)) for turn in talk.turns if turn.speaker == "bot"] for talk in transcripts]
 
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "a very long answer"), ("human", "And?")])
-    bot = BestOfN(bot=Scripted(script=SEVERAL), scorer=scorer_of(Model()), n=64)
+    bot = BestOfN(bot=ScriptedBot(script=SEVERAL), scorer=scorer_from_model(Model()), n=64)
     first, second = asyncio.run(bot.best(talk, 7, keep=2))
     assert (first.text, first.score) == ("eeeee", 5)
     assert second.score == 5
@@ -209,4 +209,4 @@ def test_a_scorer_that_fails_fails_the_chatbot() -> None:
         raise Unavailable("nobody scores")
 
     with pytest.raises(Unavailable, match="nobody scores"):
-        asyncio.run(heard(BestOfN(bot=Scripted(script=SEVERAL), scorer=gone, n=4)))
+        asyncio.run(heard(BestOfN(bot=ScriptedBot(script=SEVERAL), scorer=gone, n=4)))

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from tests.chat.conftest import TALK, heard
 
-from dissensus.chat import BestOfN, BestOnLine, Ranker, Response, Scripted, opened, whole
+from dissensus.chat import BestOfN, BestOfRegistry, Ranker, Response, ScriptedBot, open_chatbot, collect_response
 from dissensus.chat.best_of_n import brevity
 from dissensus.errors import NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Chatbot, Samples, Script
 
-SEVERAL = Scripted(script=Script(responses=("a", "bb", "ccc", "dddd", "eeeee")))
+SEVERAL = ScriptedBot(script=Script(responses=("a", "bb", "ccc", "dddd", "eeeee")))
 SHORT = Ranker(brevity, "short/1")
 LONG = Ranker(lambda talks: -brevity(talks), "long/2")
 
@@ -28,8 +28,8 @@ class Going:
 
 
 def test_what_is_current_at_each_response_ranks_it() -> None:
-    bot = BestOnLine(bot=SEVERAL, current=Going([SHORT, LONG]), n=32)
-    one, other = (asyncio.run(whole(bot, TALK, seed)) for seed in (1, 2))
+    bot = BestOfRegistry(bot=SEVERAL, current=Going([SHORT, LONG]), n=32)
+    one, other = (asyncio.run(collect_response(bot, TALK, seed)) for seed in (1, 2))
     assert (one.text, one.ranked_by) == ("a", "short/1")
     assert (other.text, other.ranked_by) == ("eeeee", "long/2")
     assert one.score == pytest.approx(-np.log1p(1))
@@ -37,13 +37,13 @@ def test_what_is_current_at_each_response_ranks_it() -> None:
 
 
 def test_it_is_the_best_of_n_by_that_version() -> None:
-    on_line = asyncio.run(whole(BestOnLine(bot=SEVERAL, current=lambda: SHORT, n=4), TALK, 7))
-    best = asyncio.run(whole(BestOfN(bot=SEVERAL, scorer=brevity, n=4), TALK, 7))
+    on_line = asyncio.run(collect_response(BestOfRegistry(bot=SEVERAL, current=lambda: SHORT, n=4), TALK, 7))
+    best = asyncio.run(collect_response(BestOfN(bot=SEVERAL, scorer=brevity, n=4), TALK, 7))
     assert (on_line.text, on_line.score, on_line.seed) == (best.text, best.score, 7)
 
 
 def test_before_the_first_version_one_response_is_said_as_it_comes() -> None:
-    pieces, response = asyncio.run(heard(BestOnLine(bot=SEVERAL, current=lambda: None, n=16)))
+    pieces, response = asyncio.run(heard(BestOfRegistry(bot=SEVERAL, current=lambda: None, n=16)))
     plain = asyncio.run(heard(SEVERAL))
     assert (pieces, response.text) == (plain[0], plain[1].text)
     assert (response.ranked_by, response.score, response.cost.samples) == ("", None, 1)
@@ -54,7 +54,7 @@ def test_a_line_that_cannot_be_read_is_an_error_of_the_chatbot() -> None:
         raise Unavailable("The disk is gone.")
 
     with pytest.raises(Unavailable, match="The disk is gone"):
-        asyncio.run(whole(BestOnLine(bot=SEVERAL, current=broken), TALK, 1))
+        asyncio.run(collect_response(BestOfRegistry(bot=SEVERAL, current=broken), TALK, 1))
 
 
 def test_a_definition_finds_its_line() -> None:
@@ -68,14 +68,14 @@ def test_a_definition_finds_its_line() -> None:
         return SHORT
 
     async def say() -> Response:
-        async with opened(chatbot, environment={}, ranking=ranking) as bot:
-            return await whole(bot, TALK, 3)
+        async with open_chatbot(chatbot, environment={}, ranking=ranking) as bot:
+            return await collect_response(bot, TALK, 3)
 
     assert asyncio.run(say()).ranked_by == "short/1"
     assert asked == [source]
 
     async def nowhere() -> None:
-        async with opened(chatbot, environment={}):
+        async with open_chatbot(chatbot, environment={}):
             pass
 
     with pytest.raises(NotFound, match="nobody said where model lines are"):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.chat.completion import Completion, Streamed, Whole, storable
+from dissensus.chat.completion import CompletionReader, StreamedCompletionReader, JsonCompletionReader, to_storable_text
 
 ANY_TEXT = st.text(st.characters(codec=None) | st.sampled_from("\ud83d\ude00\0"), max_size=12)
 
@@ -18,7 +18,7 @@ def cut(data: bytes, places: list[int]) -> list[bytes]:
     return [data[start:end] for start, end in pairwise(ends)]
 
 
-def heard(completion: Completion, portions: list[bytes]) -> str:
+def heard(completion: CompletionReader, portions: list[bytes]) -> str:
     pieces = [text for portion in portions for text in completion.feed(portion)]
     if not completion.done:
         pieces.extend(completion.end())
@@ -37,27 +37,27 @@ def streamed(words: list[str], *, ascii_only: bool = True) -> bytes:
 @given(st.lists(ANY_TEXT, max_size=6), st.lists(st.integers(0, 2000), max_size=8))
 def test_pieces_joined_are_the_whole(words: list[str], places: list[int]) -> None:
     message = {"choices": [{"message": {"content": "".join(words)}, "finish_reason": "stop"}]}
-    whole = heard(Whole(), cut(json.dumps(message).encode(), places))
-    pieces = heard(Streamed(), cut(streamed(words), places))
-    assert pieces == whole == storable("".join(words))
+    whole = heard(JsonCompletionReader(), cut(json.dumps(message).encode(), places))
+    pieces = heard(StreamedCompletionReader(), cut(streamed(words), places))
+    assert pieces == whole == to_storable_text("".join(words))
 
 
 @quick
 @given(st.lists(st.text(max_size=9), max_size=5), st.lists(st.integers(0, 2000), max_size=8))
 def test_bytes_cut_within_a_sign_make_no_difference(words: list[str], places: list[int]) -> None:
-    said = heard(Streamed(), cut(streamed(words, ascii_only=False), places))
+    said = heard(StreamedCompletionReader(), cut(streamed(words, ascii_only=False), places))
     assert said == "".join(words).replace("\0", "\ufffd")
 
 
 @quick
 @given(ANY_TEXT)
 def test_what_is_said_can_be_stored_and_text_is_kept(text: str) -> None:
-    kept = storable(text)
+    kept = to_storable_text(text)
     assert "\0" not in kept
     assert kept.encode().decode() == kept
-    assert storable(kept) == kept
+    assert to_storable_text(kept) == kept
 
 
 @pytest.mark.parametrize("text", ["", "\ufeffmark", "a\u202eb", "👨‍👩‍👧", "e\u0301", "\r\n\t"])
 def test_text_is_never_changed(text: str) -> None:
-    assert storable(text) == text
+    assert to_storable_text(text) == text

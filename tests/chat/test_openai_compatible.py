@@ -13,7 +13,7 @@ import pytest
 from tests.chat.conftest import KEY, TALK, Asker, heard
 from tests.chat.loopback import Loopback, Play, Wire, answers, kept, says, streams
 
-from dissensus.chat import Bot, Cost, Finish, Response, opened, whole
+from dissensus.chat import Bot, Cost, Finish, Response, open_chatbot, collect_response
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint
 from dissensus.schema.records.conversation import Conversation
@@ -393,7 +393,7 @@ def test_who_leaves_in_mid_stream_leaves_nothing_behind(asker: Asker, server: Lo
         async with aclosing(bot.stream(TALK, 7)) as stream:
             assert await anext(stream) == "Yes, "
         assert await asyncio.to_thread(server.all_gone)
-        return (await whole(bot, TALK, 8)).text
+        return (await collect_response(bot, TALK, 8)).text
 
     assert asker.patient(at_once=1).run(use) == "Back."
 
@@ -406,7 +406,7 @@ def test_a_stream_that_somebody_forgets_is_closed(asker: Asker, server: Loopback
             assert piece == "Yes, "
             break
         assert await asyncio.to_thread(server.all_gone)
-        return (await whole(bot, TALK, 8)).text
+        return (await collect_response(bot, TALK, 8)).text
 
     assert asker.patient(at_once=1).run(use) == "Back."
 
@@ -423,7 +423,7 @@ def test_who_is_cancelled_leaves_nothing_behind(asker: Asker, server: Loopback, 
         with pytest.raises(asyncio.CancelledError):
             await task
         assert await asyncio.to_thread(server.all_gone)
-        return (await whole(bot, TALK, 8)).text
+        return (await collect_response(bot, TALK, 8)).text
 
     assert asker.patient(at_once=1).run(use) == "Back."
 
@@ -443,7 +443,7 @@ def test_many_talk_at_once_and_no_more_than_may(asker: Asker, server: Loopback) 
         wire.event("[DONE]")
 
     async def use(bot: Bot) -> list[Response]:
-        return await asyncio.gather(*(whole(bot, TALK, seed) for seed in range(32)))
+        return await asyncio.gather(*(collect_response(bot, TALK, seed) for seed in range(32)))
 
     server.otherwise = play
     responses = asker.patient(at_once=3).run(use)
@@ -456,7 +456,7 @@ def test_a_connection_is_used_again(asker: Asker, server: Loopback) -> None:
     server.otherwise = kept("Swim", " well!")
 
     async def use(bot: Bot) -> list[str]:
-        return [(await whole(bot, TALK, seed)).text for seed in range(3)]
+        return [(await collect_response(bot, TALK, seed)).text for seed in range(3)]
 
     assert asker.run(use) == ["Swim well!"] * 3
     assert (len(server.bodies), len(server.wires)) == (3, 1)
@@ -469,7 +469,7 @@ def test_who_waits_for_a_place_does_not_wait_for_ever(asker: Asker, server: Loop
         async with aclosing(bot.stream(TALK, 7)) as stream:
             await anext(stream)
             with pytest.raises(Unavailable, match=r"it was busy with somebody else for 0\.05 seconds"):
-                await whole(bot, TALK, 8)
+                await collect_response(bot, TALK, 8)
 
     asker.patient(at_once=1, queue_s=0.05).run(use)
     assert len(server.bodies) == 1
@@ -482,18 +482,18 @@ def test_who_keeps_failing_is_left_alone_and_then_tried_by_one(asker: Asker, ser
     async def use(bot: Bot) -> str:
         for _ in range(2):
             with pytest.raises(Unavailable, match="HTTP 500"):
-                await whole(bot, TALK, 7)
+                await collect_response(bot, TALK, 7)
         with pytest.raises(Unavailable, match=r"tern failed 2 times .* left alone\. Try in 30 seconds"):
-            await whole(bot, TALK, 7)
+            await collect_response(bot, TALK, 7)
         assert len(server.bodies) == 2
         asker.clock.now += 30
         server.will(answers(500))
         with pytest.raises(Unavailable, match="HTTP 500"):
-            await whole(bot, TALK, 7)
+            await collect_response(bot, TALK, 7)
         with pytest.raises(Unavailable, match="left alone"):
-            await whole(bot, TALK, 7)
+            await collect_response(bot, TALK, 7)
         asker.clock.now += 30
-        return (await whole(bot, TALK, 7)).text
+        return (await collect_response(bot, TALK, 7)).text
 
     assert asker.run(use) == "Hello there."
     assert len(server.bodies) == 4
@@ -505,8 +505,8 @@ def test_a_refusal_is_no_failure_of_the_server(asker: Asker, server: Loopback) -
 
     async def use(bot: Bot) -> str:
         with pytest.raises(InvalidInput):
-            await whole(bot, TALK, 7)
-        return (await whole(bot, TALK, 7)).text
+            await collect_response(bot, TALK, 7)
+        return (await collect_response(bot, TALK, 7)).text
 
     assert asker.run(use) == "Hello there."
 
@@ -525,10 +525,10 @@ def test_the_key_is_nowhere(asker: Asker, server: Loopback, caplog: pytest.LogCa
 
     async def use(bot: Bot) -> None:
         shown.append(repr(bot))
-        await whole(bot, TALK, 7)
+        await collect_response(bot, TALK, 7)
         for _ in range(3):
             try:
-                await whole(bot, TALK, 7)
+                await collect_response(bot, TALK, 7)
             except DissensusError as error:
                 shown.append("".join(traceback.format_exception(error)))
 
@@ -548,7 +548,7 @@ def test_a_client_that_cannot_be_made_says_why(asker: Asker, monkeypatch: pytest
     monkeypatch.setenv("HTTPS_PROXY", "nonsense://nowhere")
 
     async def main() -> None:
-        async with opened(asker.chatbot, environment=asker.environment):
+        async with open_chatbot(asker.chatbot, environment=asker.environment):
             pass
 
     with pytest.raises(Unavailable, match="Look at SSL_CERT_FILE and the"):

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.chat import prompt
+from dissensus.chat import build_messages
 from dissensus.errors import InvalidInput
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.turns import Speaker
@@ -19,7 +19,7 @@ STORABLE = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="
 @given(st.lists(STORABLE, min_size=1, max_size=9), STORABLE)
 def test_the_messages_are_the_conversation(texts: list[str], system: str) -> None:
     speakers: list[Speaker] = ["human" if (len(texts) - place) % 2 else "bot" for place in range(len(texts))]
-    messages = prompt(Conversation.from_turns(zip(speakers, texts, strict=True)), system)
+    messages = build_messages(Conversation.from_turns(zip(speakers, texts, strict=True)), system)
     first = [{"role": "system", "content": system}] if system else []
     assert messages[: len(first)] == first
     said = messages[len(first) :]
@@ -37,7 +37,7 @@ def test_only_turns_that_alternate_and_end_with_a_question_are_shown(speakers: l
     talk = Conversation.from_turns((speaker, "…") for speaker in speakers)
     alternate = all(one != other for one, other in pairwise(speakers))
     if alternate and speakers[-1] == "human":
-        assert len(prompt(talk)) == len(speakers)
+        assert len(build_messages(talk)) == len(speakers)
     else:
         with pytest.raises(InvalidInput, match=r"The chatbot spoke last|Turn \d is by the (human|bot), as the one"):
-            prompt(talk)
+            build_messages(talk)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dissensus.chat.remote_scorer import AT_ONCE, Remote, remote
+from dissensus.chat.remote_scorer import BATCH_SIZE, RemoteModel, open_remote_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.preference.models.group_view import Seen
 from dissensus.schema.records.conversation import Conversation
@@ -78,7 +78,7 @@ def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def asked(server: Server, **options: Any) -> Any:
     """Open the model at once, without waiting between tries."""
-    return remote(server.url, sleep=lambda _: None, **options)  # type: ignore[attr-defined]
+    return open_remote_model(server.url, sleep=lambda _: None, **options)  # type: ignore[attr-defined]
 
 
 def score(server: Server, *talks: Conversation, **options: Any) -> list[list[float]]:
@@ -94,13 +94,13 @@ def test_every_turn_of_the_bot_has_a_score(server: Server) -> None:
 
 def test_the_server_says_what_it_is(server: Server) -> None:
     with asked(server) as model:
-        assert isinstance(model, Remote)
+        assert isinstance(model, RemoteModel)
         assert (model.purpose, model.identity) == ("harmless", ("far", "a" * 64))
 
 
 def test_many_are_asked_for_in_parts(server: Server) -> None:
-    assert score(server, *[TALK] * (2 * AT_ONCE + 1)) == [[5.0, 3.0]] * (2 * AT_ONCE + 1)
-    assert [len(body["transcripts"]) for body in server.bodies] == [AT_ONCE, AT_ONCE, 1]
+    assert score(server, *[TALK] * (2 * BATCH_SIZE + 1)) == [[5.0, 3.0]] * (2 * BATCH_SIZE + 1)
+    assert [len(body["transcripts"]) for body in server.bodies] == [BATCH_SIZE, BATCH_SIZE, 1]
 
 
 def test_a_server_that_knows_but_scores(server: Server) -> None:
@@ -160,7 +160,7 @@ AS_WOMAN = "rater_gender=Woman"
 def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
     server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
     with asked(server) as model:
-        assert Seen(model=model, as_group=AS_WOMAN).score([TALK] * (AT_ONCE + 1)) == [[5.0, 3.0]] * (AT_ONCE + 1)
+        assert Seen(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (BATCH_SIZE + 1)
         assert Seen(model=model, quantile=0.05).score([TALK]) == Seen(model=model).score([TALK]) == [[5.0, 3.0]]
         assert model.groups == {"rater_gender": ("Man", "Woman")}
     how = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
@@ -196,10 +196,10 @@ def test_a_key_goes_along_and_is_not_told(server: Server) -> None:
 
 @pytest.mark.parametrize("url", ["http://scores.example/score", "ftp://127.0.0.1", "https://a:b@x.example", "score"])
 def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(InvalidInput, match="is no https address"), remote(url):
+    with pytest.raises(InvalidInput, match="is no https address"), open_remote_model(url):
         pass
 
 
 def test_nobody_listens() -> None:
-    with pytest.raises(Unavailable, match="does not answer"), remote("http://127.0.0.1:9", tries=1):
+    with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", tries=1):
         pass

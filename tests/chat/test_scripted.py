@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from tests.chat.conftest import TALK, Asker, Ticking, heard
 from tests.strategies import quick
 
-from dissensus.chat import Bot, Scripted
-from dissensus.chat.scripted import pool
+from dissensus.chat import Bot, ScriptedBot
+from dissensus.chat.scripted import shipped_responses
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.chatbot import MANNERS, Chatbot, Manner, Script
 from dissensus.schema.records.conversation import Conversation
@@ -23,28 +23,28 @@ def said(bot: Bot, seed: int, conversation: Conversation = TALK) -> str:
 
 
 def test_the_same_conversation_and_seed_get_the_same_response() -> None:
-    first, again = ([said(Scripted(), seed) for seed in range(20)] for _ in range(2))
+    first, again = ([said(ScriptedBot(), seed) for seed in range(20)] for _ in range(2))
     assert first == again
     assert len(set(first)) > 5
     other = Conversation.from_turns([("human", "May I swim there?")])
-    assert first != [said(Scripted(), seed, other) for seed in range(20)]
+    assert first != [said(ScriptedBot(), seed, other) for seed in range(20)]
 
 
 def test_responses_of_one_seed_stay_as_they_are() -> None:
-    assert said(Scripted(), 1) == "People see this in many ways, and I wouldn't want to take sides."
+    assert said(ScriptedBot(), 1) == "People see this in many ways, and I wouldn't want to take sides."
 
 
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_manner_chooses_among_what_ships(manner: Manner) -> None:
-    bot = Scripted(script=Script(manner=manner))
-    assert {said(bot, seed) for seed in range(200)} == set(pool(manner))
-    assert set(pool("mixed")) == {one for manner in MANNERS for one in pool(manner)}
+    bot = ScriptedBot(script=Script(manner=manner))
+    assert {said(bot, seed) for seed in range(200)} == set(shipped_responses(manner))
+    assert set(shipped_responses("mixed")) == {one for manner in MANNERS for one in shipped_responses(manner)}
 
 
 @quick
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3), st.integers(0, 2**31 - 1))
 def test_words_joined_are_the_response(responses: list[str], seed: int) -> None:
-    pieces, response = asyncio.run(heard(Scripted(script=Script(responses=tuple(responses))), TALK, seed))
+    pieces, response = asyncio.run(heard(ScriptedBot(script=Script(responses=tuple(responses))), TALK, seed))
     assert "".join(pieces) == response.text
     assert response.text in responses
     assert (response.finish, response.seed) == ("stop", seed)
@@ -60,6 +60,6 @@ def test_it_speaks_at_the_pace_that_is_set() -> None:
 
 def test_nobody_responds_to_themselves() -> None:
     with pytest.raises(InvalidInput, match="The chatbot spoke last"):
-        said(Scripted(), 1, Conversation.from_turns([("human", "Hi"), ("bot", "Hello")]))
+        said(ScriptedBot(), 1, Conversation.from_turns([("human", "Hi"), ("bot", "Hello")]))
     with pytest.raises(InvalidInput, match="seed is -1"):
-        said(Scripted(), -1)
+        said(ScriptedBot(), -1)

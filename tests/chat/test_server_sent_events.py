@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.chat.server_sent_events import LARGEST_EVENT, Event, EventReader
+from dissensus.chat.server_sent_events import MAX_EVENT_BYTES, ServerSentEvent, ServerSentEventReader
 from dissensus.errors import InvalidInput
 
 
 def read(*portions: bytes) -> list[tuple[str, str]]:
-    reader = EventReader()
+    reader = ServerSentEventReader()
     return [(event.type, event.data) for portion in portions for event in reader.feed(portion)]
 
 
@@ -71,22 +71,22 @@ def test_portions_make_no_difference(stream: bytes, places: list[int]) -> None:
 
 
 def test_what_is_whole_comes_before_what_is_wrong() -> None:
-    events = EventReader().feed(b"data: x\n\ndata: \xff\n\n")
-    assert next(events) == Event("message", "x")
+    events = ServerSentEventReader().feed(b"data: x\n\ndata: \xff\n\n")
+    assert next(events) == ServerSentEvent("message", "x")
     with pytest.raises(InvalidInput, match="not UTF-8"):
         next(events)
 
 
 @pytest.mark.parametrize("portion", [b"x" * 1000, b"data: x\n" * 100, b"event: y\n" * 100])
 def test_an_event_without_an_end_is_refused(portion: bytes) -> None:
-    reader = EventReader()
-    endless = (reader.feed(portion) for _ in range(LARGEST_EVENT))
+    reader = ServerSentEventReader()
+    endless = (reader.feed(portion) for _ in range(MAX_EVENT_BYTES))
     with pytest.raises(InvalidInput, match="more than 1,048,576 bytes"):
         any(map(list, endless))
 
 
 def test_comments_may_keep_a_connection_open_for_ever() -> None:
-    reader = EventReader()
+    reader = ServerSentEventReader()
     for _ in range(200):
         assert list(reader.feed(b": " + b"x" * 10_000 + b"\n")) == []
-    assert list(reader.feed(b"data: x\n\n")) == [Event("message", "x")]
+    assert list(reader.feed(b"data: x\n\n")) == [ServerSentEvent("message", "x")]

@@ -54,7 +54,7 @@ def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, datab
             "First.",
             "Second.",
         ]
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def _answered(visitor: Visitor) -> httpx.Response:

@@ -14,7 +14,7 @@ from tests.preference.pairs import simulated
 from tests.preference.people import people
 from tests.web.live import answering
 
-from dissensus.chat.remote_scorer import remote
+from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import NotAllowed
 from dissensus.files.attempts.tables import write_attempts
 from dissensus.files.models.folder import identity, load_model, save_model
@@ -52,10 +52,10 @@ def test_what_is_served_is_what_is_in_the_folder(
     run: Run, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
-    with remote(url, key=KEY) as far:
+    with open_remote_model(url, key=KEY) as far:
         assert far.score([talk] * 3) == load_model(model).score([talk] * 3)
         assert (far.identity, far.purpose) == (identity(model), "harmless")
-    with pytest.raises(NotAllowed, match="Send the key"), remote(url):
+    with pytest.raises(NotAllowed, match="Send the key"), open_remote_model(url):
         pass
 
     attempt = Attempt(

@@ -46,7 +46,7 @@ def check(platform: Platform, people: Crowd) -> None:
         kept = list(tx.scalars(select(t.Save.key)))
     assert len(set(kept)) == len(kept)
     assert set(told) <= set(kept)
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def until(is_so: Callable[[], bool]) -> None:

@@ -20,7 +20,7 @@ from dissensus.schema.campaign.writer import write_campaign
 from dissensus.store import campaigns
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.campaign import audit
-from dissensus.workflows.campaign.overview import overview
+from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
@@ -69,7 +69,7 @@ def test_people_come_and_go(house: House, client: Client) -> None:
     found = client.members("pilot")
     assert [(one.name, one.role) for one in found.members] == [("ada", "owner")]
     assert [one.role for one in found.invitations] == ["analyst"]
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     told = list(client.events("pilot"))
     assert [one.place for one in told] == list(range(1, len(told) + 1))
     assert {"create", "move", "invite", "withdraw"} <= {one.kind for one in told}
@@ -176,8 +176,8 @@ def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits
     with losing(house.live.url, 2) as url, Client(url, key, sleep=waits.append) as client:
         links = client.invite("pilot", 2)
     assert waits == [1.0, 2.0]
-    owner_id = staff.owner_for(house.platform, "ada", now=house.live.clock()).id
-    assert overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
+    owner_id = staff.find_or_create_owner(house.platform, "ada", now=house.live.clock()).id
+    assert load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited == len(links) == 2
 
 
 def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:

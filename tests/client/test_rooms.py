@@ -16,7 +16,7 @@ from tests.workflows.rater.test_rating import enter
 from tests.workflows.recruited import arrived
 
 from dissensus import Client, Conflict, InvalidInput, NotFound
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
 
@@ -30,10 +30,10 @@ def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
 
 
 def test_a_campaign_is_watched_and_a_flag_decided(house: House, client: Client) -> None:
-    kept = monitored.opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20)
+    kept = monitored.opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20)
     assert client.watching.figures("pilot").figures is None
     hasty, _ = monitored.crowd(house.platform, kept)
-    tick(house.platform, Watched(), now=NOW)
+    refresh_snapshots(house.platform, MonitoringCache(), now=NOW)
     found = client.watching.figures("pilot").figures
     assert found is not None
     assert (found.pool.n_raters, found.scales) == (12, {"Q_safe": ("No", "Unsure", "Yes")})

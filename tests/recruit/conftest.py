@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from tests.recruit.fake_prolific import TOKEN, Prolific
 
-from dissensus.recruit.prolific import Client
+from dissensus.recruit.prolific import ProlificClient
 
 
 @pytest.fixture(autouse=True)
@@ -20,6 +20,6 @@ def waits() -> list[float]:
 
 
 @pytest.fixture
-def client(prolific: Prolific, waits: list[float]) -> Iterator[Client]:
-    with Client(TOKEN, base=prolific.root, sleep=waits.append) as client:
+def client(prolific: Prolific, waits: list[float]) -> Iterator[ProlificClient]:
+    with ProlificClient(TOKEN, base=prolific.root, sleep=waits.append) as client:
         yield client

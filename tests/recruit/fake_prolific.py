@@ -16,7 +16,7 @@ import uvicorn
 from fastapi import FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
-from dissensus.recruit.prolific.webhooks import signature
+from dissensus.recruit.prolific.webhooks import sign_request
 
 TOKEN = "a-token-that-nobody-else-may-see"
 WORKSPACE = "f" * 24
@@ -117,7 +117,7 @@ class Prolific:
         time = f"{at.timestamp():.0f}"
         given = {
             "X-Prolific-Request-Timestamp": time,
-            "X-Prolific-Request-Signature": signature(secret or self.secret or "none yet", time, body).decode(),
+            "X-Prolific-Request-Signature": sign_request(secret or self.secret or "none yet", time, body).decode(),
             "X-Event-Id": self.new_id(),
         }
         enabled = [hook["target_url"] for hook in self.hooks.values() if hook["is_enabled"]]

@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.recruit.fake_prolific import Prolific
 
-from dissensus.recruit.prolific import OUTCOMES, Client, Outcome, ScreenOut, Status, Study
+from dissensus.recruit.prolific import OUTCOMES, ProlificClient, Outcome, ScreenOut, SubmissionStatus, Study
 
 CODES: dict[Outcome, str] = {name: f"PILOT{place}" for place, name in enumerate(OUTCOMES)}
 PILOT = Study(
@@ -24,7 +24,7 @@ def study(**changes: Any) -> Study:
     return replace(PILOT, **changes)
 
 
-def published(client: Client) -> str:
+def published(client: ProlificClient) -> str:
     made = client.create(PILOT)
     client.publish(made)
     return made
@@ -38,5 +38,5 @@ def arrived(prolific: Prolific, made: str) -> str:
     return submission
 
 
-def statuses(client: Client, made: str) -> list[Status | None]:
+def statuses(client: ProlificClient, made: str) -> list[SubmissionStatus | None]:
     return [one.status for one in client.submissions(made)]

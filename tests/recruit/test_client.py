@@ -9,67 +9,67 @@ from tests.recruit.fake_prolific import WORKSPACE, Prolific, Trouble
 from tests.recruit.studies import CODES, PILOT, arrived, published, statuses, study
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.recruit.prolific import Client, Kind, Status, Submission, entry_from
-from dissensus.recruit.prolific.client import PAGE
+from dissensus.recruit.prolific import ProlificClient, ProlificEventKind, SubmissionStatus, ProlificSubmission, parse_entry
+from dissensus.recruit.prolific.client import PAGE_SIZE
 
 REASON = "You were asked to choose the answer Yes on two pages and chose No both times. Please write to us about it."
 SOMETHING = "5f0" * 8
 
 
-def test_a_draft_is_made_and_then_shown_to_people(client: Client, prolific: Prolific) -> None:
+def test_a_draft_is_made_and_then_shown_to_people(client: ProlificClient, prolific: Prolific) -> None:
     made = client.create(PILOT)
     assert prolific.studies[made]["status"] == "UNPUBLISHED"
     client.publish(made)
     assert prolific.studies[made]["status"] == "ACTIVE"
 
 
-def test_a_study_that_prolific_would_not_take_is_not_sent(client: Client, prolific: Prolific) -> None:
+def test_a_study_that_prolific_would_not_take_is_not_sent(client: ProlificClient, prolific: Prolific) -> None:
     with pytest.raises(InvalidInput, match="places is 0"):
         client.create(study(places=0))
     assert prolific.asked == []
 
 
-def test_submissions_are_listed_page_by_page(client: Client, prolific: Prolific) -> None:
+def test_submissions_are_listed_page_by_page(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
-    arrived_ids = [arrived(prolific, made) for _ in range(2 * PAGE + 1)]
+    arrived_ids = [arrived(prolific, made) for _ in range(2 * PAGE_SIZE + 1)]
     prolific.asked.clear()
     assert [one.id for one in client.submissions(made)] == arrived_ids
     assert len(prolific.asked) == 3
 
 
-def test_a_study_without_submissions_lists_none(client: Client) -> None:
+def test_a_study_without_submissions_lists_none(client: ProlificClient) -> None:
     assert list(client.submissions(published(client))) == []
 
 
-def test_a_list_that_never_ends_is_ended(client: Client, prolific: Prolific) -> None:
+def test_a_list_that_never_ends_is_ended(client: ProlificClient, prolific: Prolific) -> None:
     page = {"results": [{"id": SOMETHING, "status": "PROCESSING", "study_code": None}]}
     prolific.trouble.extend(Trouble(200, body=page) for _ in range(5))
     found = list(client.submissions(SOMETHING))
-    assert found == [Submission(id=SOMETHING, status=None, code=None, return_asked=False)]
+    assert found == [ProlificSubmission(id=SOMETHING, status=None, code=None, return_asked=False)]
     assert len(prolific.asked) == 2
 
 
-def test_who_they_are_from_is_not_kept(client: Client, prolific: Prolific) -> None:
+def test_who_they_are_from_is_not_kept(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
     submission = arrived(prolific, made)
     assert prolific.submissions[submission]["participant_id"] not in repr(list(client.submissions(made)))
 
 
-def test_a_submission_is_approved_and_twice_is_once(client: Client, prolific: Prolific) -> None:
+def test_a_submission_is_approved_and_twice_is_once(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
     submission = arrived(prolific, made)
     prolific.complete(submission, CODES["failed_attention"])
     client.approve(submission)
     client.approve(submission)
-    assert statuses(client, made) == [Status.APPROVED]
+    assert statuses(client, made) == [SubmissionStatus.APPROVED]
 
 
-def test_a_submission_is_rejected_with_a_reason(client: Client, prolific: Prolific) -> None:
+def test_a_submission_is_rejected_with_a_reason(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
     submission = arrived(prolific, made)
     prolific.complete(submission, CODES["failed_attention"])
     client.reject(submission, "FAILED_CHECK", REASON)
-    assert statuses(client, made) == [Status.REJECTED]
+    assert statuses(client, made) == [SubmissionStatus.REJECTED]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_submission_is_rejected_with_a_reason(client: Client, prolific: Prolif
     ],
 )
 def test_an_unfair_rejection_is_not_sent(
-    client: Client, prolific: Prolific, category: Any, reason: str, words: str
+    client: ProlificClient, prolific: Prolific, category: Any, reason: str, words: str
 ) -> None:
     with pytest.raises(InvalidInput) as error:
         client.reject(SOMETHING, category, reason)
@@ -90,7 +90,7 @@ def test_an_unfair_rejection_is_not_sent(
     assert prolific.asked == []
 
 
-def test_a_return_is_asked_for(client: Client, prolific: Prolific) -> None:
+def test_a_return_is_asked_for(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
     client.ask_return(arrived(prolific, made), ["Did not finish."])
     assert [one.return_asked for one in client.submissions(made)] == [True]
@@ -99,46 +99,46 @@ def test_a_return_is_asked_for(client: Client, prolific: Prolific) -> None:
             client.ask_return(SOMETHING, reasons)
 
 
-def test_webhooks_are_subscribed_to_and_confirmed(client: Client, prolific: Prolific) -> None:
+def test_webhooks_are_subscribed_to_and_confirmed(client: ProlificClient, prolific: Prolific) -> None:
     secret = client.new_secret(WORKSPACE)
-    hook = client.subscribe(Kind.SUBMISSION, f"{prolific.root}/inbox", WORKSPACE)
-    other = client.subscribe(Kind.STUDY, f"{prolific.root}/inbox", WORKSPACE)
+    hook = client.subscribe(ProlificEventKind.SUBMISSION, f"{prolific.root}/inbox", WORKSPACE)
+    other = client.subscribe(ProlificEventKind.STUDY, f"{prolific.root}/inbox", WORKSPACE)
     assert secret == prolific.secret
     assert hook != other
     assert prolific.hooks[hook]["is_enabled"]
     assert prolific.hooks[other]["event_type"] == "study.status.change"
     with pytest.raises(InvalidInput, match="is no https address"):
-        client.subscribe(Kind.STUDY, "http://rate.example/hook", WORKSPACE)
+        client.subscribe(ProlificEventKind.STUDY, "http://rate.example/hook", WORKSPACE)
 
 
-def test_a_subscription_that_cannot_be_confirmed_is_told(client: Client, prolific: Prolific) -> None:
-    wanted = {"event_type": Kind.STUDY.value, "target_url": f"{prolific.root}/inbox", "id": SOMETHING}
+def test_a_subscription_that_cannot_be_confirmed_is_told(client: ProlificClient, prolific: Prolific) -> None:
+    wanted = {"event_type": ProlificEventKind.STUDY.value, "target_url": f"{prolific.root}/inbox", "id": SOMETHING}
     prolific.trouble.append(Trouble(201, body=wanted))
     with pytest.raises(Unavailable, match="did not tell how to confirm it"):
-        client.subscribe(Kind.STUDY, f"{prolific.root}/inbox", WORKSPACE)
+        client.subscribe(ProlificEventKind.STUDY, f"{prolific.root}/inbox", WORKSPACE)
 
 
-ASKING: list[Callable[[Client], object]] = [
+ASKING: list[Callable[[ProlificClient], object]] = [
     lambda client: client.publish("../users/me"),
     lambda client: list(client.submissions("")),
     lambda client: client.approve(SOMETHING + "/"),
     lambda client: client.ask_return("?", ["x"]),
     lambda client: client.new_secret("mine"),
-    lambda client: client.subscribe(Kind.STUDY, "https://rate.example/", "mine"),
+    lambda client: client.subscribe(ProlificEventKind.STUDY, "https://rate.example/", "mine"),
 ]
 
 
 @pytest.mark.parametrize("ask", ASKING)
 def test_what_is_no_id_gets_into_no_address(
-    client: Client, prolific: Prolific, ask: Callable[[Client], object]
+    client: ProlificClient, prolific: Prolific, ask: Callable[[ProlificClient], object]
 ) -> None:
     with pytest.raises(InvalidInput, match="It has 24 hexadecimal digits"):
         ask(client)
     assert prolific.asked == []
 
 
-def test_the_address_that_somebody_is_sent_to_is_an_entry(client: Client, prolific: Prolific) -> None:
+def test_the_address_that_somebody_is_sent_to_is_an_entry(client: ProlificClient, prolific: Prolific) -> None:
     made = published(client)
-    entry = entry_from(dict(parse_qsl(urlsplit(prolific.arrive(made)).query)))
+    entry = parse_entry(dict(parse_qsl(urlsplit(prolific.arrive(made)).query)))
     assert entry.study == made
     assert entry.submission in prolific.submissions

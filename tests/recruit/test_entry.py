@@ -10,7 +10,7 @@ from tests.recruit.studies import CODES
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.recruit.prolific import OUTCOMES, codes_from, completion_address, entry_address, entry_from
+from dissensus.recruit.prolific import OUTCOMES, codes_from, completion_url, entry_url, parse_entry
 
 PID, STUDY, SESSION = "5f0" * 8, "ab1" * 8, "0c9" * 8
 QUERY = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
@@ -19,7 +19,7 @@ IDS = st.text("0123456789abcdefABCDEF", min_size=24, max_size=24)
 
 def refused(query: dict[str, Any]) -> str:
     with pytest.raises(InvalidInput) as error:
-        entry_from(query)
+        parse_entry(query)
     return str(error.value)
 
 
@@ -27,13 +27,13 @@ def refused(query: dict[str, Any]) -> str:
 @given(IDS, IDS, IDS)
 def test_capitals_make_nobody_two_people(pid: str, study: str, session: str) -> None:
     query = {"PROLIFIC_PID": pid, "STUDY_ID": study, "SESSION_ID": session}
-    found = entry_from(query)
-    assert found == entry_from({name: value.lower() for name, value in query.items()})
+    found = parse_entry(query)
+    assert found == parse_entry({name: value.lower() for name, value in query.items()})
     assert (found.pid, found.study, found.submission) == (pid.lower(), study.lower(), session.lower())
 
 
 def test_who_it_is_stays_out_of_representations() -> None:
-    assert PID not in repr(entry_from(QUERY))
+    assert PID not in repr(parse_entry(QUERY))
 
 
 @pytest.mark.parametrize("name", QUERY)
@@ -47,19 +47,19 @@ def test_a_wrong_id_is_told_to_who_came(name: str, value: str | None) -> None:
 
 
 def test_an_address_whose_places_were_not_filled_is_refused() -> None:
-    query = dict(parse_qsl(urlsplit(entry_address("https://rate.example/c/pilot")).query))
+    query = dict(parse_qsl(urlsplit(entry_url("https://rate.example/c/pilot")).query))
     assert set(query) == set(QUERY)
     assert "PROLIFIC_PID is not right, STUDY_ID is not right, SESSION_ID is not right" in refused(query)
 
 
 @pytest.mark.parametrize("address", ["https://rate.example/c/pilot", "https://rate.example/c/pilot?key=k%26x"])
 def test_prolific_fills_the_places(address: str) -> None:
-    filled = entry_address(address)
+    filled = entry_url(address)
     for name, value in QUERY.items():
         filled = filled.replace(f"{{{{%{name}%}}}}", value)
     assert filled.startswith(address)
     query = dict(parse_qsl(urlsplit(filled).query))
-    assert entry_from(query) == entry_from(QUERY)
+    assert parse_entry(query) == parse_entry(QUERY)
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_prolific_fills_the_places(address: str) -> None:
 )
 def test_an_address_that_others_could_read_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="is no https address"):
-        entry_address(address)
+        entry_url(address)
 
 
 @pytest.mark.parametrize("address", ["https://rate.example/#top", "https://rate.example/?STUDY_ID=1"])
 def test_an_address_with_ids_or_a_fragment_is_refused(address: str) -> None:
     with pytest.raises(InvalidInput, match="Give it without them"):
-        entry_address(address)
+        entry_url(address)
 
 
 def test_each_outcome_leads_to_its_code() -> None:
     found = codes_from(CODES)
-    addresses = [completion_address(found, outcome) for outcome in OUTCOMES]
+    addresses = [completion_url(found, outcome) for outcome in OUTCOMES]
     assert addresses == [f"https://app.prolific.com/submissions/complete?cc={CODES[outcome]}" for outcome in OUTCOMES]
     assert len(set(addresses)) == len(OUTCOMES) == 5
 
@@ -119,4 +119,4 @@ def test_all_that_is_wrong_with_codes_is_told_at_once() -> None:
 
 def test_there_is_no_address_without_a_code() -> None:
     with pytest.raises(InvalidInput, match="There is no code for 'no_consent'"):
-        completion_address({"completed": "PILOT0"}, "no_consent")
+        completion_url({"completed": "PILOT0"}, "no_consent")

@@ -7,54 +7,54 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.recruit.prolific import Status, StudyStatus, follows
-from dissensus.recruit.prolific.statuses import status_among
+from dissensus.recruit.prolific import SubmissionStatus, StudyStatus, is_later_status
+from dissensus.recruit.prolific.statuses import parse_status
 
-EVERY = tuple(Status)
+EVERY = tuple(SubmissionStatus)
 LIVES = (
-    (Status.RESERVED, Status.RETURNED),
-    (Status.RESERVED, Status.TIMED_OUT),
-    (Status.RESERVED, Status.ACTIVE, Status.RETURNED),
-    (Status.RESERVED, Status.ACTIVE, Status.TIMED_OUT, Status.RETURNED),
-    (Status.RESERVED, Status.ACTIVE, Status.TIMED_OUT, Status.AWAITING_REVIEW, Status.APPROVED),
-    (Status.RESERVED, Status.ACTIVE, Status.AWAITING_REVIEW, Status.SCREENED_OUT),
-    (Status.RESERVED, Status.ACTIVE, Status.AWAITING_REVIEW, Status.PARTIALLY_APPROVED),
-    (Status.RESERVED, Status.ACTIVE, Status.AWAITING_REVIEW, Status.REJECTED, Status.APPROVED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.RETURNED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.TIMED_OUT),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.RETURNED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.TIMED_OUT, SubmissionStatus.RETURNED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.TIMED_OUT, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.APPROVED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.SCREENED_OUT),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.PARTIALLY_APPROVED),
+    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.REJECTED, SubmissionStatus.APPROVED),
 )
 """What may happen to a submission."""
 
 
-def left(events: tuple[Status, ...]) -> Status | None:
+def left(events: tuple[SubmissionStatus, ...]) -> SubmissionStatus | None:
     """The status after some events, each taken only if it follows."""
-    status: Status | None = None
+    status: SubmissionStatus | None = None
     for event in events:
-        status = event if follows(status, event) else status
+        status = event if is_later_status(status, event) else status
     return status
 
 
 @pytest.mark.parametrize("life", LIVES)
-def test_a_life_ends_the_same_in_whatever_order_its_events_come(life: tuple[Status, ...]) -> None:
+def test_a_life_ends_the_same_in_whatever_order_its_events_come(life: tuple[SubmissionStatus, ...]) -> None:
     assert {left(order) for order in permutations(life)} == {life[-1]}
 
 
 @quick
 @given(st.sampled_from(LIVES), st.data())
-def test_events_that_are_lost_or_come_twice_do_not_matter(life: tuple[Status, ...], data: st.DataObject) -> None:
+def test_events_that_are_lost_or_come_twice_do_not_matter(life: tuple[SubmissionStatus, ...], data: st.DataObject) -> None:
     seen = [*data.draw(st.lists(st.sampled_from(life), max_size=8)), life[-1]]
     assert left(tuple(data.draw(st.permutations(seen)))) == life[-1]
 
 
 def test_it_is_an_order() -> None:
     for one, other, third in product(EVERY, repeat=3):
-        assert not (follows(one, other) and follows(other, one))
-        assert not (follows(one, other) and follows(other, third)) or follows(one, third)
-    assert not any(follows(one, one) for one in EVERY)
-    assert all(follows(None, one) for one in EVERY)
+        assert not (is_later_status(one, other) and is_later_status(other, one))
+        assert not (is_later_status(one, other) and is_later_status(other, third)) or is_later_status(one, third)
+    assert not any(is_later_status(one, one) for one in EVERY)
+    assert all(is_later_status(None, one) for one in EVERY)
 
 
 def test_what_is_over_stays_over() -> None:
-    for end in (Status.APPROVED, Status.PARTIALLY_APPROVED, Status.RETURNED, Status.SCREENED_OUT):
-        assert not any(follows(end, one) for one in EVERY)
+    for end in (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT):
+        assert not any(is_later_status(end, one) for one in EVERY)
 
 
 def test_who_gives_the_place_to_somebody_else_frees_the_seat() -> None:
@@ -64,10 +64,10 @@ def test_who_gives_the_place_to_somebody_else_frees_the_seat() -> None:
 
 @pytest.mark.parametrize("text", ["AWAITING REVIEW", "AWAITING_REVIEW", "awaiting review", "AWAITING-REVIEW"])
 def test_a_status_is_read_however_it_is_written(text: str) -> None:
-    assert status_among(Status, text) is Status.AWAITING_REVIEW
-    assert status_among(StudyStatus, text) is StudyStatus.AWAITING_REVIEW
+    assert parse_status(SubmissionStatus, text) is SubmissionStatus.AWAITING_REVIEW
+    assert parse_status(StudyStatus, text) is StudyStatus.AWAITING_REVIEW
 
 
 @pytest.mark.parametrize("text", ["PROCESSING", "", None, 3, ["ACTIVE"]])
 def test_a_status_that_nobody_knows_is_none(text: object) -> None:
-    assert status_among(Status, text) is None
+    assert parse_status(SubmissionStatus, text) is None

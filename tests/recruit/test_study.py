@@ -6,7 +6,7 @@ import pytest
 from tests.recruit.studies import CODES, PILOT, study
 
 from dissensus.errors import InvalidInput
-from dissensus.recruit.prolific import OUTCOMES, Filter, ScreenOut, study_body
+from dissensus.recruit.prolific import OUTCOMES, StudyFilter, ScreenOut, study_body
 
 
 def actions(body: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,7 @@ def test_one_code_has_the_fixed_payment_as_prolific_allows(outcome: Any) -> None
 
 
 def test_the_rest_is_as_it_is_given() -> None:
-    filters = (Filter(name="age", least=18, most=40), Filter(name="current-country-of-residence", values=("1", "45")))
+    filters = (StudyFilter(name="age", least=18, most=40), StudyFilter(name="current-country-of-residence", values=("1", "45")))
     body = study_body(study(filters=filters, devices=("desktop",), warning="Some of it is cruel.", project="a1" * 12))
     assert body["external_study_url"].startswith("https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&")
     assert body["filters"] == [
@@ -67,8 +67,8 @@ def test_the_rest_is_as_it_is_given() -> None:
         ({"screen_out": ScreenOut(reward=600, places=1)}, "screen_out.reward, less than that of the study, is 600"),
         ({"screen_out": ScreenOut(reward=1, places=0)}, "screen_out.places is 0"),
         ({"screen_out": ScreenOut(reward=1, places=1, outcome="completed")}, "screen_out.outcome: It is"),  # type: ignore[arg-type]
-        ({"filters": (Filter(name="age"),)}, "'age' needs values or a range"),
-        ({"filters": (Filter(name="age", values=("1",), least=1),)}, "'age' needs values or a range"),
+        ({"filters": (StudyFilter(name="age"),)}, "'age' needs values or a range"),
+        ({"filters": (StudyFilter(name="age", values=("1",), least=1),)}, "'age' needs values or a range"),
         ({"devices": ("desktop", "desktop")}, "Name each once"),
         ({"devices": ("watch",)}, "Name each once"),
         ({"project": "mine"}, "'mine' is no id"),

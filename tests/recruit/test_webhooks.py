@@ -14,8 +14,8 @@ from tests.recruit.fake_prolific import NOW, Delivery, Prolific
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.recruit.prolific import Event, Kind, Status, StudyStatus, event_from
-from dissensus.recruit.prolific.webhooks import LARGEST, signature
+from dissensus.recruit.prolific import ProlificEvent, ProlificEventKind, SubmissionStatus, StudyStatus, verify_event
+from dissensus.recruit.prolific.webhooks import MAX_BODY_BYTES, sign_request
 
 SECRET = "cGNqFPb6y0RT3XO9XVSessBDYIbHQ"
 ID = "5f0" * 8
@@ -26,13 +26,13 @@ def signed(payload: object, **how: Any) -> Delivery:
     return Prolific().signed(payload, **{"secret": SECRET, **how})
 
 
-def read(given: Delivery, **how: Any) -> Event:
-    return event_from(given.headers, given.body, **{"secret": SECRET, "now": NOW, **how})
+def read(given: Delivery, **how: Any) -> ProlificEvent:
+    return verify_event(given.headers, given.body, **{"secret": SECRET, "now": NOW, **how})
 
 
 def test_a_return_is_read() -> None:
     found = read(signed(RETURNED))
-    assert (found.kind, found.submission, found.study, found.status) == (Kind.SUBMISSION, ID, None, Status.RETURNED)
+    assert (found.kind, found.submission, found.study, found.status) == (ProlificEventKind.SUBMISSION, ID, None, SubmissionStatus.RETURNED)
     assert found.at == NOW
     assert found.id
 
@@ -50,15 +50,15 @@ def test_it_is_signed_as_prolific_documents_it() -> None:
         "x-prolific-request-timestamp": time,
         "X-Event-ID": "e1",
     }
-    assert event_from(headers, body.encode(), secret=SECRET, now=NOW).id == "e1"
+    assert verify_event(headers, body.encode(), secret=SECRET, now=NOW).id == "e1"
 
 
 def test_events_of_studies_are_read() -> None:
     study = {"event_type": "study.status.change", "resource_id": ID, "metadata": {}, "status": "PAUSED"}
     found = read(signed(study))
-    assert (found.kind, found.submission, found.study, found.status) == (Kind.STUDY, None, ID, StudyStatus.PAUSED)
+    assert (found.kind, found.submission, found.study, found.status) == (ProlificEventKind.STUDY, None, ID, StudyStatus.PAUSED)
     progress = read(signed({"event_type": "study.progress.change", "resource_id": ID}))
-    assert (progress.kind, progress.study, progress.status) == (Kind.PROGRESS, ID, None)
+    assert (progress.kind, progress.study, progress.status) == (ProlificEventKind.PROGRESS, ID, None)
 
 
 def test_what_nobody_knows_is_told_apart_from_what_is_forged() -> None:
@@ -81,7 +81,7 @@ def test_a_forged_header_is_refused(header: str, value: str | None) -> None:
     given = signed(RETURNED)
     headers = {name: text for name, text in {**given.headers, header: value}.items() if text is not None}
     with pytest.raises(NotAllowed) as error:
-        event_from(headers, given.body, secret=SECRET, now=NOW)
+        verify_event(headers, given.body, secret=SECRET, now=NOW)
     assert SECRET not in str(error.value)
 
 
@@ -90,7 +90,7 @@ def test_a_forged_header_is_refused(header: str, value: str | None) -> None:
 def test_nobody_signs_by_luck(body: bytes, time: str, signature: str) -> None:
     headers = {"X-Prolific-Request-Timestamp": time, "X-Prolific-Request-Signature": signature}
     with pytest.raises(NotAllowed):
-        event_from(headers, body, secret=SECRET, now=NOW)
+        verify_event(headers, body, secret=SECRET, now=NOW)
 
 
 @pytest.mark.parametrize(
@@ -140,12 +140,12 @@ def test_what_is_signed_and_cannot_be_read_is_refused_otherwise(payload: object,
 def test_an_event_needs_an_id() -> None:
     given = signed(RETURNED)
     with pytest.raises(InvalidInput, match="X-Event-Id is ''"):
-        event_from({**given.headers, "X-Event-Id": ""}, given.body, secret=SECRET, now=NOW)
+        verify_event({**given.headers, "X-Event-Id": ""}, given.body, secret=SECRET, now=NOW)
 
 
 def test_a_huge_body_is_not_even_looked_at() -> None:
     with pytest.raises(InvalidInput, match="65,536 are allowed"):
-        event_from({}, b"x" * (LARGEST + 1), secret=SECRET, now=NOW)
+        verify_event({}, b"x" * (MAX_BODY_BYTES + 1), secret=SECRET, now=NOW)
 
 
 def test_an_empty_secret_lets_nobody_in() -> None:
@@ -158,11 +158,11 @@ def test_an_empty_secret_lets_nobody_in() -> None:
 def test_a_time_that_is_signed_and_is_none_is_refused(time: str) -> None:
     headers = {
         "X-Prolific-Request-Timestamp": time,
-        "X-Prolific-Request-Signature": signature(SECRET, time, b"{}").decode(),
+        "X-Prolific-Request-Signature": sign_request(SECRET, time, b"{}").decode(),
         "X-Event-Id": "e1",
     }
     with pytest.raises(NotAllowed, match="which is no Unix time"):
-        event_from(headers, b"{}", secret=SECRET, now=NOW)
+        verify_event(headers, b"{}", secret=SECRET, now=NOW)
 
 
 def test_a_time_far_beyond_any_clock_is_refused() -> None:

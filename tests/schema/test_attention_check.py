@@ -14,8 +14,8 @@ from tests.support.paths import ROOT
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import KINDS, TRIES, Check, failures_needed, verdict, warnings_about
 from dissensus.schema.campaign.attention_check_parser import checks_from
-from dissensus.schema.definition_table import Notes, table_of
-from dissensus.schema.questionnaire.mapping import plain
+from dissensus.schema.definition_table import DefinitionErrors, make_table
+from dissensus.schema.questionnaire.mapping import to_mapping
 
 CHOOSE: dict[str, Any] = {
     "name": "choose",
@@ -53,8 +53,8 @@ def read(
     *checks: object, languages: tuple[str, ...] = ("en",), most_items: int | None = None
 ) -> tuple[tuple[Check, ...], list[str]]:
     """What is read of a campaign with some checks, and what is wrong with it."""
-    notes = Notes(languages=languages)
-    found = checks_from(table_of({"checks": list(checks)}, notes), most_items)
+    notes = DefinitionErrors(languages=languages)
+    found = checks_from(make_table({"checks": list(checks)}, notes), most_items)
     return found, notes.told()
 
 
@@ -73,14 +73,14 @@ ALL = parsed(english(CHOOSE), english(CHOOSE, name="choose_again", after=20), SW
 
 
 def test_a_campaign_may_have_none() -> None:
-    notes = Notes(languages=("en",))
-    assert checks_from(table_of({}, notes)) == ()
+    notes = DefinitionErrors(languages=("en",))
+    assert checks_from(make_table({}, notes)) == ()
     assert not notes.told()
 
 
 def test_they_come_back_as_they_were() -> None:
     found = parsed(CHOOSE, languages=("en", "de"))
-    assert parsed(*(plain(check) for check in found), languages=("en", "de")) == found
+    assert parsed(*(to_mapping(check) for check in found), languages=("en", "de")) == found
     assert found[0].label("Yes", "de") == "Ja"
 
 
@@ -154,7 +154,7 @@ def test_a_check_that_nobody_would_reach() -> None:
 )
 def test_nothing_that_a_file_may_hold_is_a_traceback(values: dict[str, Any]) -> None:
     found, faults = read({**CHOOSE, **values}, languages=("en", "de"))
-    assert faults or parsed(*(plain(check) for check in found), languages=("en", "de")) == found
+    assert faults or parsed(*(to_mapping(check) for check in found), languages=("en", "de")) == found
 
 
 @pytest.mark.parametrize(("minutes", "needed"), [(0, 1), (4.9, 1), (5, 2), (60, 2)])

@@ -5,14 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.money import DIGITS, MOST, in_major, in_minor
+from dissensus.schema.money import DIGITS, MAX_AMOUNT, to_major_units, parse_minor_units
 
 CURRENCIES = ["GBP", "USD", *DIGITS]
 
 
-@given(currency=st.sampled_from(CURRENCIES), minor=st.integers(1, MOST))
+@given(currency=st.sampled_from(CURRENCIES), minor=st.integers(1, MAX_AMOUNT))
 def test_what_is_written_is_read(currency: str, minor: int) -> None:
-    assert in_minor(currency, str(in_major(currency, minor))) == minor
+    assert parse_minor_units(currency, str(to_major_units(currency, minor))) == minor
 
 
 @pytest.mark.parametrize(
@@ -39,11 +39,11 @@ def test_what_is_written_is_read(currency: str, minor: int) -> None:
 )
 def test_what_is_no_amount_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"is no amount in GBP\. Write one above 0 .* such as 6\.50\."):
-        in_minor("GBP", text)
+        parse_minor_units("GBP", text)
 
 
 def test_a_currency_without_minor_units_has_no_point() -> None:
-    assert in_minor("JPY", "650") == 650
+    assert parse_minor_units("JPY", "650") == 650
     with pytest.raises(InvalidInput, match=r"such as 6\."):
-        in_minor("JPY", "6.50")
-    assert in_minor("BHD", "1.005") == 1005
+        parse_minor_units("JPY", "6.50")
+    assert parse_minor_units("BHD", "1.005") == 1005

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.questionnaire.faults import MOST_SHOWN
+from dissensus.schema.questionnaire.faults import MAX_LISTED
 from dissensus.schema.questionnaire.question import Question, When
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
 
@@ -155,7 +155,7 @@ def test_a_flood_of_unknown_names_is_cut_short() -> None:
     flood = {f"Q1{number}": "No" for number in range(20_000)}
     with pytest.raises(InvalidInput) as caught:
         SURVEY.check(flood, complete=False)
-    assert len(str(caught.value).splitlines()) == MOST_SHOWN + 2
+    assert len(str(caught.value).splitlines()) == MAX_LISTED + 2
 
 
 @pytest.mark.parametrize("answers", [None, "Q1", ["Q1"], 3])

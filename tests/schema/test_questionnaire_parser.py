@@ -12,15 +12,15 @@ from tests.strategies import quick
 from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.definition_table import MOST_KEYS
+from dissensus.schema.definition_table import MAX_KEYS
 from dissensus.schema.questionnaire import question as limits
-from dissensus.schema.questionnaire.faults import MOST_SHOWN
+from dissensus.schema.questionnaire.faults import MAX_LISTED
 from dissensus.schema.questionnaire.parser import (
     KEYS,
-    LARGEST_FILE,
-    MOST_LANGUAGES,
-    MOST_QUESTIONS,
-    MOST_RATERS,
+    MAX_FILE_LENGTH,
+    MAX_LANGUAGES,
+    MAX_QUESTIONS,
+    MAX_FLAGGED_RATERS,
     QUESTION_KEYS,
 )
 from dissensus.schema.questionnaire.question import Question, When
@@ -65,18 +65,18 @@ def test_the_page_describes_every_key() -> None:
 @pytest.mark.parametrize(
     ("what", "most"),
     [
-        ("characters of a file", LARGEST_FILE),
-        ("questions", MOST_QUESTIONS),
-        ("answers of a scale", limits.MOST_ANSWERS),
-        ("languages", MOST_LANGUAGES),
-        ("labels for the whole file, headings", MOST_KEYS),
-        ("examples of a question", limits.MOST_EXAMPLES),
-        ("characters of a name", limits.LONGEST_NAME),
-        ("characters of an answer", limits.LONGEST_ANSWER),
-        ("characters of a wording", limits.LONGEST_WORDING),
-        ("characters that `longest` may allow", limits.LONGEST_TEXT),
-        ("flagged raters", MOST_RATERS),
-        ("faults that one message lists", MOST_SHOWN),
+        ("characters of a file", MAX_FILE_LENGTH),
+        ("questions", MAX_QUESTIONS),
+        ("answers of a scale", limits.MAX_ANSWERS),
+        ("languages", MAX_LANGUAGES),
+        ("labels for the whole file, headings", MAX_KEYS),
+        ("examples of a question", limits.MAX_EXAMPLES),
+        ("characters of a name", limits.MAX_COLUMN_NAME),
+        ("characters of an answer", limits.MAX_ANSWER_LENGTH),
+        ("characters of a wording", limits.MAX_WORDING_LENGTH),
+        ("characters that `longest` may allow", limits.MAX_TEXT_LENGTH),
+        ("flagged raters", MAX_FLAGGED_RATERS),
+        ("faults that one message lists", MAX_LISTED),
     ],
 )
 def test_the_page_gives_every_limit(what: str, most: int) -> None:

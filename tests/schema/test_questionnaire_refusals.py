@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.questionnaire.faults import MOST_SHOWN
-from dissensus.schema.questionnaire.parser import LARGEST_FILE
+from dissensus.schema.questionnaire.faults import MAX_LISTED
+from dissensus.schema.questionnaire.parser import MAX_FILE_LENGTH
 from dissensus.schema.questionnaire.shipped import parse_questionnaire
 
 
@@ -221,7 +221,7 @@ def test_everything_that_is_wrong_is_told_at_once_but_not_without_end() -> None:
     data["questions"] = [{"name": f"Q{number}", "scale": ["a"]} for number in range(300)]
     lines = refused(data).splitlines()
     assert lines[0] == "The questionnaire has 600 faults:"
-    assert len(lines) == MOST_SHOWN + 2
+    assert len(lines) == MAX_LISTED + 2
     assert lines[-1] == "- and 580 more."
 
 
@@ -231,7 +231,7 @@ def test_everything_that_is_wrong_is_told_at_once_but_not_without_end() -> None:
         ("name = ", r"is not TOML: Invalid value"),
         ("a = " + "[" * 100_000, r"is not TOML: it nests too deep"),
         ("a = " + "1" * 5_000, r"is not TOML"),
-        ("#" * (LARGEST_FILE + 1), r"has 1,000,001 characters, and 1,000,000 are allowed"),
+        ("#" * (MAX_FILE_LENGTH + 1), r"has 1,000,001 characters, and 1,000,000 are allowed"),
         ("", r"name: It is missing.*\n- questions: There are none"),
         ("name = 2020-01-01", r"name: It is a date, not text"),
     ],

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.registered_model import LineName, check_line_name, line_of, names_line
+from dissensus.schema.registered_model import RegisteredModelName, check_registered_model_name, parse_registered_model, names_registered_model
 
 WRONG = ("line:", "line:../models", "line:Harmless", "line:a/0", "line:a/01", "line:a/b", "line:a/", "line:a/1\n")
 
@@ -21,11 +21,11 @@ def on_line(scorer: str, **more: Any) -> Chatbot:
 
 
 def test_a_line_or_one_version_of_it() -> None:
-    assert on_line("line:harmless").line == LineName("harmless", None)
-    assert on_line("line:harmless/12").line == LineName("harmless", 12)
+    assert on_line("line:harmless").line == RegisteredModelName("harmless", None)
+    assert on_line("line:harmless/12").line == RegisteredModelName("harmless", 12)
     assert on_line("brevity").line is None
     assert parse_chatbot(TERN).line is None
-    assert not names_line("models/line:harmless")
+    assert not names_registered_model("models/line:harmless")
     assert on_line("line:harmless").digest != on_line("line:harmless/1").digest
 
 
@@ -34,17 +34,17 @@ def test_what_is_no_line(scorer: str) -> None:
     with pytest.raises(InvalidInput, match="scorer: "):
         on_line(scorer)
     with pytest.raises(InvalidInput, match="names no line"):
-        line_of(scorer)
+        parse_registered_model(scorer)
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b", "A", "-a", "a" * 61])
 def test_no_name_leads_out_of_the_folder(name: str) -> None:
     with pytest.raises(InvalidInput, match="cannot be the name of a line"):
-        check_line_name(name)
+        check_registered_model_name(name)
 
 
 def test_a_sha_is_of_one_version() -> None:
-    assert on_line("line:harmless/1", sha256="0" * 64).line == LineName("harmless", 1)
+    assert on_line("line:harmless/1", sha256="0" * 64).line == RegisteredModelName("harmless", 1)
     with pytest.raises(InvalidInput, match=r"A line goes from version to version. Name one, line:harmless/1"):
         on_line("line:harmless", sha256="0" * 64)
 

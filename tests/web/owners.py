@@ -45,7 +45,7 @@ class House:
 
     def owner(self, name: str = "ada") -> httpx.Client:
         """A browser of an owner."""
-        browser, path = self.stranger(), f"/sign-in/{staff.link(self.platform, name, now=self.live.clock()).key}"
+        browser, path = self.stranger(), f"/sign-in/{staff.create_sign_in_link(self.platform, name, now=self.live.clock()).key}"
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
         assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
         return browser
@@ -66,6 +66,6 @@ def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
 def make(house: House, name: str = "pilot", owner: str = "ada", *, by_link: bool = True) -> str:
     """Make a draft, and return the id of its owner."""
     platform = house.platform
-    owner_id = staff.link(platform, owner, now=NOW).staff.id
-    campaigns.create(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
+    owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
+    campaigns.create_campaign(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
     return owner_id

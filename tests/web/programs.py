@@ -26,8 +26,8 @@ QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6
 
 def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -> str:
     """A token of somebody, which does all that tokens can do."""
-    whose = staff.link(platform, person, now=NOW).staff
-    return api_tokens.make(platform, whose, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
+    whose = staff.create_sign_in_link(platform, person, now=NOW).staff
+    return api_tokens.create_token(platform, whose, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
 
 
 def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
@@ -38,15 +38,15 @@ def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPE
 
 def opened(house: House, n_items: int = 3, **changes: Any) -> Kept:
     """A campaign of ada that raters can enter."""
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
-    return campaigns.move(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
 def belongs(house: House, person: str, role: Role) -> None:
     """Somebody belongs to the campaign of ada."""
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    members.add(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    members.add_member(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
 
 
 def rate(

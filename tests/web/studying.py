@@ -13,7 +13,7 @@ from tests.recruit.studies import CODES, study
 from tests.web.live import Live, Visitor
 from tests.workflows.campaigns import definition, opened
 
-from dissensus.recruit.prolific import Client
+from dissensus.recruit.prolific import ProlificClient
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.rater.invite_links import doors, doors_of
@@ -109,7 +109,7 @@ def code_in(page: httpx.Response) -> str:
 def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
     kept = opened(live.platform, n_items, prolific={"codes": CODES}, **changes)
     address = doors(live.url, kept, definition(prolific={"codes": CODES})).anybody
-    with Client(TOKEN, base=prolific.root) as client:
+    with ProlificClient(TOKEN, base=prolific.root) as client:
         made = client.create(study(address=str(address)))
         assert prolific.studies[made]["external_study_url"] == address
         client.publish(made)
@@ -119,7 +119,7 @@ def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) 
 def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
     kept = opened(live.platform, 2, prolific={"codes": CODES}, **changes)
     links = doors_of(live.platform, "pilot", live.url, staff_id=kept.staff_id).cells
-    with Client(TOKEN, base=prolific.root) as client:
+    with ProlificClient(TOKEN, base=prolific.root) as client:
         made = client.create(study(address=links["old"]))
         client.publish(made)
     return Study(live, prolific, made, kept)

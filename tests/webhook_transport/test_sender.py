@@ -11,9 +11,9 @@ from tests.files.server import CERTIFICATE
 from tests.webhook_transport.receiver import Receiver, receiving
 
 from dissensus.errors import InvalidInput
-from dissensus.webhook_transport import Answer, Sender, networks_from
+from dissensus.webhook_transport import DeliveryResult, WebhookSender, parse_networks
 
-HOME = networks_from("127.0.0.0/8, ::1/128")
+HOME = parse_networks("127.0.0.0/8, ::1/128")
 PUBLIC = "93.184.215.14"
 
 
@@ -23,12 +23,12 @@ def receiver() -> Iterator[Receiver]:
         yield state
 
 
-def post(receiver: Receiver, path: str, limit_s: float = 10.0) -> Answer:
-    return Sender(networks=HOME, limit_s=limit_s).send(receiver.address(path), {"X-One": "1"}, b"{}")
+def post(receiver: Receiver, path: str, limit_s: float = 10.0) -> DeliveryResult:
+    return WebhookSender(networks=HOME, limit_s=limit_s).send(receiver.address(path), {"X-One": "1"}, b"{}")
 
 
 def test_what_is_sent_arrives(receiver: Receiver) -> None:
-    assert post(receiver, "ok?of=pilot") == Answer(204)
+    assert post(receiver, "ok?of=pilot") == DeliveryResult(204)
     (got,) = receiver.got
     assert (got.path, got.body, got.headers["x-one"], got.headers["user-agent"]) == ("/ok", b"{}", "1", "dissensus")
     assert got.headers["host"] == f"127.0.0.1:{receiver.port}"
@@ -44,7 +44,7 @@ def test_what_is_sent_arrives(receiver: Receiver) -> None:
     ],
 )
 def test_what_is_not_taken_is_told_in_our_words(receiver: Receiver, path: str, status: int | None, reason: str) -> None:
-    assert post(receiver, path) == Answer(status, reason)
+    assert post(receiver, path) == DeliveryResult(status, reason)
     assert len(receiver.got) == 1
 
 
@@ -53,22 +53,22 @@ def test_what_a_receiver_asks_to_wait_is_told(receiver: Receiver) -> None:
 
 
 def test_a_time_to_wait_that_is_none_is_passed_over(receiver: Receiver) -> None:
-    assert post(receiver, "no-time") == Answer(410, "it answered HTTP 410")
+    assert post(receiver, "no-time") == DeliveryResult(410, "it answered HTTP 410")
 
 
 @pytest.mark.parametrize("path", ["silent", "dripping", "continuing"])
 def test_a_receiver_that_is_slow_is_left_in_time(receiver: Receiver, path: str) -> None:
     # Each header comes long before the end; all of them together do not.
-    assert post(receiver, path, 0.2) == Answer(None, "no answer within 0.2 seconds")
+    assert post(receiver, path, 0.2) == DeliveryResult(None, "no answer within 0.2 seconds")
 
 
 def test_an_answer_without_an_end_is_left_where_it_is_long_enough(receiver: Receiver) -> None:
-    assert post(receiver, "endless") == Answer(200)
+    assert post(receiver, "endless") == DeliveryResult(200)
     assert receiver.n_sent < 2**26
 
 
 def test_a_header_without_an_end_is_no_answer(receiver: Receiver) -> None:
-    assert post(receiver, "heading") == Answer(None, "the connection broke, or the answer is none")
+    assert post(receiver, "heading") == DeliveryResult(None, "the connection broke, or the answer is none")
     assert receiver.n_sent < 2**26
 
 
@@ -77,18 +77,18 @@ def test_what_hides_much_behind_little_is_not_unpacked(receiver: Receiver, path:
     tracemalloc.start()
     answer, (_, most) = post(receiver, path), tracemalloc.get_traced_memory()
     tracemalloc.stop()
-    assert answer == Answer(200)
+    assert answer == DeliveryResult(200)
     assert most < 2**24
 
 
 def test_who_has_said_yes_has_it_even_if_the_rest_never_comes(receiver: Receiver) -> None:
-    assert post(receiver, "stalling", 0.2) == Answer(200)
+    assert post(receiver, "stalling", 0.2) == DeliveryResult(200)
 
 
 def test_nobody_is_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    assert Sender(networks=HOME).send(f"http://127.0.0.1:{port}/", {}, b"{}") == Answer(None, "no connection")
+    assert WebhookSender(networks=HOME).send(f"http://127.0.0.1:{port}/", {}, b"{}") == DeliveryResult(None, "no connection")
 
 
 @pytest.mark.parametrize(
@@ -110,25 +110,25 @@ def test_nobody_is_there() -> None:
 )
 def test_only_the_public_internet_is_asked(address: str) -> None:
     with pytest.raises(InvalidInput, match="is nowhere on the public internet"):
-        Sender().check(address)
-    assert Sender().send(address, {}, b"{}") == Answer(None, "it has no address that may be asked")
+        WebhookSender().check(address)
+    assert WebhookSender().send(address, {}, b"{}") == DeliveryResult(None, "it has no address that may be asked")
 
 
 @pytest.mark.parametrize(
     "found", [["10.0.0.1"], [PUBLIC, "127.0.0.1"], ["::ffff:10.0.0.1"], [PUBLIC, "fe80::1%eth0"], []]
 )
 def test_every_address_that_a_name_has_must_be_public(found: list[str]) -> None:
-    sender = Sender(resolve=lambda *_: found)
+    sender = WebhookSender(resolve=lambda *_: found)
     with pytest.raises(InvalidInput, match="is nowhere on the public internet"):
         sender.check("https://hooks.example.org/")
-    Sender(resolve=lambda *_: [PUBLIC, "2606:2800:21f::1"]).check("https://hooks.example.org/")
+    WebhookSender(resolve=lambda *_: [PUBLIC, "2606:2800:21f::1"]).check("https://hooks.example.org/")
 
 
 def test_a_name_that_nobody_knows_is_nowhere() -> None:
     def resolve(*_: object) -> list[str]:
         raise socket.gaierror("Name or service not known")
 
-    assert Sender(resolve=resolve).send("https://nowhere.invalid/", {}, b"") == Answer(
+    assert WebhookSender(resolve=resolve).send("https://nowhere.invalid/", {}, b"") == DeliveryResult(
         None, "it has no address that may be asked"
     )
 
@@ -137,7 +137,7 @@ def test_names_inside_and_names_of_nobody_get_the_same_words() -> None:
     told = []
     for found in (["10.0.0.1"], []):
         with pytest.raises(InvalidInput) as caught:
-            Sender(resolve=lambda *_, found=found: found).check("https://db.internal/")
+            WebhookSender(resolve=lambda *_, found=found: found).check("https://db.internal/")
         told.append(str(caught.value))
     assert told[0] == told[1]
 
@@ -151,14 +151,14 @@ def test_a_name_is_looked_up_once_and_what_was_checked_is_asked(receiver: Receiv
         return next(answers)
 
     address = f"http://hooks.example.org:{receiver.port}/ok"
-    assert Sender(networks=HOME, resolve=resolve).send(address, {}, b"{}") == Answer(204)
+    assert WebhookSender(networks=HOME, resolve=resolve).send(address, {}, b"{}") == DeliveryResult(204)
     assert asked == [("hooks.example.org", receiver.port)]
     assert receiver.got[0].headers["host"] == f"hooks.example.org:{receiver.port}"
 
 
 def test_an_address_that_does_not_answer_leaves_time_for_another(receiver: Receiver) -> None:
-    sender = Sender(networks=HOME, resolve=lambda *_: ["127.0.0.2", "127.0.0.1"])
-    assert sender.send(f"http://hooks.example.org:{receiver.port}/ok", {}, b"{}") == Answer(204)
+    sender = WebhookSender(networks=HOME, resolve=lambda *_: ["127.0.0.2", "127.0.0.1"])
+    assert sender.send(f"http://hooks.example.org:{receiver.port}/ok", {}, b"{}") == DeliveryResult(204)
 
 
 def test_http_goes_to_named_networks_alone() -> None:
@@ -169,10 +169,10 @@ def test_http_goes_to_named_networks_alone() -> None:
         return [PUBLIC]
 
     with pytest.raises(InvalidInput, match="Give an address with https"):
-        Sender(resolve=resolve).check("http://hooks.example.org/")
+        WebhookSender(resolve=resolve).check("http://hooks.example.org/")
     assert asked == []
     with pytest.raises(InvalidInput, match="nowhere in a network that webhook_networks names"):
-        Sender(resolve=resolve, networks=(ip_network("10.0.0.0/8"),)).check("http://hooks.example.org/")
+        WebhookSender(resolve=resolve, networks=(ip_network("10.0.0.0/8"),)).check("http://hooks.example.org/")
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_http_goes_to_named_networks_alone() -> None:
 )
 def test_what_is_no_address(address: str) -> None:
     with pytest.raises(InvalidInput, match=r"is no address for a webhook\. Give one such as https://"):
-        Sender(resolve=lambda *_: [PUBLIC]).check(address)
+        WebhookSender(resolve=lambda *_: [PUBLIC]).check(address)
 
 
 @pytest.mark.parametrize(
@@ -194,7 +194,7 @@ def test_what_is_no_address(address: str) -> None:
 )
 def test_an_address_has_no_name_and_no_password(address: str) -> None:
     with pytest.raises(InvalidInput, match="no name and no password") as caught:
-        Sender(resolve=lambda *_: [PUBLIC]).check(address)
+        WebhookSender(resolve=lambda *_: [PUBLIC]).check(address)
     assert "secret" not in str(caught.value)
 
 
@@ -204,11 +204,11 @@ def trusting() -> ssl.SSLContext:
 
 def test_certificates_are_checked_against_the_name_and_not_the_address() -> None:
     with receiving(tls=True) as receiver:
-        good = Sender(networks=HOME, tls=trusting)
-        assert good.send(receiver.address("ok"), {}, b"{}") == Answer(204)
-        untrusted = Answer(None, "its certificate is not trusted")
-        assert Sender(networks=HOME).send(receiver.address("ok"), {}, b"{}") == untrusted
-        named = Sender(networks=HOME, tls=trusting, resolve=lambda *_: ["127.0.0.1"])
+        good = WebhookSender(networks=HOME, tls=trusting)
+        assert good.send(receiver.address("ok"), {}, b"{}") == DeliveryResult(204)
+        untrusted = DeliveryResult(None, "its certificate is not trusted")
+        assert WebhookSender(networks=HOME).send(receiver.address("ok"), {}, b"{}") == untrusted
+        named = WebhookSender(networks=HOME, tls=trusting, resolve=lambda *_: ["127.0.0.1"])
         # The certificate is that of 127.0.0.1, where this leads, and not of this name.
         assert named.send(f"https://hooks.example.org:{receiver.port}/ok", {}, b"{}") == untrusted
         assert len(receiver.got) == 1
@@ -217,4 +217,4 @@ def test_certificates_are_checked_against_the_name_and_not_the_address() -> None
 @pytest.mark.parametrize("text", ["10.0.0.0/33", "10.0.0.1/8", "all"])
 def test_what_is_no_network(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"Give networks such as 10\.0\.0\.0/8, divided by commas"):
-        networks_from(text)
+        parse_networks(text)

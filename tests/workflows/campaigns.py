@@ -101,5 +101,5 @@ def owner(database: Database, name: str = "owner") -> str:
 def opened(platform: Platform, n_items: int = 3, **changes: Any) -> Kept:
     """A campaign that raters can enter."""
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(**changes), items(n_items), staff_id=staff_id, now=NOW)
-    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(**changes), items(n_items), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)

@@ -24,8 +24,8 @@ def rated_campaign(platform: Platform, n_items: int, n_raters: int, *, name: str
     """A campaign of DICES-350 in which everybody rated all, and said who they are."""
     campaign = renamed(load_campaign("dices-350"), name)
     staff_id = owner(platform.database, name)
-    campaigns.create(platform, campaign, [_item(n) for n in range(n_items)], staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, name, "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, campaign, [_item(n) for n in range(n_items)], staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     rng = np.random.default_rng(1)
     for _ in range(n_raters):

@@ -25,18 +25,18 @@ def staffed(
     platform: Platform, n_experts: int = 3, *, rated: tuple[Item, ...] | None = None, **changes: Any
 ) -> tuple[str, list[str]]:
     """A campaign with an owner and experts; return the id of the owner, and those of the experts."""
-    owner = staff.link(platform, "ada", now=NOW).staff.id
+    owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     made = definition(**{"gold": SMALL, **changes})
-    campaigns.create(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    campaigns.create_campaign(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
     names = [f"expert-{number}" for number in range(n_experts)]
     for name in names:
-        members.add(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
-    return owner, [staff.link(platform, name, now=NOW).staff.id for name in names]
+        members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    return owner, [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
 
 
 def said(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
     """Label an item."""
-    return labelling.label(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
+    return labelling.label_item(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
 
 
 def disputed(platform: Platform) -> tuple[str, list[str]]:

@@ -53,8 +53,8 @@ def opened(platform: Platform, owner_id: str | None = None, **changes: Any) -> K
     """A campaign that raters can enter."""
     staff_id = owner_id or owner(platform.database)
     made = definition(**{"demographics": ABOUT, "replication": 10, **changes})
-    campaigns.create(platform, made, golden(), staff_id=staff_id, now=NOW)
-    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, made, golden(), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def rates(

@@ -39,5 +39,5 @@ def pairs(n: int) -> tuple[Item, ...]:
 def opened(platform: Platform, n_items: int = 3, **changes: Any) -> Kept:
     """A campaign of pairs that raters can enter."""
     staff_id = owner(platform.database)
-    campaigns.create(platform, comparing(**changes), pairs(n_items), staff_id=staff_id, now=NOW)
-    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, comparing(**changes), pairs(n_items), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)

@@ -12,7 +12,7 @@ from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses
-from dissensus.workflows.rater.chat import Beginning
+from dissensus.workflows.rater.chat import NewConversation
 from dissensus.workflows.rater.journey import Step
 
 TERN = {"name": "tern", "kind": "scripted", "model_type": "rlhf", "num_params": "7B", "version": "1"}
@@ -48,14 +48,14 @@ def talking(platform: Platform, name: str = "pilot", **changes: Any) -> Kept:
         "chat": {**CHAT, **changes.pop("chat", {})},
         **changes,
     }
-    campaigns.create(platform, parse_campaign(data), (), staff_id=staff_id, now=NOW)
-    return campaigns.move(platform, name, "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, parse_campaign(data), (), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
 
 
 def begun(platform: Platform, rater: Rater, mode: str = "red team") -> str:
     """A conversation that has just begun."""
-    one = Beginning(id=str(uuid4()), mode=mode, intent="Insults." if mode == "red team" else "")
-    chat.begin(platform, rater, one, now=NOW)
+    one = NewConversation(id=str(uuid4()), mode=mode, intent="Insults." if mode == "red team" else "")
+    chat.begin_conversation(platform, rater, one, now=NOW)
     return one.id
 
 
@@ -81,6 +81,6 @@ def said(
 ) -> tuple[str, Step]:
     """Something is said, and answered."""
     exchange_id = str(uuid4())
-    chat.say(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
+    chat.send_message(platform, rater, chat_id, exchange_id, text, now=NOW, **options)
     answered(platform, rater, exchange_id, ranked_by)
-    return exchange_id, chat.begin(platform, rater, Beginning(id=chat_id, mode="red team"), now=NOW)
+    return exchange_id, chat.begin_conversation(platform, rater, NewConversation(id=chat_id, mode="red team"), now=NOW)

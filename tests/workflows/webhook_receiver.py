@@ -13,16 +13,16 @@ from tests.workflows.campaigns import NOW
 
 from dissensus.store.campaigns import Kept
 from dissensus.store.webhooks import Webhook
-from dissensus.webhook_transport import Sender, networks_from
+from dissensus.webhook_transport import WebhookSender, parse_networks
 from dissensus.workflows.campaign import audit, webhooks
-from dissensus.workflows.campaign.webhook_delivery import Postman
-from dissensus.workflows.campaign.webhooks import Post, Wanted
-from dissensus.workflows.platform.jobs import DELIVERING, Runner
+from dissensus.workflows.campaign.webhook_delivery import WebhookDispatcher
+from dissensus.workflows.campaign.webhooks import WebhookSigner, NewWebhook
+from dissensus.workflows.platform.jobs import WEBHOOK_LEASE, JobRunner
 from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
-HOME = networks_from("127.0.0.0/8")
-POST = Post(SECRET, Sender(networks=HOME))
+HOME = parse_networks("127.0.0.0/8")
+POST = WebhookSigner(SECRET, WebhookSender(networks=HOME))
 
 
 @dataclass(slots=True)
@@ -32,19 +32,19 @@ class Office:
     platform: Platform
     holder: str = "one"
     at: datetime = NOW
-    post: Post = POST
+    post: WebhookSigner = POST
     chance: float = 1.0
-    postman: Postman = field(init=False)
-    runner: Runner = field(init=False)
+    postman: WebhookDispatcher = field(init=False)
+    runner: JobRunner = field(init=False)
 
     def __post_init__(self) -> None:
-        self.postman = Postman(post=self.post, chance=lambda: self.chance)
-        self.runner = Runner(
+        self.postman = WebhookDispatcher(post=self.post, chance=lambda: self.chance)
+        self.runner = JobRunner(
             platform=self.platform,
             holder=self.holder,
             jobs={"deliver": self.postman},
             clock=lambda: self.at,
-            lease=DELIVERING,
+            lease=WEBHOOK_LEASE,
         )
 
     def forward(self, **time: float) -> "Office":
@@ -53,7 +53,7 @@ class Office:
 
     def turn(self) -> bool:
         """Link what happened, deliver what is due, and note what came of it."""
-        audit.link_all(self.platform)
+        audit.link_pending_events(self.platform)
         mine = self.runner.turn()
         self.postman.finish(self.platform, self.at)
         return mine
@@ -69,13 +69,13 @@ class Office:
 
 def added(platform: Platform, kept: Kept, receiver: Receiver, path: str = "ok", **wanted: Any) -> tuple[Webhook, str]:
     """A webhook of the campaign `pilot`, which is told all of it."""
-    asked = Wanted(address=receiver.address(path), **{"after": 0, **wanted})
-    return webhooks.add(platform, "pilot", asked, post=POST, staff_id=kept.staff_id, now=NOW)
+    asked = NewWebhook(address=receiver.address(path), **{"after": 0, **wanted})
+    return webhooks.add_webhook(platform, "pilot", asked, post=POST, staff_id=kept.staff_id, now=NOW)
 
 
 def now_is(platform: Platform, kept: Kept) -> Webhook:
     """The one webhook of the campaign, as it is."""
-    (found,) = webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id)
+    (found,) = webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id)
     return found
 
 

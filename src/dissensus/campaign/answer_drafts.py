@@ -20,56 +20,27 @@ from dissensus.schema.records.preference import Side
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Given:
-    """One answer as it was given.
+    """One answer as it was given."""
 
-    Parameters
-    ----------
-    value
-        The answer, None where it was taken back.
-    first_ms, last_ms
-        When it was first and last given, in milliseconds of the visible time of its visit.
-    changes
-        How often it was changed after it was first given.
-    """
-
-    value: Answer | None
-    first_ms: int = 0
+    value: Answer | None  # The answer, None where it was taken back
+    first_ms: int = 0  # When it was first and last given, in milliseconds of the visible time of its visit
     last_ms: int = 0
-    changes: int = 0
+    changes: int = 0  # How often it was changed after it was first given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Save:
-    """What one page sent at once about one assignment.
+    """What one page sent at once about one assignment."""
 
-    Parameters
-    ----------
-    revision
-        Count of changes of the assignment.
-    visit
-        Which showing of the item on which page.
-    visible_ms, idle_ms
-        Of this visit so far: with the page in view, and of those without any input for a while.
-    answers
-        By question.
-    """
-
-    revision: int
-    visit: str
-    visible_ms: int
+    revision: int  # Count of changes of the assignment
+    visit: str  # Which showing of the item on which page
+    visible_ms: int  # Of this visit so far: with the page in view, and of those without any input for a while
     idle_ms: int
     answers: Mapping[str, Given]
 
 
 def turned(answers: Mapping[str, Given], first: Side | None) -> dict[str, Given]:
     """Return answers as they are kept from those by the sides that a rater sees, or these from those.
-
-    Parameters
-    ----------
-    answers
-        By question.
-    first
-        Of a pair, the response on the left.
 
     Examples
     --------

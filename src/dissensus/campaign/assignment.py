@@ -21,32 +21,6 @@ def plan(
     Where everybody rates all, these are all items that the rater has not had. Else they are those with the fewest
     raters below the replication, ties by chance, so that items fill evenly.
 
-    Parameters
-    ----------
-    loads
-        Raters who rated each item or are to, shape (I,).
-    mine
-        Whether the rater has had each item, shape (I,).
-    replication
-        Raters of each item; None where everybody rates all.
-    most
-        How many items; None for all that are left.
-    seed
-        Of the campaign.
-    rater
-        Number of the rater in the campaign, from 0. Seed, number and how many items the rater has had give the order:
-        the same plan follows from the same state.
-
-    Returns
-    -------
-    ndarray of int
-        Places of the items, in the order in which they are offered; empty if none is left.
-
-    Raises
-    ------
-    InvalidInput
-        Loads and `mine` differ in length, or the replication or the number of items is below 1.
-
     Examples
     --------
     >>> plan([2, 0, 1, 0], [False, False, False, False], replication=2, most=3, seed=0, rater=0).tolist()
@@ -69,13 +43,6 @@ def plan(
 
 def sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
     """Draw which response of each pair a rater sees on the left.
-
-    Parameters
-    ----------
-    n
-        How many pairs.
-    seed, rater, had
-        Of the campaign, the number of the rater, and how many items they have had, as for `plan`.
 
     Examples
     --------

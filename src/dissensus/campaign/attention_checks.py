@@ -8,31 +8,14 @@ from dissensus.schema.campaign.attention_check import Check, state_of
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Due:
-    """A check that a rater is to answer now.
-
-    Parameters
-    ----------
-    check
-        Which one.
-    attempt
-        The how manieth try it is, from 1.
-    """
+    """A check that a rater is to answer now."""
 
     check: Check
-    attempt: int
+    attempt: int  # The how manieth try it is, from 1
 
 
 def due_of(checks: Sequence[Check], tries: Mapping[str, Sequence[str]], n_done: int) -> Due | None:
     """Return the check that a rater is to answer now, None where there is none.
-
-    Parameters
-    ----------
-    checks
-        Of the campaign.
-    tries
-        What the rater answered: for each check all tries, the first one first.
-    n_done
-        Items that the rater has rated.
 
     Examples
     --------
@@ -59,13 +42,6 @@ def due_of(checks: Sequence[Check], tries: Mapping[str, Sequence[str]], n_done: 
 
 def is_unfit(checks: Sequence[Check], tries: Mapping[str, Sequence[str]]) -> bool:
     """Tell whether a rater has not understood, by a check before the first item, what they would have to do.
-
-    Parameters
-    ----------
-    checks
-        Of the campaign.
-    tries
-        What the rater answered: for each check all tries, the first one first.
 
     Examples
     --------

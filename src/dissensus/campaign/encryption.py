@@ -6,13 +6,6 @@ import hashlib
 def covered(body: bytes, *keys: str) -> bytes:
     """Return bytes covered, or covered ones uncovered: each by one of SHAKE-256 (FIPS 202) over the keys.
 
-    Parameters
-    ----------
-    body
-        What nobody shall read.
-    keys
-        One of them is secret, and together they are used once. None has a null character.
-
     Notes
     -----
     It hides, and does not sign: who changes a covered byte changes what it says.

@@ -56,73 +56,36 @@ START: Final = "0" * 64
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that somebody did, changed or saw.
-
-    Parameters
-    ----------
-    kind
-        What.
-    at
-        When, with its zone.
-    rater_id, staff_id
-        Who; both None for a recruiter, or for the platform itself.
-    content
-        What exactly: plain values for JSON.
-    """
+    """Something that somebody did, changed or saw."""
 
     kind: Kind
-    at: datetime
-    rater_id: str | None = None
+    at: datetime  # When, with its zone
+    rater_id: str | None = None  # Who; both None for a recruiter, or for the platform itself
     staff_id: str | None = None
-    content: Mapping[str, Any]
+    content: Mapping[str, Any]  # What exactly: plain values for JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """An event in its place, as it is kept.
-
-    Parameters
-    ----------
-    place
-        From 1.
-    digest, link
-        Of the event, and of the chain up to it; hexadecimal.
-    salt, event
-        None where they were erased.
-    """
+    """An event in its place, as it is kept."""
 
     place: int
-    digest: str
+    digest: str  # Of the event, and of the chain up to it; hexadecimal
     link: str
-    salt: str | None
+    salt: str | None  # None where they were erased
     event: Event | None
 
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where a chain does not hold.
+    """Where a chain does not hold."""
 
-    Parameters
-    ----------
-    place
-        Of the first entry that is not as it was.
-    why
-        What is wrong, as a sentence.
-    """
-
-    place: int
-    why: str
+    place: int  # Of the first entry that is not as it was
+    why: str  # What is wrong, as a sentence
 
 
 def digest_of(event: Event, salt: str) -> str:
     """Return the salted SHA-256 of an event, in hexadecimal.
-
-    Parameters
-    ----------
-    event
-        What happened.
-    salt
-        Random, hexadecimal; of one length throughout.
 
     Examples
     --------
@@ -142,15 +105,7 @@ def link_of(before: str, digest: str) -> str:
 
 
 def first_break(entries: Iterable[Entry], *, n: int, head: str) -> Break | None:
-    """Return where a chain first does not hold, None where all of it does.
-
-    Parameters
-    ----------
-    entries
-        In the order of their places.
-    n, head
-        How many there are to be, and the last link.
-    """
+    """Return where a chain first does not hold, None where all of it does."""
     before, place = START, 0
     for entry in entries:
         place += 1

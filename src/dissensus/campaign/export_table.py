@@ -12,9 +12,9 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.attention_check import Check, state_of
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.schema.questionnaire.overall import worst
+from dissensus.schema.questionnaire.overall import worst_answer
 from dissensus.schema.questionnaire.question import Answer, Question
-from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -35,67 +35,31 @@ _FORMS: Final[Mapping[str | None, DicesForm]] = {"dices-990": DICES_990}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
-    """One item as one rater rated it.
+    """One item as one rater rated it."""
 
-    Parameters
-    ----------
-    rater_id
-        Who, in the store or in files.
-    item
-        What was rated.
-    answers
-        Those that hold, by question.
-    declared
-        What the rater said of themselves.
-    answer_time_ms
-        How long it took.
-    answered_at
-        When it was submitted last.
-    tries
-        What the rater answered to checks, all tries of each.
-    flagged
-        Whether somebody decided that the rater is to be left out of analyses.
-    shown_first
-        Of a pair, the response on the left.
-    """
-
-    rater_id: str
+    rater_id: str  # Who, in the store or in files
     item: Item
-    answers: Mapping[str, Answer]
-    declared: Mapping[str, Answer]
-    answer_time_ms: int
-    answered_at: datetime
+    answers: Mapping[str, Answer]  # Those that hold, by question
+    declared: Mapping[str, Answer]  # What the rater said of themselves
+    answer_time_ms: int  # How long it took
+    answered_at: datetime  # When it was submitted last
+    # What the rater answered to checks, all tries of each
     tries: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    flagged: bool = False
-    shown_first: Side | None = None
+    flagged: bool = False  # Whether somebody decided that the rater is to be left out of analyses
+    shown_first: Side | None = None  # Of a pair, the response on the left
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Form:
-    """The columns of an export, and what each holds.
+    """The columns of an export, and what each holds."""
 
-    Parameters
-    ----------
-    questionnaire
-        What was asked about items.
-    official
-        Name of the released dataset whose columns these are; None for the long table of the data contract.
-    columns
-        All, in order.
-    about_raters
-        Columns of what raters said of themselves.
-    attributes
-        Column of each attribute of items.
-    checks
-        What raters were checked by.
-    """
-
-    questionnaire: Questionnaire
+    questionnaire: Questionnaire  # What was asked about items
+    # Name of the released dataset whose columns these are; None for the long table of the data contract
     official: str | None
     columns: tuple[str, ...]
-    about_raters: tuple[str, ...]
-    attributes: Mapping[str, str]
-    checks: tuple[Check, ...] = ()
+    about_raters: tuple[str, ...]  # Columns of what raters said of themselves
+    attributes: Mapping[str, str]  # Column of each attribute of items
+    checks: tuple[Check, ...] = ()  # What raters were checked by
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
@@ -124,17 +88,6 @@ def form_of(
     campaign: Campaign, attributes: Collection[str] = (), *, with_text: bool = False, with_flag: bool = False
 ) -> Form:
     """Return the columns of an export of a campaign.
-
-    Parameters
-    ----------
-    campaign
-        What is asked.
-    attributes
-        Names of the attributes that its items have.
-    with_text
-        Whether what raters wrote in their own words has columns too.
-    with_flag
-        Whether there is a column, the last one, of who is flagged.
 
     Examples
     --------
@@ -168,7 +121,7 @@ def official_name(questionnaire: Questionnaire) -> str | None:
     >>> official_name(load_questionnaire("dices-990"))
     'dices-990'
     """
-    return next((name for name in released() if _asks(load_questionnaire(name)) == _asks(questionnaire)), None)
+    return next((name for name in published_questionnaires() if _asks(load_questionnaire(name)) == _asks(questionnaire)), None)
 
 
 def _asks(questionnaire: Questionnaire) -> tuple[object, ...]:
@@ -216,23 +169,13 @@ def _attribute_columns(attributes: Collection[str], taken: Collection[str]) -> d
 
 
 def frame_of(rated: Sequence[Rated], form: Form, *, start: int = 0) -> pl.DataFrame:
-    """Return the rows of some ratings.
-
-    Parameters
-    ----------
-    rated
-        The ratings.
-    form
-        The columns.
-    start
-        How many rows were before these.
-    """
+    """Return the rows of some ratings."""
     rows = [_row(one, form, number) for number, one in enumerate(rated, start)]
     schema = form.schema
     given = {name: dtype for name, dtype in schema.items() if name not in form.questionnaire.overalls}
     columns = {name: pl.Series(name, [row.get(name) for row in rows], dtype) for name, dtype in given.items()}
     for name, parts in form.questionnaire.overalls.items():
-        columns[name] = worst(pl.DataFrame([columns[part] for part in parts])).alias(name)
+        columns[name] = worst_answer(pl.DataFrame([columns[part] for part in parts])).alias(name)
     return pl.DataFrame([columns[name] for name in schema])
 
 

@@ -23,52 +23,26 @@ QUESTIONS: Final[Mapping[Part, tuple[str, ...]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Label:
-    """What one expert said of one part of an item, at one time.
-
-    Parameters
-    ----------
-    staff_id, name
-        Who.
-    part, place
-        Of what, and as the how-manieth expert: 0 for the first, whom others verify or check.
-    revision
-        From 1; a correction is one more.
-    said
-        The answers.
-    at
-        When.
-    """
+    """What one expert said of one part of an item, at one time."""
 
     staff_id: str
     name: str
-    part: Part
+    part: Part  # Of what, and as the how-manieth expert: 0 for the first, whom others verify or check
     place: int
-    revision: int
+    revision: int  # From 1; a correction is one more
     said: Said
     at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What somebody decided about a part on which experts differ.
-
-    Parameters
-    ----------
-    staff_id, name
-        Who.
-    part, revision
-        Of what, and as the how-manieth decision, from 1; the last one holds.
-    said, why
-        The answers, and why these.
-    at
-        When.
-    """
+    """What somebody decided about a part on which experts differ."""
 
     staff_id: str
     name: str
-    part: Part
+    part: Part  # Of what, and as the how-manieth decision, from 1; the last one holds
     revision: int
-    said: Said
+    said: Said  # The answers, and why these
     why: str
     at: datetime
 
@@ -78,29 +52,15 @@ Made = TypeVar("Made", Label, Decision)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standing:
-    """How far one part of an item is.
+    """How far one part of an item is."""
 
-    Parameters
-    ----------
-    part, needed
-        Which, and how many experts it needs.
-    of_file
-        What the file of the items said of it; None for nothing.
-    labels
-        The last one of each expert, the first expert first.
-    history, decisions
-        All that was ever said, expert by expert, and decided, the last decision last.
-    state
-        Whether experts are needed, differ, or nothing is left to do.
-    """
-
-    part: Part
+    part: Part  # Which, and how many experts it needs
     needed: int
-    of_file: str | None
-    labels: tuple[Label, ...]
-    history: tuple[Label, ...]
+    of_file: str | None  # What the file of the items said of it; None for nothing
+    labels: tuple[Label, ...]  # The last one of each expert, the first expert first
+    history: tuple[Label, ...]  # All that was ever said, expert by expert, and decided, the last decision last
     decisions: tuple[Decision, ...]
-    state: State
+    state: State  # Whether experts are needed, differ, or nothing is left to do
 
     @property
     def contested(self) -> bool:
@@ -132,17 +92,7 @@ Standings: TypeAlias = Mapping[Part, Standing]
 def standings_of(
     gold: Gold, of_file: Mapping[str, str], labels: Sequence[Label], decisions: Sequence[Decision]
 ) -> Standings:
-    """Return how far each part of an item is.
-
-    Parameters
-    ----------
-    gold
-        How experts label.
-    of_file
-        The attributes that the file of the items gave it; what they say needs no expert.
-    labels, decisions
-        All that were made of this item, decisions in order.
-    """
+    """Return how far each part of an item is."""
     ordered = sorted(labels, key=lambda label: (label.place, label.revision))
     return {part: _standing(gold, part, of_file, _about(part, ordered), _about(part, decisions)) for part in PARTS}
 

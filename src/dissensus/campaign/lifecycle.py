@@ -16,11 +16,6 @@ MOVES: Final[Mapping[State, tuple[State, ...]]] = MappingProxyType(
 def moved(state: State, to: State) -> State:
     """Return the new state, if it can follow the present one.
 
-    Raises
-    ------
-    Conflict
-        It cannot; the message names those that can.
-
     Examples
     --------
     >>> moved("draft", "open")

@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, get_args
 from dissensus.campaign.answer_drafts import Save
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.pay import Pay as Pay
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import check_whole
 
 End: TypeAlias = Literal["finished", "screened_out", "left"]
@@ -25,17 +25,6 @@ HOUR_MS: Final = 3_600_000
 class Account:
     """What somebody is owed in all, and what they were paid of it, in minor units.
 
-    Parameters
-    ----------
-    currency
-        ISO 4217 code.
-    owed, paid
-        In all.
-    due
-        Still to be paid.
-    overpaid
-        What was paid and not owed. Nobody is asked for it.
-
     Notes
     -----
     ``owed + overpaid == paid + due``, for one rater as for any sum of them.
@@ -44,24 +33,12 @@ class Account:
     currency: str
     owed: int
     paid: int
-    due: int
-    overpaid: int
+    due: int  # Still to be paid
+    overpaid: int  # What was paid and not owed. Nobody is asked for it.
 
 
 def worked_ms(saves: Iterable[Iterable[Save]], *, ceiling_ms: int = CEILING_MS) -> int:
     """Return how long a rater worked: the time in view less the time without any input.
-
-    Parameters
-    ----------
-    saves
-        Of each assignment, in any order; the same save twice is one.
-    ceiling_ms
-        The most that one visit counts.
-
-    Returns
-    -------
-    int
-        Milliseconds. A visit counts once, with the longest time worked that it reported.
 
     Examples
     --------
@@ -84,20 +61,6 @@ def _worked_on_one(saves: Iterable[Save], ceiling_ms: int) -> int:
 def owed(pay: Pay, time_ms: int, end: End = "left") -> int:
     """Return what a rater is owed, rounded up to a whole minor unit.
 
-    Parameters
-    ----------
-    pay
-        What the campaign pays.
-    time_ms
-        How long they worked.
-    end
-        How it ended. Who left, or was stopped, is owed the time until then.
-
-    Raises
-    ------
-    InvalidInput
-        The time is not a whole number from 0, or there is no such end.
-
     Examples
     --------
     Twenty minutes at 12 pounds an hour, with a minimum of 6 for who finishes:
@@ -108,7 +71,7 @@ def owed(pay: Pay, time_ms: int, end: End = "left") -> int:
     """
     check_whole("time_ms", time_ms)
     if end not in ENDS:
-        raise InvalidInput(f"{shown(end)} is no end. Ends are {listed(ENDS)}.")
+        raise InvalidInput(f"{format_value(end)} is no end. Ends are {format_list(ENDS)}.")
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
     # Whole numbers: -(-a // b) is a / b rounded up, where floats would be off by one now and then.
     return max(least, -(-time_ms * pay.hour // HOUR_MS))
@@ -131,11 +94,6 @@ def account(pay: Pay, amount: int, paid: int) -> Account:
 def total(accounts: Iterable[Account]) -> Account:
     """Return the sum over raters, each amount by itself: what one is overpaid makes no other one's due less.
 
-    Raises
-    ------
-    InvalidInput
-        There is no account, or they are in several currencies.
-
     Examples
     --------
     >>> pay = Pay(currency="GBP", hour=1200)
@@ -146,7 +104,7 @@ def total(accounts: Iterable[Account]) -> Account:
     every = list(accounts)
     currencies = sorted({one.currency for one in every})
     if len(currencies) != 1:
-        what = f"They are in {listed(currencies)}" if currencies else "There is no account"
+        what = f"They are in {format_list(currencies)}" if currencies else "There is no account"
         raise InvalidInput(f"{what}, and a sum is in one currency. Sum those of one currency by themselves.")
     return Account(
         currency=currencies[0],

@@ -8,8 +8,8 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.questionnaire.faults import refusal
+from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.questionnaire.faults import combine_problems
 from dissensus.schema.ratings.columns import ITEM_ID, PLATINUM
 from dissensus.schema.records.conversation import LONGEST_TURN, check_text
 from dissensus.schema.records.item import LONGEST_NAME
@@ -34,30 +34,6 @@ def platinum_from(
 ) -> dict[str, dict[str, str]]:
     """Return what an earlier crowd said of items, as their attributes.
 
-    Parameters
-    ----------
-    frame
-        One row an item: its ``item_id``, the label, and whatever else is known, which is kept beside it.
-    scale
-        The labels that there may be.
-    known
-        The ids of the items that there are.
-    label
-        The column of the label. By default ``safety_platinum``, ``label`` or ``answers``; where none is there, the
-        shares or counts of all labels, under their names, of which the greatest counts.
-    source
-        Where the labels come from, in words; kept with each.
-
-    Returns
-    -------
-    dict
-        By item: ``safety_platinum``, ``safety_platinum_source``, and ``safety_platinum_COLUMN`` of all other columns.
-
-    Raises
-    ------
-    InvalidInput
-        The message names everything that is wrong: ids that are unknown or stand there twice, labels that are none.
-
     Examples
     --------
     >>> frame = pl.DataFrame({"item_id": ["7"], "No": [3], "Yes": [9]})
@@ -67,24 +43,24 @@ def platinum_from(
     read = _read(frame, scale, label)
     faults = [*_faults(read, scale, known), *_source_faults(source)]
     if faults:
-        raise refusal("The table of labels", faults)
+        raise combine_problems("The table of labels", faults)
     return {str(row[ITEM_ID]): _attributes(row, read, scale, source.strip()) for row in read.rows}
 
 
 def _read(frame: pl.DataFrame, scale: Sequence[str], label: str | None) -> _Read:
     if ITEM_ID not in frame.columns:
-        hint = did_you_mean(ITEM_ID, frame.columns)
-        raise InvalidInput(f"There is no column item_id.{hint} Columns are {listed(frame.columns)}.")
+        hint = suggest(ITEM_ID, frame.columns)
+        raise InvalidInput(f"There is no column item_id.{hint} Columns are {format_list(frame.columns)}.")
     if label is not None and label not in frame.columns:
-        hint = did_you_mean(label, frame.columns)
-        raise InvalidInput(f"There is no column {shown(label)}.{hint} Columns are {listed(frame.columns)}.")
+        hint = suggest(label, frame.columns)
+        raise InvalidInput(f"There is no column {format_value(label)}.{hint} Columns are {format_list(frame.columns)}.")
     if len(frame.columns) > MOST_COLUMNS:
         raise InvalidInput(f"There are {len(frame.columns):,} columns, and {MOST_COLUMNS} are allowed. Leave some out.")
     found = label or next((name for name in LABELS if name in frame.columns), None)
     if found is None and not set(scale) <= set(frame.columns):
         raise InvalidInput(
-            f"No column holds the label. Name one {listed(LABELS)}, or give the share of each answer in a column of "
-            f"its name: {listed(scale)}. Columns are {listed(frame.columns)}."
+            f"No column holds the label. Name one {format_list(LABELS)}, or give the share of each answer in a column of "
+            f"its name: {format_list(scale)}. Columns are {format_list(frame.columns)}."
         )
     others = tuple(name for name in frame.columns if name not in (ITEM_ID, found))
     return _Read(rows=frame.to_dicts(), label=found, others=others)
@@ -94,7 +70,7 @@ def _faults(read: _Read, scale: Sequence[str], known: Collection[str]) -> Iterat
     times, names = Counter(row[ITEM_ID] for row in read.rows), frozenset(map(str, known))
     for number, row in enumerate(read.rows, 1):
         item = row[ITEM_ID]
-        place = f"row {number:,} (item {shown(item)})"
+        place = f"row {number:,} (item {format_value(item)})"
         if item is None:
             yield f"row {number:,}: It has no item_id."
         elif str(item) not in names:
@@ -110,14 +86,14 @@ def _label_fault(row: Mapping[str, Any], read: _Read, scale: Sequence[str]) -> s
     if read.label is not None:
         value = row[read.label]
         if value is None:
-            return f"It has no label. Labels are {listed(scale)}."
-        hint = did_you_mean(str(value), scale)
-        return None if value in scale else f"{shown(value)} is no label.{hint} Labels are {listed(scale)}."
+            return f"It has no label. Labels are {format_list(scale)}."
+        hint = suggest(str(value), scale)
+        return None if value in scale else f"{format_value(value)} is no label.{hint} Labels are {format_list(scale)}."
     try:
         best = _most(row, scale)
     except (TypeError, ValueError):
-        return f"The share of an answer is no number from 0 on. Give one of each: {listed(scale)}."
-    return None if len(best) == 1 else f"{listed(best)} are equally frequent. Say which holds, in a column label."
+        return f"The share of an answer is no number from 0 on. Give one of each: {format_list(scale)}."
+    return None if len(best) == 1 else f"{format_list(best)} are equally frequent. Say which holds, in a column label."
 
 
 def _most(row: Mapping[str, Any], scale: Sequence[str]) -> list[str]:
@@ -134,7 +110,7 @@ def _text_faults(row: Mapping[str, Any], columns: Sequence[str]) -> Iterator[tup
                 check_text(name, "The name", LONGEST_NAME - len(PLATINUM) - 1)
                 check_text(str(row[name]), "The text", LONGEST_TURN)
             except InvalidInput as error:
-                yield shown(name), str(error)
+                yield format_value(name), str(error)
 
 
 def _source_faults(source: str) -> Iterator[str]:

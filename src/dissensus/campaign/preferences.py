@@ -15,13 +15,7 @@ DIGITS: Final = 16
 
 
 def pick_of(rated: Rated) -> Pick:
-    """Return what a rater said of a pair.
-
-    Parameters
-    ----------
-    rated
-        A rating, with the preference among its answers.
-    """
+    """Return what a rater said of a pair."""
     strength = int(str(rated.answers[PREFERENCE]))
     side = "b" if strength > 0 else "a" if strength < 0 else None
     return Pick(rated.rater_id, side, abs(strength))  # type: ignore[arg-type]
@@ -32,13 +26,6 @@ def preferences_of(rated: Iterable[Rated], compared: Asked) -> tuple[Preference,
 
     Those that begin with the same words of a person have the same conversation, so that they stay together when data
     are split.
-
-    Parameters
-    ----------
-    rated
-        Ratings of pairs.
-    compared
-        What raters were asked for.
     """
     items: dict[str, Item] = {}
     picks: dict[str, list[Pick]] = {}

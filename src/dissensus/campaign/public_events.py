@@ -52,21 +52,11 @@ MEANINGS: Final[Mapping[Kind, str]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Told:
-    """An event in its place, as programs see it.
+    """An event in its place, as programs see it."""
 
-    Parameters
-    ----------
-    place, digest, link
-        Where in the chain, its digest, and that of the chain up to it.
-    kind, content
-        What.
-    at, by, staff
-        When, and by whom; None where it was erased, and `staff` the id of a member.
-    """
-
-    place: int
+    place: int  # Where in the chain, its digest, and that of the chain up to it
     kind: Kind
-    at: datetime | None
+    at: datetime | None  # When, and by whom; None where it was erased, and `staff` the id of a member
     by: By | None
     staff: str | None
     content: Mapping[str, Any]

@@ -7,21 +7,6 @@ from dataclasses import dataclass
 class Filling:
     """How far a cell is.
 
-    Parameters
-    ----------
-    cell
-        Its name.
-    target, places
-        Raters that are wanted in the end, and that are let in.
-    taken, held
-        Seats of raters who have finished, and of those under way.
-    screened
-        How many were turned away because there was none.
-    n_lately, hours
-        How many were let in during the last so many hours.
-    mismatched
-        Whom the recruiter sent for this cell, and who said of themselves that they are of another one.
-
     Examples
     --------
     >>> cell = Filling(cell="old", target=10, places=12, taken=4, held=2, screened=0, n_lately=3, hours=12.0)
@@ -30,13 +15,14 @@ class Filling:
     """
 
     cell: str
-    target: int
+    target: int  # Raters that are wanted in the end, and that are let in
     places: int
-    taken: int
+    taken: int  # Seats of raters who have finished, and of those under way
     held: int
-    screened: int
-    n_lately: int
+    screened: int  # How many were turned away because there was none
+    n_lately: int  # How many were let in during the last so many hours
     hours: float
+    # Whom the recruiter sent for this cell, and who said of themselves that they are of another one
     mismatched: int = 0
 
     @property

@@ -19,26 +19,15 @@ GIVEN_UP_AFTER: Final = timedelta(days=5)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batch:
-    """Events that are sent at once.
+    """Events that are sent at once."""
 
-    Parameters
-    ----------
-    webhook_id, campaign
-        To which webhook, and of which campaign, by its name.
-    after, through
-        The places between which it tells all that there is of the kinds of the webhook, the second one included.
-    head
-        The last place of the chain when it was made.
-    events
-        In the order of the chain.
-    """
-
-    webhook_id: str
+    webhook_id: str  # To which webhook, and of which campaign, by its name
     campaign: str
+    # The places between which it tells all that there is of the kinds of the webhook, the second one included
     after: int
     through: int
-    head: int
-    events: Sequence[Told]
+    head: int  # The last place of the chain when it was made
+    events: Sequence[Told]  # In the order of the chain
 
     @property
     def id(self) -> str:
@@ -72,15 +61,6 @@ def wait_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
 
     Twice as long after each, from 5 seconds to 6 hours; of that a part between a half and all, so that those who failed
     together do not come back together.
-
-    Parameters
-    ----------
-    n_failures
-        From 1.
-    asked_s
-        Seconds that the receiver asks for; it gets 6 hours at most.
-    chance
-        From 0 to 1.
 
     Examples
     --------

@@ -31,13 +31,6 @@ TOLERANCE: Final = timedelta(minutes=5)
 def secret_for(site_secret: str, webhook_id: str) -> str:
     """Return the secret of a webhook: 32 bytes that nobody can tell who has not that of the site.
 
-    Parameters
-    ----------
-    site_secret
-        Known to the workers of one platform alone.
-    webhook_id
-        Of the webhook.
-
     Examples
     --------
     >>> secret_for("known to the site alone", "0198")
@@ -50,15 +43,6 @@ def secret_for(site_secret: str, webhook_id: str) -> str:
 
 def signed(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[str, str]:
     """Return the headers by which a receiver knows who sent a message.
-
-    Parameters
-    ----------
-    secret
-        Of the webhook.
-    message_id, body
-        What is sent.
-    now
-        The time, with its zone.
 
     Examples
     --------
@@ -73,28 +57,7 @@ def signed(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[
 def verified(
     secret: str, headers: Mapping[str, str], body: bytes, *, now: datetime, tolerance: timedelta = TOLERANCE
 ) -> str:
-    """Return the id of a message that was signed by a secret, at a time near now.
-
-    Parameters
-    ----------
-    secret
-        Of the webhook, as it was shown.
-    headers
-        Of the request; capitals make no difference.
-    body
-        Byte by byte as it came.
-    now
-        The time, with its zone.
-    tolerance
-        How far the time of the message may be from now.
-
-    Raises
-    ------
-    NotAllowed
-        It is not signed by this secret, or not at a time near now.
-    InvalidInput
-        The secret is none.
-    """
+    """Return the id of a message that was signed by a secret, at a time near now."""
     key = key_of(secret)
     small = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp = small.get(ID, ""), small.get(TIMESTAMP, "")

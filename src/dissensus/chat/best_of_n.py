@@ -11,9 +11,9 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from dissensus.chat.prompt import check_open
-from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, whole
-from dissensus.chat.seeds import seeds_from
+from dissensus.chat.build_messages import check_open
+from dissensus.chat.response import Bot, Clock, Cost, Response, Stream, collect_response
+from dissensus.chat.seeds import derive_seeds
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import LONGEST_TURN, Conversation, Turn
@@ -99,14 +99,14 @@ class BestOfN:
         check_whole("keep", keep, 1, self.n)
         check_open(conversation)
         started = self.clock()
-        drawn = await self._drawn(conversation, seeds_from(seed, self.n))
+        drawn = await self._drawn(conversation, derive_seeds(seed, self.n))
         came = [one for one in drawn if isinstance(one, Response)]
         if len(came) < keep:
             raise next(one for one in drawn if not isinstance(one, Response))
         scores = await self._scores(conversation, came)
         said = np.array([bool(one.text.strip()) for one in came])
         taken = self.clock() - started
-        cost = _sum(came, self.n)
+        cost = _total_cost(came, self.n)
         return tuple(
             replace(
                 came[place],
@@ -122,7 +122,7 @@ class BestOfN:
     async def _drawn(self, conversation: Conversation, seeds: Sequence[int]) -> list[Response | DissensusError]:
         async def one(seed: int) -> Response | DissensusError:
             try:
-                return await whole(self.bot, conversation, seed)
+                return await collect_response(self.bot, conversation, seed)
             except DissensusError as error:
                 return error
 
@@ -142,13 +142,13 @@ class BestOfN:
         return scores.astype(np.float64)
 
 
-def _sum(came: Sequence[Response], n: int) -> Cost:
+def _total_cost(came: Sequence[Response], n: int) -> Cost:
     """Return the cost of all samples; tokens where all that came tell theirs."""
     prompts = [one.cost.prompt_tokens for one in came]
     responses = [one.cost.response_tokens for one in came]
-    return Cost(samples=n, failed=n - len(came), prompt_tokens=_total(prompts), response_tokens=_total(responses))
+    return Cost(samples=n, failed=n - len(came), prompt_tokens=_sum_if_all_known(prompts), response_tokens=_sum_if_all_known(responses))
 
 
-def _total(counts: Sequence[int | None]) -> int | None:
+def _sum_if_all_known(counts: Sequence[int | None]) -> int | None:
     known = [count for count in counts if count is not None]
     return sum(known) if len(known) == len(counts) else None

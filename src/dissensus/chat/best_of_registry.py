@@ -20,12 +20,12 @@ class Ranker(NamedTuple):
     name: str
 
 
-Ranking: TypeAlias = Callable[[Samples], Ranker | None]
+RankerLookup: TypeAlias = Callable[[Samples], Ranker | None]
 """Gives what ranks the responses of a chatbot now; None as long as its line has no version."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BestOnLine:
+class BestOfRegistry:
     """A chatbot that says the best of several responses of another one, by the version of a line that is current.
 
     As long as there is none, it says the first response, and nothing is chosen.

@@ -6,7 +6,7 @@ from dissensus.chat.response import Clock
 from dissensus.errors import Unavailable
 
 
-class Breaker:
+class CircuitBreaker:
     """Counts failures in a row, and lets nobody through after too many.
 
     Parameters
@@ -25,17 +25,17 @@ class Breaker:
         self._name, self._most, self._rest, self._clock = name, failures, rest_s, clock
         self._failures = 0
         self._until: float | None = None
-        self._probe: Passage | None = None
+        self._probe: GuardedRequest | None = None
 
-    def passage(self) -> "Passage":
+    def passage(self) -> "GuardedRequest":
         """Return what a request goes through, in a ``with`` block.
 
         An `Unavailable` out of the block is a failure, an end without an error a success; any other error, or leaving,
         says nothing of the other side.
         """
-        return Passage(self)
+        return GuardedRequest(self)
 
-    def enter(self, passage: "Passage") -> None:
+    def enter(self, passage: "GuardedRequest") -> None:
         """Let somebody through, or raise `Unavailable`."""
         if self._until is None:
             return
@@ -45,7 +45,7 @@ class Breaker:
             raise Unavailable(f"{self._name} failed {self._failures:,} times in a row, and is left alone. Try {wait}.")
         self._probe = passage
 
-    def leave(self, passage: "Passage", failed: bool | None) -> None:
+    def leave(self, passage: "GuardedRequest", failed: bool | None) -> None:
         """Learn how it went: None where that says nothing."""
         if self._probe is passage:
             self._probe = None
@@ -57,10 +57,10 @@ class Breaker:
             self._failures, self._until = 0, None
 
 
-class Passage:
+class GuardedRequest:
     """One request on its way through a breaker."""
 
-    def __init__(self, breaker: Breaker) -> None:
+    def __init__(self, breaker: CircuitBreaker) -> None:
         self._breaker = breaker
 
     def __enter__(self) -> None:

@@ -6,22 +6,22 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from dissensus.chat.response import Cost, Finish
-from dissensus.chat.server_sent_events import EventReader
+from dissensus.chat.server_sent_events import ServerSentEventReader
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.http_client import detail_in
-from dissensus.schema.hints import shown
+from dissensus.http_client import error_detail
+from dissensus.schema.hints import format_value
 
-FINISHES: Final[Mapping[str, Finish]] = MappingProxyType(
+FINISH_REASONS: Final[Mapping[str, Finish]] = MappingProxyType(
     {"stop": "stop", "length": "length", "content_filter": "filter"}
 )
-LARGEST: Final = 2**24
+MAX_JSON_BYTES: Final = 2**24
 """Bytes of a response that is one object."""
-LONGEST_NAME: Final = 200
+MAX_NAME_LENGTH: Final = 200
 DONE: Final = "[DONE]"
-UNREADABLE: Final = "\ufffd"
+REPLACEMENT_CHARACTER: Final = "\ufffd"
 
 
-class Completion:
+class CompletionReader:
     """What a response has said so far.
 
     Attributes
@@ -63,11 +63,11 @@ class Completion:
     def _take(self, read: object, part: str) -> str:
         """Return the text of a chunk, or of a whole completion, of which one holds a `delta` and one a `message`."""
         if not isinstance(read, dict):
-            raise InvalidInput(f"{shown(read)} is no object")
+            raise InvalidInput(f"{format_value(read)} is no object")
         if read.get("error") is not None:
-            raise Unavailable(f"it tells of an error: {error_in(read) or shown(read['error'])}")
-        self.model = self.model or _name(read.get("model"))
-        self.cost = _cost(read.get("usage")) or self.cost
+            raise Unavailable(f"it tells of an error: {server_error_detail(read) or format_value(read['error'])}")
+        self.model = self.model or _short_text(read.get("model"))
+        self.cost = _parse_cost(read.get("usage")) or self.cost
         choices = read.get("choices")
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
             raise InvalidInput("its choices are no list of objects")
@@ -84,21 +84,21 @@ class Completion:
         said = choice.get(part) or {}
         text = said.get("content") if isinstance(said, dict) else said
         if not isinstance(said, dict) or not isinstance(text, str | None):
-            raise InvalidInput(f"its {part} is {shown(text)}, which is no text")
+            raise InvalidInput(f"its {part} is {format_value(text)}, which is no text")
         finish = choice.get("finish_reason")
         if self.finish is None and finish is not None:
-            self.finish = _name(finish)
+            self.finish = _short_text(finish)
         thought = any(said.get(key) for key in ("reasoning_content", "reasoning"))
         self.alive = self.alive or bool(text) or thought
         return text or ""
 
 
-class Streamed(Completion):
+class StreamedCompletionReader(CompletionReader):
     """A completion that comes as events."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._events = EventReader()
+        self._events = ServerSentEventReader()
         self._half = ""
 
     def feed(self, portion: bytes) -> Iterator[str]:
@@ -110,7 +110,7 @@ class Streamed(Completion):
             if event.data.strip() == DONE:
                 self._finished()
             elif event.data.strip():
-                yield from self._whole(self._take(_parsed(event.data), "delta"))
+                yield from self._whole(self._take(_parse_json(event.data), "delta"))
 
     def end(self) -> Iterator[str]:
         """Yield what is left of a sign that never became whole."""
@@ -118,18 +118,18 @@ class Streamed(Completion):
             raise Unavailable("it broke off in mid-stream")
         self.done = True
         if self._half:
-            yield UNREADABLE
+            yield REPLACEMENT_CHARACTER
 
     def _whole(self, text: str) -> Iterator[str]:
         """Keep half of a surrogate pair back until the other half comes: servers cut anywhere."""
         text = self._half + text
         self._half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
-        text = storable(text.removesuffix(self._half) if self._half else text)
+        text = to_storable_text(text.removesuffix(self._half) if self._half else text)
         if text:
             yield text
 
 
-class Whole(Completion):
+class JsonCompletionReader(CompletionReader):
     """A completion that comes as one object, since some servers do not stream."""
 
     def __init__(self) -> None:
@@ -139,22 +139,22 @@ class Whole(Completion):
     def feed(self, portion: bytes) -> Iterator[str]:
         """Keep the bytes."""
         self._bytes += portion
-        if len(self._bytes) > LARGEST:
-            raise InvalidInput(f"it has more than {LARGEST:,} bytes")
+        if len(self._bytes) > MAX_JSON_BYTES:
+            raise InvalidInput(f"it has more than {MAX_JSON_BYTES:,} bytes")
         yield from ()
 
     def end(self) -> Iterator[str]:
         """Yield the text."""
         try:
-            text = self._take(_parsed(self._bytes.decode("utf-8")), "message")
+            text = self._take(_parse_json(self._bytes.decode("utf-8")), "message")
         except UnicodeDecodeError:
             raise InvalidInput("it is not UTF-8") from None
         self._finished()
         if text:
-            yield storable(text)
+            yield to_storable_text(text)
 
 
-def reader_for(content_type: str, encoding: str) -> Completion:
+def completion_reader_for(content_type: str, encoding: str) -> CompletionReader:
     """Return what reads a response of this kind.
 
     Raises
@@ -164,43 +164,43 @@ def reader_for(content_type: str, encoding: str) -> Completion:
     """
     kind = content_type.partition(";")[0].strip().lower()
     if encoding not in ("", "identity"):
-        raise InvalidInput(f"it is encoded as {shown(encoding)}, which was not asked for")
+        raise InvalidInput(f"it is encoded as {format_value(encoding)}, which was not asked for")
     if kind == "text/event-stream":
-        return Streamed()
+        return StreamedCompletionReader()
     if kind == "application/json":
-        return Whole()
-    raise InvalidInput(f"its content type is {shown(content_type)}")
+        return JsonCompletionReader()
+    raise InvalidInput(f"its content type is {format_value(content_type)}")
 
 
-def finish_of(said: str | None) -> Finish:
+def to_finish_reason(said: str | None) -> Finish:
     """Return why a response ended, by what the server says."""
-    return FINISHES.get(said or "", "other")
+    return FINISH_REASONS.get(said or "", "other")
 
 
-def storable(text: str) -> str:
+def to_storable_text(text: str) -> str:
     """Return text with whole surrogate pairs joined, and a sign in place of what no database stores."""
     joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return joined.replace("\0", UNREADABLE)
+    return joined.replace("\0", REPLACEMENT_CHARACTER)
 
 
-def error_in(read: object) -> str:
+def server_error_detail(read: object) -> str:
     """Return why a server refuses something, in its words."""
     error = read.get("error") if isinstance(read, dict) else None
-    return error if isinstance(error, str) else detail_in(read)
+    return error if isinstance(error, str) else error_detail(read)
 
 
-def _parsed(text: str) -> object:
+def _parse_json(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise InvalidInput(f"{shown(text)} is no JSON") from None
+        raise InvalidInput(f"{format_value(text)} is no JSON") from None
 
 
-def _name(value: object) -> str:
-    return storable(str(value))[:LONGEST_NAME] if value is not None else ""
+def _short_text(value: object) -> str:
+    return to_storable_text(str(value))[:MAX_NAME_LENGTH] if value is not None else ""
 
 
-def _cost(usage: object) -> Cost | None:
+def _parse_cost(usage: object) -> Cost | None:
     if not isinstance(usage, dict):
         return None
     counts = [usage.get(key) for key in ("prompt_tokens", "completion_tokens")]

@@ -8,24 +8,24 @@ from time import monotonic
 from typing import assert_never
 
 from dissensus.chat.best_of_n import SCORERS, BestOfN, Scorer
-from dissensus.chat.best_of_registry import BestOnLine, Ranking
-from dissensus.chat.local import running
-from dissensus.chat.openai_compatible import OpenAICompatible, Sleep, connected
+from dissensus.chat.best_of_registry import BestOfRegistry, RankerLookup
+from dissensus.chat.local import run_local_model
+from dissensus.chat.openai_compatible import OpenAICompatible, Sleep, open_chat_client
 from dissensus.chat.response import Bot, Clock
-from dissensus.chat.scripted import Scripted
+from dissensus.chat.scripted import ScriptedBot
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.http_client import check_token
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Samples, Script, Weights
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 
 @asynccontextmanager
-async def opened(
+async def open_chatbot(
     chatbot: Chatbot,
     *,
     environment: Mapping[str, str],
     scorers: Mapping[str, Scorer] = SCORERS,
-    ranking: Ranking | None = None,
+    ranking: RankerLookup | None = None,
     clock: Clock = monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Bot]:
@@ -62,29 +62,29 @@ async def opened(
     """
     match chatbot.source:
         case Endpoint() as endpoint:
-            key = _key(endpoint, environment)
-            async with connected(chatbot, key) as http:
+            key = _api_key(endpoint, environment)
+            async with open_chat_client(chatbot, key) as http:
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
         case Samples(of=of, scorer=name, n=n) as samples:
-            scorer = None if samples.line is not None else _scorer(name, scorers)
-            async with opened(of, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
+            scorer = None if samples.line is not None else _shipped_scorer(name, scorers)
+            async with open_chatbot(of, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
                 if scorer is not None:
                     yield BestOfN(bot=bot, scorer=scorer, n=n, clock=clock)
                 else:
-                    yield BestOnLine(bot=bot, current=partial(_known(ranking, name), samples), n=n, clock=clock)
+                    yield BestOfRegistry(bot=bot, current=partial(_require_ranking(ranking, name), samples), n=n, clock=clock)
         case Script() as script:
-            yield Scripted(script=script, clock=clock, sleep=sleep)
+            yield ScriptedBot(script=script, clock=clock, sleep=sleep)
         case Weights() as weights:
             async with (
-                running(weights, chatbot.patience.at_once) as (endpoint, key),
-                connected(chatbot, key, here=True) as http,
+                run_local_model(weights, chatbot.patience.at_once) as (endpoint, key),
+                open_chat_client(chatbot, key, here=True) as http,
             ):
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
         case _:
             assert_never(chatbot.source)
 
 
-def _key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
+def _api_key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
     variable = endpoint.key_variable
     if not variable:
         return ""
@@ -97,17 +97,17 @@ def _key(endpoint: Endpoint, environment: Mapping[str, str]) -> str:
     return environment[variable]
 
 
-def _known(ranking: Ranking | None, name: str) -> Ranking:
+def _require_ranking(ranking: RankerLookup | None, name: str) -> RankerLookup:
     if ranking is None:
-        raise NotFound(f"There is no scorer {shown(name)}: nobody said where model lines are.")
+        raise NotFound(f"There is no scorer {format_value(name)}: nobody said where model lines are.")
     return ranking
 
 
-def _scorer(name: str, scorers: Mapping[str, Scorer]) -> Scorer:
+def _shipped_scorer(name: str, scorers: Mapping[str, Scorer]) -> Scorer:
     if name not in scorers:
         known = list(scorers)
         raise NotFound(
-            f"There is no scorer {shown(name)}.{did_you_mean(name, known)} There are {listed(known)}, "
+            f"There is no scorer {format_value(name)}.{suggest(name, known)} There are {format_list(known)}, "
             "and folders of preference models."
         )
     return scorers[name]

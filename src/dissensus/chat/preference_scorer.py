@@ -10,7 +10,7 @@ from dissensus.preference.models.model import Model
 from dissensus.schema.records.conversation import Conversation
 
 
-def scorer_of(model: Model) -> Scorer:
+def scorer_from_model(model: Model) -> Scorer:
     """Return what scores conversations by their last turn, given all before it.
 
     Examples

@@ -7,7 +7,7 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import write_messages
 
 
-def prompt(conversation: Conversation, system_prompt: str = "") -> list[dict[str, str]]:
+def build_messages(conversation: Conversation, system_prompt: str = "") -> list[dict[str, str]]:
     """Return the messages of a request: the system prompt, where there is one, then each turn as it is.
 
     Raises
@@ -20,12 +20,12 @@ def prompt(conversation: Conversation, system_prompt: str = "") -> list[dict[str
     >>> prompt(Conversation.from_turns([("human", "May I swim here?")]), "Be brief.")
     [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'May I swim here?'}]
     """
-    check_open(conversation)
+    check_awaits_response(conversation)
     before = [{"role": "system", "content": system_prompt}] if system_prompt else []
     return [*before, *write_messages([(turn.speaker, turn.text) for turn in conversation.turns])]
 
 
-def check_open(conversation: Conversation) -> None:
+def check_awaits_response(conversation: Conversation) -> None:
     """Refuse a conversation to which no chatbot can respond."""
     for number, (turn, following) in enumerate(pairwise(conversation.turns), start=2):
         if turn.speaker == following.speaker:

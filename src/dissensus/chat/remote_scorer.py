@@ -12,24 +12,24 @@ from urllib.parse import urlsplit
 import httpx
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.http_client import Asking, Service, check_token
+from dissensus.http_client import ServiceClient, RemoteService, check_token
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.models.groups import group_among
 from dissensus.preference.models.mean_variance import check_quantile
 from dissensus.preference.models.model import Identity
-from dissensus.schema.address import check_secure
+from dissensus.schema.address import check_secure_url
 from dissensus.schema.records.conversation import Conversation
 
-SCORING: Final = Service(name="The scoring server", remedies={})
-AT_ONCE: Final = 100
+SCORING_SERVICE: Final = RemoteService(name="The scoring server", remedies={})
+BATCH_SIZE: Final = 100
 """Conversations of one request."""
 
 ROLES: Final[Mapping[str, str]] = {"human": "user", "bot": "assistant"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Remote:
-    """A model that scores across a network; see `remote`.
+class RemoteModel:
+    """A model that scores across a network; see `open_remote_model`.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class Remote:
         Whether it says that it knows spreads.
     """
 
-    asking: Asking
+    asking: ServiceClient
     address: str
     identity: Identity
     purpose: Purpose
@@ -80,7 +80,7 @@ class Remote:
         """
         how = self._checked(as_group, quantile)
         given, found = iter(transcripts), list[list[float]]()
-        while some := list(islice(given, AT_ONCE)):
+        while some := list(islice(given, BATCH_SIZE)):
             found += self._ask(some, how)
         return found
 
@@ -99,16 +99,16 @@ class Remote:
         return how
 
     def _ask(self, talks: Sequence[Conversation], how: Mapping[str, str | float]) -> list[list[float]]:
-        body = {"transcripts": [messages_of(talk) for talk in talks], **how}
+        body = {"transcripts": [to_chat_messages(talk) for talk in talks], **how}
         said = self.asking.ask("POST", self.address, body=body).json()
         model = said.get("model") if isinstance(said, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
         if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
             raise Unavailable("The scoring server has another model than before. Begin anew with that one.")
-        return _scores(said, talks)
+        return _parse_scores(said, talks)
 
 
-def messages_of(talk: Conversation) -> list[dict[str, str]]:
+def to_chat_messages(talk: Conversation) -> list[dict[str, str]]:
     """Return a conversation as chat messages.
 
     Examples
@@ -120,7 +120,7 @@ def messages_of(talk: Conversation) -> list[dict[str, str]]:
 
 
 @contextmanager
-def remote(
+def open_remote_model(
     url: str,
     *,
     purpose: Purpose | None = None,
@@ -128,7 +128,7 @@ def remote(
     timeout: float = 60.0,
     tries: int = 3,
     sleep: Callable[[float], None] = time.sleep,
-) -> Iterator[Remote]:
+) -> Iterator[RemoteModel]:
     """Connect to a server that scores.
 
     Parameters
@@ -158,29 +158,29 @@ def remote(
     Unavailable
         The server does not answer.
     """
-    check_secure(url, "https://scores.example/score")
+    check_secure_url(url, "https://scores.example/score")
     if key:
         check_token(key, "where it was made")
     address = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/score"
     headers = {"user-agent": "dissensus", **({"authorization": f"Bearer {key}"} if key else {})}
     with httpx.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
-        asking = Asking(SCORING, http, key, tries, sleep)
-        about = _about(asking, address)
+        asking = ServiceClient(SCORING_SERVICE, http, key, tries, sleep)
+        about = _fetch_description(asking, address)
         said: list[Purpose] = [one for one in get_args(Purpose) if one == about.get("purpose", purpose)]
         if not said:
             raise InvalidInput(f"{url} does not say what its model is for. Say it: --purpose harmless or helpful.")
         identity = Identity(str(about.get("name") or url), str(about.get("sha256") or ""))
-        yield Remote(
+        yield RemoteModel(
             asking=asking,
             address=address,
             identity=identity,
             purpose=said[0],
-            groups=_groups(about.get("groups")),
+            groups=_parse_groups(about.get("groups")),
             quantiles=about.get("quantiles") is True,
         )
 
 
-def _about(asking: Asking, address: str) -> dict[str, Any]:
+def _fetch_description(asking: ServiceClient, address: str) -> dict[str, Any]:
     """Return what the server says of its model; nothing where it does not know the question."""
     try:
         said = asking.ask("GET", address).json()
@@ -193,26 +193,26 @@ def _about(asking: Asking, address: str) -> dict[str, Any]:
     return said if isinstance(said, dict) else {}
 
 
-def _groups(said: object) -> dict[str, tuple[str, ...]]:
+def _parse_groups(said: object) -> dict[str, tuple[str, ...]]:
     """Return the groups that a server names; nothing of what is named otherwise than ours are."""
     axes = said.items() if isinstance(said, dict) else ()
     return {str(axis): tuple(map(str, names)) for axis, names in axes if isinstance(names, list) and names}
 
 
-def _scores(said: object, talks: Sequence[Conversation]) -> list[list[float]]:
+def _parse_scores(said: object, talks: Sequence[Conversation]) -> list[list[float]]:
     scores = said.get("scores") if isinstance(said, dict) else None
     if not isinstance(scores, list) or len(scores) != len(talks):
         got = f"{len(scores):,} lists" if isinstance(scores, list) else "no list"
-        raise _strange(f"{got} of scores for {len(talks):,} conversations")
+        raise _unexpected_answer(f"{got} of scores for {len(talks):,} conversations")
     for number, (talk, values) in enumerate(zip(talks, scores, strict=True), start=1):
         n = sum(turn.speaker == "bot" for turn in talk.turns)
         if not isinstance(values, list) or len(values) != n:
-            raise _strange(f"{values!r:.60} for conversation {number:,}, which has {n:,} turns of the bot")
+            raise _unexpected_answer(f"{values!r:.60} for conversation {number:,}, which has {n:,} turns of the bot")
         for value in values:
             if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-                raise _strange(f"{value!r:.60} for conversation {number:,}, which is no finite number")
+                raise _unexpected_answer(f"{value!r:.60} for conversation {number:,}, which is no finite number")
     return [[float(value) for value in values] for values in scores]
 
 
-def _strange(what: str) -> DissensusError:
+def _unexpected_answer(what: str) -> DissensusError:
     return Unavailable(f"The scoring server gives {what}. Look at its log; nothing of this answer is used.")

@@ -12,7 +12,7 @@ from dissensus.schema.records.conversation import Conversation
 Finish: TypeAlias = Literal["stop", "length", "filter", "cut", "other"]
 """Why it ended: the model was done, it had no more tokens, its makers' filter, our limit on characters, or else."""
 
-LARGEST_SEED: Final = 2**31 - 1
+MAX_SEED: Final = 2**31 - 1
 """What every server takes."""
 
 Clock: TypeAlias = Callable[[], float]
@@ -102,7 +102,7 @@ class Bot(Protocol):
         ...
 
 
-async def whole(
+async def collect_response(
     bot: Bot, conversation: Conversation, seed: int, *, hear: Callable[[str], None] | None = None
 ) -> Response:
     """Return a response when all of it is there.
@@ -143,11 +143,11 @@ async def whole(
 
 def check_seed(seed: int) -> None:
     """Refuse a seed that some server would not take."""
-    check_whole("seed", seed, 0, LARGEST_SEED)
+    check_whole("seed", seed, 0, MAX_SEED)
 
 
 @dataclass(slots=True)
-class Growing:
+class ResponseBuilder:
     """A response as it comes in: measured, and never longer than it may be."""
 
     longest: int

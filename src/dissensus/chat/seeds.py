@@ -2,11 +2,11 @@
 
 import hashlib
 
-from dissensus.chat.response import LARGEST_SEED, check_seed
+from dissensus.chat.response import MAX_SEED, check_seed
 from dissensus.schema.numbers import check_whole
 
 
-def seeds_from(seed: int, count: int) -> tuple[int, ...]:
+def derive_seeds(seed: int, count: int) -> tuple[int, ...]:
     """Return different seeds, the same ones for the same seed; fewer are the first of more.
 
     Examples
@@ -17,7 +17,7 @@ def seeds_from(seed: int, count: int) -> tuple[int, ...]:
     100
     """
     check_seed(seed)
-    check_whole("count", count, 1, LARGEST_SEED)
+    check_whole("count", count, 1, MAX_SEED)
     # One after the other from a place that the seed decides: hashes of each would sometimes be alike.
     first = int.from_bytes(hashlib.sha256(str(seed).encode("ascii")).digest()[:8])
-    return tuple((first + place) % (LARGEST_SEED + 1) for place in range(count))
+    return tuple((first + place) % (MAX_SEED + 1) for place in range(count))

@@ -7,7 +7,7 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 
-LARGEST_EVENT: Final = 2**20
+MAX_EVENT_BYTES: Final = 2**20
 """Bytes of an event, or of a line of one."""
 
 _LINE_END: Final = re.compile(rb"\r\n|\n|\r")
@@ -15,21 +15,21 @@ _MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ServerSentEvent:
     """One event: its type, and its lines of data joined."""
 
     type: str
     data: str
 
 
-class EventReader:
+class ServerSentEventReader:
     r"""Read a stream of events.
 
     Notes
     -----
     As the HTML standard says in 9.2.5 and 9.2.6, but for three things. Ids and times to reconnect are passed over,
     since a response is not taken up again. What is not UTF-8 is refused, where browsers would put a sign in its place.
-    So is an event of more than `LARGEST_EVENT` bytes.
+    So is an event of more than `MAX_EVENT_BYTES` bytes.
 
     Examples
     --------
@@ -46,7 +46,7 @@ class EventReader:
         self._type = ""
         self._size = 0
 
-    def feed(self, portion: bytes) -> Iterator[Event]:
+    def feed(self, portion: bytes) -> Iterator[ServerSentEvent]:
         """Yield the events that are whole now.
 
         Raises
@@ -66,18 +66,18 @@ class EventReader:
 
     def _grow(self, part: bytes) -> None:
         self._size += len(part)
-        if self._size > LARGEST_EVENT:
-            raise InvalidInput(f"an event has more than {LARGEST_EVENT:,} bytes")
+        if self._size > MAX_EVENT_BYTES:
+            raise InvalidInput(f"an event has more than {MAX_EVENT_BYTES:,} bytes")
         self._line.append(part)
 
-    def _end_of_line(self) -> Iterator[Event]:
+    def _end_of_line(self) -> Iterator[ServerSentEvent]:
         line = self._decoded(b"".join(self._line))
         self._line.clear()
         if line:
             self._field(line)
             return
         if self._data:
-            yield Event(self._type or "message", "\n".join(self._data))
+            yield ServerSentEvent(self._type or "message", "\n".join(self._data))
         self._data.clear()
         self._type, self._size = "", 0
 

@@ -1,24 +1,21 @@
 """`dissensus aggregate`: the labels of each item."""
 
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, cast
+from typing import Annotated, cast
 
+import polars as pl
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import reads_ratings
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import polars as pl
-
-    from dissensus.pipeline.aggregate import LabelModel
-    from dissensus.pipeline.aggregate.models import Method
-    from dissensus.schema.ratings.table import Ratings
+from dissensus.pipeline import aggregate as stage
+from dissensus.pipeline.aggregate import LabelModel
+from dissensus.pipeline.aggregate.models import Method
+from dissensus.schema.ratings.table import Ratings
 
 
 class Rule(StrEnum):
@@ -37,7 +34,7 @@ MODELS = (Rule.DAWID_SKENE, Rule.MACE, Rule.GLAD)
 
 @partial(reads_ratings, later=True)
 def aggregate(
-    ratings: "Callable[..., Ratings]",
+    ratings: Callable[..., Ratings],
     rule: Annotated[
         Rule,
         typer.Option(
@@ -60,8 +57,6 @@ def aggregate(
 
     Example: dissensus aggregate ratings.csv --by gender --format csv -o soft-labels.csv
     """
-    from dissensus.pipeline import aggregate as stage
-
     _refuse(rule, by, raters_per_item)
     table = ratings(all_questions=rule is Rule.DICES)
     question, kind = table.questions[0], result_writer.chosen(format, output)
@@ -103,7 +98,7 @@ def _numbers(text: str) -> list[int]:
         raise InvalidInput(f"--raters-per-item is {text!r}; write whole numbers, as 1,3,5.") from None
 
 
-def _caveat(model: "LabelModel") -> str:
+def _caveat(model: LabelModel) -> str:
     ended = {True: "converged", False: "not converged", None: "convergence unknown"}[model.converged]
     return (
         f"{model.method} by crowd-kit {model.version}, {model.iterations} iterations, {ended}. It takes one answer for "
@@ -111,10 +106,8 @@ def _caveat(model: "LabelModel") -> str:
     )
 
 
-def _text(rows: "pl.DataFrame", kind: Format) -> str:
+def _text(rows: pl.DataFrame, kind: Format) -> str:
     """Return rows in a format."""
-    import polars as pl
-
     if kind is Format.JSON:
         return rows.write_json()
     lists = [name for name, dtype in rows.schema.items() if dtype == pl.List(pl.String)]

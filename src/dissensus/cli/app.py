@@ -1,16 +1,109 @@
-"""The commands together."""
+"""The `dissensus` program: its commands in the order in which `--help` lists them."""
 
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 import dissensus
-from dissensus.cli import aggregate, analyse, chat, convert, curate, demo, fetch, report, simulate, validate, vet
-from dissensus.cli.platform import audit, backup, campaign, db, export, gold, prolific, serve, sign_in, staff, work
-from dissensus.cli.preference import commands
+from dissensus.cli.lazy_group import LazyCommand, lazy_group
+
+COMMANDS: Final = {
+    "analyse": LazyCommand(
+        "dissensus.cli.analyse", "analyse", "Measure agreement within and between groups of raters."
+    ),
+    "report": LazyCommand(
+        "dissensus.cli.report",
+        "report",
+        "Make one page of everything that the ratings support: who rated what, agreement, groups, experts, raters.",
+    ),
+    "aggregate": LazyCommand(
+        "dissensus.cli.aggregate",
+        "aggregate",
+        "Turn the answers of raters into labels of items, of the whole pool or of each group.",
+    ),
+    "gold": LazyCommand(
+        "dissensus.cli.platform.gold",
+        "gold",
+        "Compare what experts call unsafe with what most raters, or most of each group, do.",
+    ),
+    "vet": LazyCommand(
+        "dissensus.cli.vet",
+        "vet",
+        "Gather evidence on the care of each rater, and flag by stated criteria; nobody is left out.",
+    ),
+    "curate": LazyCommand(
+        "dissensus.cli.curate",
+        "curate",
+        "Draw a stratified sample of conversations, screened and by a plan that can be repeated.",
+    ),
+    "validate": LazyCommand(
+        "dissensus.cli.validate",
+        "validate",
+        "Name everything that is wrong with files: where, what, what is allowed, what to do.",
+    ),
+    "convert": LazyCommand("dissensus.cli.convert", "convert", "Turn a file of one kind into a file of another."),
+    "simulate": LazyCommand(
+        "dissensus.cli.simulate",
+        "simulate",
+        "Draw a campaign with known effects, in the schema of an official DICES file.",
+    ),
+    "fetch": LazyCommand("dissensus.cli.fetch", "fetch", "Download a public data set from its authors, and check it."),
+    "chat": LazyCommand(
+        "dissensus.cli.chat", "chat", "Talk with a chatbot: a line is a turn, and the end of the input ends it."
+    ),
+    "demo": LazyCommand(
+        "dissensus.cli.demo",
+        "demo",
+        "Run a small campaign through every stage: simulated raters take part over HTTP; then export, report and the "
+        "site.",
+    ),
+    "serve": LazyCommand(
+        "dissensus.cli.platform.serve",
+        "serve",
+        "Serve the site until it is interrupted; what is under way then is finished.",
+    ),
+    "work": LazyCommand(
+        "dissensus.cli.platform.work", "work", "Do what runs beside the site, until it is interrupted."
+    ),
+    "sign-in": LazyCommand(
+        "dissensus.cli.platform.sign_in",
+        "sign_in",
+        "Print a link that signs somebody of the staff in, once and within 15 minutes.",
+    ),
+    "export": LazyCommand(
+        "dissensus.cli.platform.export",
+        "export",
+        "Write the finished ratings of a campaign, or its conversations, as internal data that is not for publication.",
+    ),
+    "audit": LazyCommand(
+        "dissensus.cli.platform.audit",
+        "audit",
+        "Verify the chain of events of a campaign, and what must agree with it; exits with 1 where something is wrong.",
+    ),
+    "backup": LazyCommand(
+        "dissensus.cli.platform.backup",
+        "backup",
+        "Write the whole database to a file, as it is at one moment; the site may go on meanwhile.",
+    ),
+    "restore": LazyCommand(
+        "dissensus.cli.platform.backup",
+        "restore",
+        "Write a backup into an empty database, all or nothing; SQLite and PostgreSQL take those of each other.",
+    ),
+    "campaign": LazyCommand(
+        "dissensus.cli.platform.campaign", "app", "Set up campaigns, and take them through their lives."
+    ),
+    "preference": LazyCommand(
+        "dissensus.cli.preference.commands", "app", "Train, evaluate and use models of which answers people choose."
+    ),
+    "staff": LazyCommand("dissensus.cli.platform.staff", "app", "Say who belongs to a campaign, and in which role."),
+    "prolific": LazyCommand("dissensus.cli.platform.prolific", "app", "Send raters from Prolific to a campaign."),
+    "db": LazyCommand("dissensus.cli.platform.db", "app", "Make, upgrade and check the tables of the database."),
+}
 
 app = typer.Typer(
     name="dissensus",
+    cls=lazy_group(COMMANDS),
     help="Collect, measure and publish how different people judge the safety of conversational AI.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -18,34 +111,10 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     rich_markup_mode="rich",
 )
-app.command("analyse")(analyse.analyse)
-app.command("report")(report.report)
-app.command("aggregate")(aggregate.aggregate)
-app.command("gold")(gold.gold)
-app.command("vet")(vet.vet)
-app.command("curate")(curate.curate)
-app.command("validate")(validate.validate)
-app.command("convert")(convert.convert)
-app.command("simulate")(simulate.simulate)
-app.command("fetch")(fetch.fetch)
-app.command("chat")(chat.chat)
-app.command("demo")(demo.demo)
-app.command("serve")(serve.serve)
-app.command("work")(work.work)
-app.command("sign-in")(sign_in.sign_in)
-app.command("export")(export.export)
-app.command("audit")(audit.audit)
-app.command("backup")(backup.backup)
-app.command("restore")(backup.restore)
-app.add_typer(campaign.app, name="campaign")
-app.add_typer(commands.app, name="preference")
-app.add_typer(staff.app, name="staff")
-app.add_typer(prolific.app, name="prolific")
-app.add_typer(db.app, name="db")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _print_version(wanted: bool) -> None:
+    if wanted:
         typer.echo(f"dissensus {dissensus.__version__}")
         raise typer.Exit
 
@@ -53,7 +122,7 @@ def _version(asked: bool) -> None:
 @app.callback()
 def _root(
     version: Annotated[
-        bool, typer.Option("--version", help="Print the version and exit.", callback=_version, is_eager=True)
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
     ] = False,
 ) -> None:
     pass

@@ -55,14 +55,14 @@ def chat(
 
 @contextmanager
 def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
-    from dissensus.chat import opened
-    from dissensus.workflows.models.scorers import Lines, opened_scorers
+    from dissensus.chat import open_chatbot
+    from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
 
     stack = AsyncExitStack()
     try:
-        scorers = stack.enter_context(opened_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
-        ranking = None if chatbot.line is None else Lines(load_settings(None).models).ranker
-        bot = opened(chatbot, environment=os.environ, scorers=scorers, ranking=ranking)
+        scorers = stack.enter_context(open_chatbot_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
+        ranking = None if chatbot.line is None else ModelRegistry(load_settings(None).models).ranker
+        bot = open_chatbot(chatbot, environment=os.environ, scorers=scorers, ranking=ranking)
         yield runner.run(stack.enter_async_context(bot))
     finally:
         runner.run(stack.aclose())
@@ -87,7 +87,7 @@ def _talk(bot: "Bot", runner: asyncio.Runner, said: Iterator[str], seed: int) ->
 
 def _response(bot: "Bot", runner: asyncio.Runner, conversation: "Conversation", seed: int) -> "Response":
     """Print a response as it comes, then what it took."""
-    from dissensus.chat import whole
+    from dissensus.chat import collect_response
 
     heard: list[str] = []
 
@@ -96,7 +96,7 @@ def _response(bot: "Bot", runner: asyncio.Runner, conversation: "Conversation", 
         typer.echo(_plain(piece), nl=False)
 
     try:
-        response = runner.run(whole(bot, conversation, seed, hear=hear))
+        response = runner.run(collect_response(bot, conversation, seed, hear=hear))
     finally:
         if heard:
             typer.echo()

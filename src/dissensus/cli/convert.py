@@ -5,6 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
+from dissensus.files.conversion import Wanted
+from dissensus.files.conversion import convert as run
+from dissensus.files.ratings.kinds import Said
+
 NAMES = "Names in the files"
 
 Kind = Literal[
@@ -73,10 +77,6 @@ def convert(
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
-    from dissensus.files.conversion import Wanted
-    from dissensus.files.conversion import convert as run
-    from dissensus.files.ratings.kinds import Said
-
     said = Said(
         item=item,
         rater=rater,

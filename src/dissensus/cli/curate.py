@@ -2,18 +2,23 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, cast
+from typing import Annotated, Literal, cast
 
+import polars as pl
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.pipeline.curate import Allocation, Selection
-    from dissensus.schema.records.item import Item
-    from dissensus.text.personal_data import Kind
+from dissensus.files.items import read_items
+from dissensus.files.raw.atomic_write import check_apart
+from dissensus.files.raw.table_reader import named, read_frame
+from dissensus.pipeline import curate as stage
+from dissensus.pipeline.curate import Allocation, Selection, labelled
+from dissensus.pipeline.curate.display import page
+from dissensus.pipeline.curate.manifest import lines
+from dissensus.schema.records.item import Item
+from dissensus.text.personal_data import KINDS, Kind
 
 SCREENS, READING, EVERY_KIND = "Screens", "Reading", "personal-data"
 
@@ -88,10 +93,6 @@ def curate(
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
-    from dissensus.files.raw.atomic_write import check_apart
-    from dissensus.pipeline import curate as stage
-    from dissensus.pipeline.curate.manifest import lines
-
     check_apart([path for path in (items, labels) if path], [path for path in (output, plan) if path])
     if output is not None and output.suffix.lower() != ".jsonl":
         raise InvalidInput(f"{output} cannot be written: the sample is JSON Lines, so name a file that ends in .jsonl.")
@@ -122,7 +123,7 @@ def _number(n: int | None, allocation: Sequence[str] | None) -> int:
     return n or 0
 
 
-def _allocation(words: Sequence[str]) -> "Allocation":
+def _allocation(words: Sequence[str]) -> Allocation:
     """Return a rule, or the number of each stratum that is named."""
     if len(words) == 1 and "=" not in words[0]:
         return cast("Allocation", words[0])
@@ -137,10 +138,8 @@ def _allocation(words: Sequence[str]) -> "Allocation":
     return numbers
 
 
-def _kinds(words: Sequence[str]) -> "Sequence[Kind]":
+def _kinds(words: Sequence[str]) -> Sequence[Kind]:
     """Return the kinds of personal data that are screened for, all of them under one name."""
-    from dissensus.text.personal_data import KINDS
-
     if EVERY_KIND not in words:
         return cast("Sequence[Kind]", words)
     if len(words) > 1:
@@ -150,10 +149,7 @@ def _kinds(words: Sequence[str]) -> "Sequence[Kind]":
 
 def _items(
     source: Path, item: str | None, pairs: Literal["both", "chosen", "rejected"], labels: Path | None, by: Sequence[str]
-) -> "tuple[Item, ...]":
-    from dissensus.files.items import read_items
-    from dissensus.files.raw.table_reader import named, read_frame
-    from dissensus.pipeline.curate import labelled
+) -> tuple[Item, ...]:
 
     items, notes = read_items(source, item=item, pairs=pairs)
     for note in notes:
@@ -164,10 +160,7 @@ def _items(
         return labelled(items, read_frame(labels), by, item=item or "item_id")
 
 
-def _print(selection: "Selection", kind: Format) -> None:
-    import polars as pl
-
-    from dissensus.pipeline.curate.display import page
+def _print(selection: Selection, kind: Format) -> None:
 
     if kind is Format.TABLE:
         result_writer.write_pages([page(selection)], None)

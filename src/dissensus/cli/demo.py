@@ -103,9 +103,9 @@ def _made(settings: "Settings", campaign: "Campaign", items: "Sequence[Item]") -
     from dissensus.workflows.rater.invite_links import personal_link
 
     with opened(settings) as platform:
-        owner = staff.owner_for(platform, OWNER, now=now())
-        campaigns.create(platform, campaign, items, staff_id=owner.id, now=now())
-        kept = campaigns.move(platform, campaign.name, "open", staff_id=owner.id, now=now())
+        owner = staff.find_or_create_owner(platform, OWNER, now=now())
+        campaigns.create_campaign(platform, campaign, items, staff_id=owner.id, now=now())
+        kept = campaigns.change_state(platform, campaign.name, "open", staff_id=owner.id, now=now())
     return personal_link(settings.address, campaign.name, str(kept.key))
 
 
@@ -178,7 +178,7 @@ def _look_after(settings: "Settings", drawn: "Drawn") -> None:
     from dissensus.workflows.platform import staff
 
     with opened(settings) as platform:
-        owner_id = staff.owner_for(platform, OWNER, now=now()).id
+        owner_id = staff.find_or_create_owner(platform, OWNER, now=now()).id
         made = experts.label_all(platform, _definition(), drawn.gold, owner_id=owner_id, seed=SEED, now=now())
         typer.echo(f"{made[0]} simulated experts label them, unseen by each other; the owner decides on {made[1]}.")
         flagged, excluded = owner.decide_flags(platform, NAME, len(drawn.raters) - 1, owner_id=owner_id, clock=now)
@@ -194,7 +194,7 @@ def _report(settings: "Settings", folder: Path) -> None:
 
     ratings, page = folder / RATINGS, folder / PAGE
     with opened(settings) as platform:
-        ratings_workflow.export(platform, NAME, ratings, overwrite=True, now=now())
+        ratings_workflow.export_ratings(platform, NAME, ratings, overwrite=True, now=now())
     known = read_ratings(ratings, questions="all")
     found = build(known, permutations=DRAWS, bootstrap=DRAWS, title="The demo")
     result_writer.write(found.to_html(), page)
@@ -207,7 +207,7 @@ def _talk(settings: "Settings", folder: Path) -> None:
     from dissensus.demo.chatters import CONVERSATIONS, talk
     from dissensus.demo.visitor import Visitor
     from dissensus.schema.campaign.shipped import load_campaign, renamed
-    from dissensus.workflows.export.conversations import export_chats
+    from dissensus.workflows.export.conversations import export_conversations
 
     campaign, done = renamed(load_campaign("red-team"), TALKING), count(1)
     link = _made(settings, campaign, ())
@@ -222,7 +222,7 @@ def _talk(settings: "Settings", folder: Path) -> None:
         for way in [pool.submit(talk, one, campaign, seed, talked=talked) for seed, one in enumerate(visitors)]:
             way.result()
     with opened(settings) as platform:
-        came = export_chats(platform, TALKING, folder / TALKS, now=now())
+        came = export_conversations(platform, TALKING, folder / TALKS, now=now())
     typer.echo(
         f"{folder / TALKS} has {came.n_pairs} pairs and {came.n_attempts} red-team attempts, as hh-rlhf has them."
     )
@@ -261,8 +261,8 @@ def _audit(settings: "Settings") -> None:
     from dissensus.workflows.campaign import audit, overview
 
     with opened(settings) as platform:
-        names = [one.kept.name for one in overview.all_campaigns(platform)]
-        every = {name: audit.audit(platform, name) for name in names}
+        names = [one.kept.name for one in overview.list_all_campaigns(platform)]
+        every = {name: audit.audit_campaign(platform, name) for name in names}
     for name, found in every.items():
         if not found.holds:
             raise DissensusError(f"The log does not hold. See what is wrong: dissensus audit {name}")
@@ -276,7 +276,7 @@ def _show(settings: "Settings", link: str) -> None:
     from dissensus.workflows.platform import staff
 
     with opened(settings) as platform:
-        key = staff.link(platform, OWNER, now=now()).key
+        key = staff.create_sign_in_link(platform, OWNER, now=now()).key
     typer.echo(f"\nRate as a rater:     {link}\nSign in as an owner: {settings.address}/sign-in/{key}\n\nCtrl-C ends.")
     try:
         while True:

@@ -1,15 +1,14 @@
 """`dissensus fetch`: public data sets, checked."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dissensus.cli.result_writer import progress
-
-if TYPE_CHECKING:
-    from dissensus.files.fetch import Fetched
-    from dissensus.files.fetch.catalogue import Dataset
+from dissensus.files.fetch import RECORD, Fetched
+from dissensus.files.fetch import fetch as run
+from dissensus.files.fetch.catalogue import Dataset, load_dataset
 
 
 def fetch(
@@ -33,9 +32,6 @@ def fetch(
 
     Example: dissensus fetch dices-350
     """
-    from dissensus.files.fetch import fetch as run
-    from dissensus.files.fetch.catalogue import load_dataset
-
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to
     _introduce(dataset, mirror)
@@ -47,7 +43,7 @@ def fetch(
         typer.echo(file.path)
 
 
-def _introduce(dataset: "Dataset", mirror: str | None) -> None:
+def _introduce(dataset: Dataset, mirror: str | None) -> None:
     lines = [
         f"{dataset.title} ({dataset.paper})",
         f"Licence: {dataset.licence}",
@@ -57,8 +53,7 @@ def _introduce(dataset: "Dataset", mirror: str | None) -> None:
     typer.echo("\n".join(lines), err=True)
 
 
-def _told(file: "Fetched") -> str:
-    from dissensus.files.fetch import RECORD
+def _told(file: Fetched) -> str:
 
     way = "downloaded" if file.downloaded else "already there"
     checks = {

@@ -4,7 +4,7 @@ import shlex
 import sys
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,16 +12,15 @@ from dissensus.cli import attempts, result_writer
 from dissensus.cli.attempts import ReviewsOption, SuccessOption
 from dissensus.cli.ratings_options import reads_ratings
 from dissensus.cli.result_writer import FiguresOption
-
-if TYPE_CHECKING:
-    from dissensus.schema.ratings.table import Ratings
+from dissensus.report.builder import build
+from dissensus.schema.ratings.table import Ratings
 
 GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
 
 
 @partial(reads_ratings, later=True, attempts=attempts.report)
 def report(
-    reading: "partial[Ratings]",
+    reading: partial[Ratings],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page, an .html file.")] = Path(
         "report.html"
     ),
@@ -107,8 +106,6 @@ def report(
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
-    from dissensus.report.builder import build
-
     attempts.refuse(reading.keywords["ratings"], reviews, success_from)
     result_writer.check_page(output)
     if figures is not None:

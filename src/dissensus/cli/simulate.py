@@ -2,16 +2,17 @@
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.errors import InvalidInput
+from dissensus.files.attempts.tables import write_attempts
+from dissensus.files.raw.table_writer import check_free, extension_of, write_frame
+from dissensus.pipeline.simulate import Campaign, GroupEffects, preset, simulate_attempts
+from dissensus.pipeline.simulate import simulate as run
 from dissensus.schema.ratings.columns import RATER_PREFIX
-
-if TYPE_CHECKING:
-    from dissensus.pipeline.simulate import Campaign, GroupEffects
 
 DESIGN, CARELESS, OUT = "Design", "Careless raters", "Output"
 
@@ -87,9 +88,6 @@ def simulate(
 
     Example: dissensus simulate --preset dices-350 --per-item 20 --group-sd race=0.4 --seed 1 -o campaign.csv
     """
-    from dissensus.files.raw.table_writer import check_free, extension_of, write_frame
-    from dissensus.pipeline.simulate import simulate as run
-
     careless = {"speeders": speeders, "straight_liners": straight_liners, "clickers": clickers}
     design = {"per_item": per_item, "missing": missing, "dropout": dropout}
     if preset == "red-team":
@@ -125,9 +123,6 @@ def simulate(
 
 
 def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, force: bool) -> None:
-    from dissensus.files.attempts.tables import write_attempts
-    from dissensus.files.raw.table_writer import check_free, extension_of
-    from dissensus.pipeline.simulate import simulate_attempts
 
     unused = [name for name, value in options.items() if value not in (None, [])]
     if unused:
@@ -151,10 +146,8 @@ def _campaign(
     group_sd: list[str],
     careless: dict[str, Any],
     design: dict[str, Any],
-) -> "Campaign":
+) -> Campaign:
     """Return the preset with what was asked for instead."""
-    from dissensus.pipeline.simulate import preset
-
     start = preset(name)
     pool = start.pool
     if raters_per_cell is not None:
@@ -171,10 +164,8 @@ def _campaign(
     )
 
 
-def _group_effects(campaign: "Campaign", text: str) -> "tuple[str, GroupEffects]":
+def _group_effects(campaign: Campaign, text: str) -> tuple[str, GroupEffects]:
     """Return the axis that AXIS=SD names, and its effects with that standard deviation for every group."""
-    from dissensus.pipeline.simulate import GroupEffects
-
     short, _, number = text.partition("=")
     try:
         sd = float(number)

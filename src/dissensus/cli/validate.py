@@ -4,11 +4,15 @@ import json
 from pathlib import Path
 from typing import Annotated
 
+import polars as pl
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import split_categories
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
+from dissensus.files.ratings.reader import validate as run
+from dissensus.files.raw.atomic_write import check_apart
+from dissensus.files.record_validation import is_pairs_or_attempts, validate_records
 
 
 def validate(
@@ -42,12 +46,6 @@ def validate(
 
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
-    import polars as pl
-
-    from dissensus.files.ratings.reader import validate as run
-    from dissensus.files.raw.atomic_write import check_apart
-    from dissensus.files.record_validation import is_pairs_or_attempts, validate_records
-
     check_apart(files, [] if output is None else [output])
 
     results = [

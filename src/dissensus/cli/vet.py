@@ -3,7 +3,7 @@
 import json
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,18 +11,20 @@ from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import reads_ratings
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.pipeline.vet import FilterAudit, Vetting
-    from dissensus.report.render import Kind
-    from dissensus.schema.ratings.table import Ratings
+from dissensus.files.raw.atomic_write import write_whole
+from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
+from dissensus.pipeline.vet import vet as vet_raters
+from dissensus.pipeline.vet.display import of_audit, of_vetting
+from dissensus.report.figures.vetting import evidence
+from dissensus.report.render import Kind, kind_of
+from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
 
 
 @partial(reads_ratings, later=True)
 def vet(
-    reading: "partial[Ratings]",
+    reading: partial[Ratings],
     by: Annotated[
         list[str] | None,
         typer.Option(metavar="AXIS", help="Axis on which raters have a group; repeatable. Default: all."),
@@ -81,9 +83,6 @@ def vet(
 
     Example: dissensus vet ratings.csv --audit --figure raters.svg
     """
-    from dissensus.pipeline.vet import Criteria, vet
-    from dissensus.pipeline.vet.display import of_audit, of_vetting
-
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} says how the audit draws; add --audit, or leave it out.")
     kind, drawn = result_writer.chosen(format, output), None if figure is None else _figure_kind(figure)
@@ -97,7 +96,7 @@ def vet(
         "min_ratings": min_ratings,
     }
     criteria = Criteria(**{name: value for name, value in thresholds.items() if value is not None})  # type: ignore[arg-type]
-    vetting = vet(ratings, criteria=criteria, by=by)
+    vetting = vet_raters(ratings, criteria=criteria, by=by)
     audited = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
     if figure is not None and drawn is not None:
         _draw(vetting, figure, drawn)
@@ -108,17 +107,14 @@ def vet(
         result_writer.write(_text(vetting, audited, kind), output)
 
 
-def _figure_kind(figure: Path) -> "Kind":
+def _figure_kind(figure: Path) -> Kind:
     """Return what kind of file the figure is, before anything is read."""
-    from dissensus.report.render import kind_of
-
     return kind_of(figure)
 
 
 def _audit(
-    ratings: "Ratings", vetting: "Vetting", *, by: list[str] | None, draws: int, within: str | None, seed: int
-) -> "FilterAudit":
-    from dissensus.pipeline.vet import audit_flagged
+    ratings: Ratings, vetting: Vetting, *, by: list[str] | None, draws: int, within: str | None, seed: int
+) -> FilterAudit:
 
     found = audit_flagged(ratings, vetting, by=by, draws=draws, within=within, seed=seed)
     if found is None:
@@ -129,15 +125,13 @@ def _audit(
     return found
 
 
-def _draw(vetting: "Vetting", figure: Path, kind: "Kind") -> None:
-    from dissensus.files.raw.atomic_write import write_whole
-    from dissensus.report.figures.vetting import evidence
+def _draw(vetting: Vetting, figure: Path, kind: Kind) -> None:
 
     write_whole(evidence(vetting).render(kind), figure)
     typer.echo(f"Wrote {figure}.", err=True)
 
 
-def _text(vetting: "Vetting", audit: "FilterAudit | None", kind: Format) -> str:
+def _text(vetting: Vetting, audit: FilterAudit | None, kind: Format) -> str:
     if kind is Format.JSON:
         everything = vetting.to_dict() | {"audit": None if audit is None else audit.to_dict()}
         return json.dumps(everything, ensure_ascii=False, indent=2, allow_nan=False)

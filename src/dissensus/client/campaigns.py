@@ -11,45 +11,23 @@ from dissensus.schema.campaign.roles import Role
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A campaign in a list.
+    """A campaign in a list."""
 
-    Parameters
-    ----------
-    name, title, state
-        Which one; the title by language.
-    role
-        Of whose token it is.
-    owners
-        Their names.
-    raters, rated
-        Raters, and items that they have finished, each counted for each rater.
-    created_at
-        When it was made.
-    """
-
-    name: str
+    name: str  # Which one; the title by language
     title: Mapping[str, str]
     state: State
-    role: Role
+    role: Role  # Of whose token it is
     owners: tuple[str, ...]
-    raters: int | None
+    raters: int | None  # Raters, and items that they have finished, each counted for each rater
     rated: int | None
-    created_at: datetime
+    created_at: datetime  # When it was made
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """How far a campaign is.
+    """How far a campaign is."""
 
-    Parameters
-    ----------
-    items, raters, rated
-        Items, raters, and items that raters have finished, each counted for each rater.
-    standings
-        Raters by standing.
-    """
-
-    items: int
+    items: int  # Items, raters, and items that raters have finished, each counted for each rater
     raters: int | None
     rated: int | None
     standings: Mapping[str, int] | None
@@ -88,40 +66,20 @@ class Campaign:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """How far a cell of a quota is.
-
-    Parameters
-    ----------
-    cell
-        Its name.
-    target, places
-        Raters that are wanted in the end, and that are let in.
-    finished, held, screened
-        Who has finished, who is under way, and who was turned away.
-    """
+    """How far a cell of a quota is."""
 
     cell: str
-    target: int
+    target: int  # Raters that are wanted in the end, and that are let in
     places: int | None
-    finished: int | None
+    finished: int | None  # Who has finished, who is under way, and who was turned away
     held: int | None
     screened: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """How a quota fills.
+    """How a quota fills."""
 
-    Parameters
-    ----------
-    source
-        Who chooses raters: a screener, or the recruiter.
-    balanced
-        Whether each item is rated by so many of each cell.
-    cells
-        In the order of the quota.
-    """
-
-    source: Literal["screener", "recruiter"]
-    balanced: bool
-    cells: tuple[Cell, ...]
+    source: Literal["screener", "recruiter"]  # Who chooses raters: a screener, or the recruiter
+    balanced: bool  # Whether each item is rated by so many of each cell
+    cells: tuple[Cell, ...]  # In the order of the quota

@@ -9,22 +9,22 @@ import polars as pl
 
 from dissensus.client.campaigns import Campaign, Line, Quota
 from dissensus.client.events import Event, Webhook
-from dissensus.client.gold import Gold
-from dissensus.client.monitoring import Watching
-from dissensus.client.pay import Pay
+from dissensus.client.gold import GoldClient
+from dissensus.client.monitoring import MonitoringClient
+from dissensus.client.pay import PayClient
 from dissensus.client.people import Invitation, Member, Members, Notice, Rater
-from dissensus.client.requests import item_of, parts_of, path_of, post
-from dissensus.client.responses import frame, pages, read, rows
+from dissensus.client.requests import parse_item, item_batches, campaign_path, post_once
+from dissensus.client.responses import ratings_frame, iterate_pages, parse_response, iterate_rows
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.http_client import Asking, Service, check_token, connected
-from dissensus.schema.address import check_secure
+from dissensus.http_client import ServiceClient, RemoteService, check_token, open_client
+from dissensus.schema.address import check_secure_url
 from dissensus.schema.campaign.definition import State
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.item import Item
 
-SITE: Final = Service(name="The site", remedies={}, look="its pages", ours=True)
+SITE: Final = RemoteService(name="The site", remedies={}, look="its pages", ours=True)
 
 
 class Client:
@@ -72,16 +72,16 @@ class Client:
         tries: int = 5,
         sleep: Callable[[float], None] = wait_seconds,
     ) -> None:
-        check_secure(base, like="https://rate.example.org")
+        check_secure_url(base, like="https://rate.example.org")
         check_number("timeout", timeout, 0.001)
         check_whole("tries", tries, 1)
         self._base = base.rstrip("/")
         check_token(token, f"{self._base}/account")
-        self._asking = Asking(SITE, connected(self._base, f"Bearer {token}", timeout), token, tries, sleep)
+        self._asking = ServiceClient(SITE, open_client(self._base, f"Bearer {token}", timeout), token, tries, sleep)
 
-        self.watching = Watching(self._asking)
-        self.gold = Gold(self._asking)
-        self.pay = Pay(self._asking)
+        self.watching = MonitoringClient(self._asking)
+        self.gold = GoldClient(self._asking)
+        self.pay = PayClient(self._asking)
 
     def __repr__(self) -> str:
         return f"Client({self._base!r})"
@@ -96,11 +96,11 @@ class Client:
 
     def campaigns(self) -> Iterator[Line]:
         """Yield the campaigns that one belongs to, the earliest first. Scope: ``list``."""
-        return rows(self._asking, "campaigns", Line)
+        return iterate_rows(self._asking, "campaigns", Line)
 
     def campaign(self, name: str) -> Campaign:
         """Return all about a campaign. Scope: ``see``, and ``numbers`` for how far it is."""
-        return read(Campaign, self._asking.ask("GET", path_of(name)))
+        return parse_response(Campaign, self._asking.ask("GET", campaign_path(name)))
 
     def create(
         self, definition: Mapping[str, Any] | str, items: Iterable[Item] = (), *, by_link: bool = True
@@ -116,43 +116,43 @@ class Client:
         by_link
             Whether one open link lets anybody in.
         """
-        first, *others = list(parts_of(items)) or [[]]
+        first, *others = list(item_batches(items)) or [[]]
         body = {"definition": _plain(definition), "items": first, "by_link": by_link}
-        made = read(Campaign, post(self._asking, "campaigns", body))
+        made = parse_response(Campaign, post_once(self._asking, "campaigns", body))
         for part in others:
-            post(self._asking, path_of(made.name, "items"), {"items": part})
+            post_once(self._asking, campaign_path(made.name, "items"), {"items": part})
         return made
 
     def move(self, name: str, to: State) -> Campaign:
         """Open, pause or close a campaign. Scope: ``move``."""
-        return read(Campaign, post(self._asking, path_of(name, "state"), {"to": to}))
+        return parse_response(Campaign, post_once(self._asking, campaign_path(name, "state"), {"to": to}))
 
     def revise(self, name: str, definition: Mapping[str, Any] | str) -> Campaign:
         """Change all of a draft, and of a campaign that is paused what raters read. Scope: ``revise``."""
         body = {"definition": _plain(definition)}
-        return read(Campaign, self._asking.ask("PUT", path_of(name, "definition"), body=body))
+        return parse_response(Campaign, self._asking.ask("PUT", campaign_path(name, "definition"), body=body))
 
     def clone(self, name: str, new_name: str) -> Campaign:
         """Make a draft with the definition and the items of a campaign, which one owns. Scope: ``clone``."""
-        return read(Campaign, post(self._asking, path_of(name, "clones"), {"name": new_name}))
+        return parse_response(Campaign, post_once(self._asking, campaign_path(name, "clones"), {"name": new_name}))
 
     def items(self, name: str) -> Iterator[Item]:
         """Yield the items of a campaign, in their order. Scope: ``items``."""
-        for page in pages(self._asking, path_of(name, "items")):
-            yield from map(item_of, page["data"])
+        for page in iterate_pages(self._asking, campaign_path(name, "items")):
+            yield from map(parse_item, page["data"])
 
     def add_items(self, name: str, items: Iterable[Item]) -> int:
         """Add items to a draft, some at a time, and return how many it has. Scope: ``items``."""
         n = None
-        for part in parts_of(items):
-            n = read(dict[str, int], post(self._asking, path_of(name, "items"), {"items": part}))["items"]
+        for part in item_batches(items):
+            n = parse_response(dict[str, int], post_once(self._asking, campaign_path(name, "items"), {"items": part}))["items"]
         if n is None:
             raise InvalidInput("There are no items to add. Give at least one.")
         return n
 
     def remove_items(self, name: str) -> None:
         """Take all items out of a draft. Scope: ``items``."""
-        self._asking.ask("DELETE", path_of(name, "items"))
+        self._asking.ask("DELETE", campaign_path(name, "items"))
 
     def invite(self, name: str, n: int, *, cell: str | None = None) -> tuple[str, ...]:
         """Return new personal links for raters, each of which lets one in. Scope: ``links``.
@@ -166,25 +166,25 @@ class Client:
         cell
             For whom they are, where a recruiter fills a quota.
         """
-        answer = post(self._asking, path_of(name, "invitations"), {"n": n, "cell": cell})
-        return tuple(read(dict[str, list[str]], answer)["links"])
+        answer = post_once(self._asking, campaign_path(name, "invitations"), {"n": n, "cell": cell})
+        return tuple(parse_response(dict[str, list[str]], answer)["links"])
 
     def raters(self, name: str) -> Iterator[Rater]:
         """Yield the raters of a campaign, in the order in which they entered. Scope: ``raters``."""
-        return rows(self._asking, path_of(name, "raters"), Rater)
+        return iterate_rows(self._asking, campaign_path(name, "raters"), Rater)
 
     def withdraw(self, name: str, rater: str) -> int:
         """Erase all that a rater said, who asked for it, and return of how many items. Scope: ``withdraw-for``."""
-        answer = self._asking.ask("DELETE", path_of(name, "raters", rater), repeat="if refused")
-        return read(dict[str, int], answer)["items"]
+        answer = self._asking.ask("DELETE", campaign_path(name, "raters", rater), repeat="if refused")
+        return parse_response(dict[str, int], answer)["items"]
 
     def notices(self, name: str) -> Iterator[Notice]:
         """Yield what raters reported and nobody has dealt with, the earliest first. Scope: ``notices``."""
-        return rows(self._asking, path_of(name, "notices"), Notice)
+        return iterate_rows(self._asking, campaign_path(name, "notices"), Notice)
 
     def settle(self, name: str, notice: str, *, show_again: bool = False) -> None:
         """Keep that a notice was dealt with; an item stays withheld unless it is shown again. Scope: ``notices``."""
-        post(self._asking, path_of(name, "notices", notice, "settlement"), {"show_again": show_again})
+        post_once(self._asking, campaign_path(name, "notices", notice, "settlement"), {"show_again": show_again})
 
     def table(self, name: str, *, purposes: Sequence[str] = ()) -> pl.DataFrame:
         """Return the finished ratings of raters who agreed, with all columns of the export. Scope: ``export``.
@@ -201,10 +201,10 @@ class Client:
         NotFound
             There is no rating yet.
         """
-        found = list(pages(self._asking, path_of(name, "ratings"), {"purpose": list(purposes)}))
+        found = list(iterate_pages(self._asking, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
         if not found[0]["data"]:
             raise NotFound(f"{name} has no finished rating of raters who agreed. Wait until there is one.")
-        return frame(found)
+        return ratings_frame(found)
 
     def ratings(
         self,
@@ -233,23 +233,23 @@ class Client:
 
     def quota(self, name: str) -> Quota:
         """Return how the quota of a campaign fills. Scope: ``numbers``."""
-        return read(Quota, self._asking.ask("GET", path_of(name, "quota")))
+        return parse_response(Quota, self._asking.ask("GET", campaign_path(name, "quota")))
 
     def events(self, name: str) -> Iterator[Event]:
         """Yield what happened in a campaign, in the order of its chain. Scope: ``log``."""
-        return rows(self._asking, path_of(name, "events"), Event)
+        return iterate_rows(self._asking, campaign_path(name, "events"), Event)
 
     def members(self, name: str) -> Members:
         """Return who belongs to a campaign, and the links that nobody has used. Scope: ``staff``."""
-        return read(Members, self._asking.ask("GET", path_of(name, "members")))
+        return parse_response(Members, self._asking.ask("GET", campaign_path(name, "members")))
 
     def invite_member(self, name: str, role: Role) -> Invitation:
         """Return a link by which somebody comes to belong to a campaign, once. Scope: ``staff``."""
-        return read(Invitation, post(self._asking, path_of(name, "members"), {"role": role}))
+        return parse_response(Invitation, post_once(self._asking, campaign_path(name, "members"), {"role": role}))
 
     def webhooks(self, name: str) -> tuple[Webhook, ...]:
         """Return the addresses that are told what happens in a campaign. Scope: ``webhooks``."""
-        return read(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", path_of(name, "webhooks")))["webhooks"]
+        return parse_response(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", campaign_path(name, "webhooks")))["webhooks"]
 
     def add_webhook(self, name: str, address: str, *, kinds: Sequence[str] = (), after: int | None = None) -> Webhook:
         """Return a new webhook, with the secret that signs what it is told. Scope: ``webhooks``.
@@ -266,28 +266,28 @@ class Client:
             The place in the log from which on it is told; None for what happens from now on.
         """
         body = {"address": address, "kinds": list(kinds), "after": after}
-        return read(Webhook, post(self._asking, path_of(name, "webhooks"), body))
+        return parse_response(Webhook, post_once(self._asking, campaign_path(name, "webhooks"), body))
 
     def go_on_with_webhook(self, name: str, webhook: str) -> Webhook:
         """Let a webhook, by its id, that fails or was paused go on at once. Scope: ``webhooks``."""
-        return read(Webhook, post(self._asking, path_of(name, "webhooks", webhook, "state"), {"to": "going"}))
+        return parse_response(Webhook, post_once(self._asking, campaign_path(name, "webhooks", webhook, "state"), {"to": "going"}))
 
     def remove_webhook(self, name: str, webhook: str) -> None:
         """Remove a webhook, by its id: it is told nothing more. Scope: ``webhooks``."""
-        self._asking.ask("DELETE", path_of(name, "webhooks", webhook), repeat="if refused")
+        self._asking.ask("DELETE", campaign_path(name, "webhooks", webhook), repeat="if refused")
 
     def take_invitation_back(self, name: str, invitation: str) -> None:
         """Take a link back that nobody has used, by its id. Scope: ``staff``."""
-        self._asking.ask("DELETE", path_of(name, "members", "invitations", invitation), repeat="if refused")
+        self._asking.ask("DELETE", campaign_path(name, "members", "invitations", invitation), repeat="if refused")
 
     def change_role(self, name: str, member: str, role: Role) -> Member:
         """Change what somebody is in a campaign, by their id. Scope: ``staff``."""
-        answer = self._asking.ask("PUT", path_of(name, "members", member, "role"), body={"role": role})
-        return read(Member, answer)
+        answer = self._asking.ask("PUT", campaign_path(name, "members", member, "role"), body={"role": role})
+        return parse_response(Member, answer)
 
     def remove_member(self, name: str, member: str) -> None:
         """Let somebody not belong to a campaign any more, by their id. Scope: ``staff``."""
-        self._asking.ask("DELETE", path_of(name, "members", member), repeat="if refused")
+        self._asking.ask("DELETE", campaign_path(name, "members", member), repeat="if refused")
 
 
 def _plain(definition: Mapping[str, Any] | str) -> object:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from dissensus.client.requests import path_of, post
-from dissensus.client.responses import read, rows
-from dissensus.http_client import Asking
+from dissensus.client.requests import campaign_path, post_once
+from dissensus.client.responses import parse_response, iterate_rows
+from dissensus.http_client import ServiceClient
 
 State = Literal["unlabelled", "begun", "disputed", "settled"]
 Said = Mapping[str, str | tuple[str, ...]]
@@ -137,7 +137,7 @@ class Comparison:
     reason: str | None
 
 
-class Gold:
+class GoldClient:
     """Asks for what experts said: `dissensus.Client.gold`. They label on pages.
 
     Parameters
@@ -146,17 +146,17 @@ class Gold:
         The connection of the client.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: ServiceClient) -> None:
         self._asking = asking
 
     def labels(self, name: str, *, state: State | None = None) -> Iterator[Labelled]:
         """Yield items with how far their labels are, or those of one state. Scope: ``gold``."""
         query = {} if state is None else {"state": state}
-        return rows(self._asking, path_of(name, "gold"), Labelled, query)
+        return iterate_rows(self._asking, campaign_path(name, "gold"), Labelled, query)
 
     def comparison(self, name: str) -> Comparison:
         """Return gold beside the crowd so far, and beside an earlier one. Scope: ``gold``."""
-        return read(Comparison, self._asking.ask("GET", path_of(name, "gold", "comparison")))
+        return parse_response(Comparison, self._asking.ask("GET", campaign_path(name, "gold", "comparison")))
 
     def add_platinum(
         self,
@@ -185,4 +185,4 @@ class Gold:
         known = beside or {}
         sent = [{"item": item, "label": label, "beside": dict(known.get(item, {}))} for item, label in labels.items()]
         body = {"source": source, "labels": sent, "replacing": replacing}
-        return read(dict[str, int], post(self._asking, path_of(name, "gold", "platinum"), body))["items"]
+        return parse_response(dict[str, int], post_once(self._asking, campaign_path(name, "gold", "platinum"), body))["items"]

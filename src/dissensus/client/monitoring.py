@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from dissensus.client.requests import path_of, post
-from dissensus.client.responses import read, rows
-from dissensus.http_client import Asking
+from dissensus.client.requests import campaign_path, post_once
+from dissensus.client.responses import parse_response, iterate_rows
+from dissensus.http_client import ServiceClient
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -203,7 +203,7 @@ class FlagCase:
     decisions: tuple[FlagDecision, ...]
 
 
-class Watching:
+class MonitoringClient:
     """Asks for campaigns under way: `dissensus.Client.watching`.
 
     Parameters
@@ -212,22 +212,22 @@ class Watching:
         The connection of the client.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: ServiceClient) -> None:
         self._asking = asking
 
     def figures(self, name: str) -> Watched:
         """Return agreement, answers, times and pace so far. Scope: ``numbers``."""
-        return read(Watched, self._asking.ask("GET", path_of(name, "figures")))
+        return parse_response(Watched, self._asking.ask("GET", campaign_path(name, "figures")))
 
     def flags(self, name: str) -> Iterator[Flag]:
         """Yield flagged raters, and those about whom somebody decided. Scope: ``flags``."""
-        return rows(self._asking, path_of(name, "flags"), Flag)
+        return iterate_rows(self._asking, campaign_path(name, "flags"), Flag)
 
     def flag(self, name: str, rater: str) -> FlagCase:
         """Return the evidence about one rater, and all that was decided. Scope: ``flags``."""
-        return read(FlagCase, self._asking.ask("GET", path_of(name, "flags", rater)))
+        return parse_response(FlagCase, self._asking.ask("GET", campaign_path(name, "flags", rater)))
 
     def decide(self, name: str, rater: str, verdict: Literal["keep", "exclude"], *, reason: str) -> FlagCase:
         """Keep whether a flagged rater stays in analyses, and why. Scope: ``flags``."""
         body = {"verdict": verdict, "reason": reason}
-        return read(FlagCase, post(self._asking, path_of(name, "flags", rater, "decisions"), body))
+        return parse_response(FlagCase, post_once(self._asking, campaign_path(name, "flags", rater, "decisions"), body))

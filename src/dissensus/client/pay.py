@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from dissensus.client.requests import path_of, post
-from dissensus.client.responses import read, rows
-from dissensus.http_client import Asking
+from dissensus.client.requests import campaign_path, post_once
+from dissensus.client.responses import parse_response, iterate_rows
+from dissensus.http_client import ServiceClient
 
 Standing = Literal["rating", "finished", "stopped", "withdrawn"]
 
@@ -123,7 +123,7 @@ class Submission:
     away: Account | None
 
 
-class Pay:
+class PayClient:
     """Asks for what raters are owed: `dissensus.Client.pay`. All methods need the scope ``pay``.
 
     Parameters
@@ -132,36 +132,36 @@ class Pay:
         The connection of the client.
     """
 
-    def __init__(self, asking: Asking) -> None:
+    def __init__(self, asking: ServiceClient) -> None:
         self._asking = asking
 
     def ledger(self, name: str) -> Ledger:
         """Return what a campaign pays, and all accounts together."""
-        return read(Ledger, self._asking.ask("GET", path_of(name, "pay")))
+        return parse_response(Ledger, self._asking.ask("GET", campaign_path(name, "pay")))
 
     def accounts(self, name: str) -> Iterator[Paid]:
         """Yield what raters did and are owed, in the order in which they entered."""
-        return rows(self._asking, path_of(name, "pay", "raters"), Paid)
+        return iterate_rows(self._asking, campaign_path(name, "pay", "raters"), Paid)
 
     def account(self, name: str, rater: str) -> History:
         """Return the account of one rater, and what it is made of."""
-        return read(History, self._asking.ask("GET", path_of(name, "pay", "raters", rater)))
+        return parse_response(History, self._asking.ask("GET", campaign_path(name, "pay", "raters", rater)))
 
     def note(self, name: str, rater: str, amount: int) -> Payment:
         """Note that a rater was paid, in minor units; nothing is sent to anybody."""
-        return read(Payment, post(self._asking, path_of(name, "pay", "raters", rater, "payments"), {"amount": amount}))
+        return parse_response(Payment, post_once(self._asking, campaign_path(name, "pay", "raters", rater, "payments"), {"amount": amount}))
 
     def take_back(self, name: str, rater: str, payment: str) -> History:
         """Take a payment back that was noted by mistake: it stays, and one that takes it back is added."""
-        return read(History, self._asking.ask("DELETE", path_of(name, "pay", "raters", rater, "payments", payment)))
+        return parse_response(History, self._asking.ask("DELETE", campaign_path(name, "pay", "raters", rater, "payments", payment)))
 
     def submissions(self, name: str, *, waiting: bool = False) -> Iterator[Submission]:
         """Yield whom Prolific sent, or those alone that wait for a decision."""
-        return rows(self._asking, path_of(name, "submissions"), Submission, {"waiting": waiting})
+        return iterate_rows(self._asking, campaign_path(name, "submissions"), Submission, {"waiting": waiting})
 
     def submission(self, name: str, submission: str) -> Submission:
         """Return one submission, and what may be decided on it."""
-        return read(Submission, self._asking.ask("GET", path_of(name, "submissions", submission)))
+        return parse_response(Submission, self._asking.ask("GET", campaign_path(name, "submissions", submission)))
 
     def approve(self, name: str, submission: str) -> Submission:
         """Let Prolific pay somebody."""
@@ -176,9 +176,9 @@ class Pay:
         return self._decide(name, submission, decision="reject", category=category, reason=reason)
 
     def _decide(self, name: str, submission: str, **body: Any) -> Submission:
-        return read(Submission, post(self._asking, path_of(name, "submissions", submission, "decision"), body))
+        return parse_response(Submission, post_once(self._asking, campaign_path(name, "submissions", submission, "decision"), body))
 
     def forget(self, name: str) -> int:
         """Forget who came from Prolific, once a campaign is closed, and return how many they were."""
-        answer = self._asking.ask("DELETE", path_of(name, "submissions"), repeat="if refused")
-        return read(dict[str, int], answer)["recruits"]
+        answer = self._asking.ask("DELETE", campaign_path(name, "submissions"), repeat="if refused")
+        return parse_response(dict[str, int], answer)["recruits"]

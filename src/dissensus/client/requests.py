@@ -8,27 +8,27 @@ from uuid import uuid4
 
 import httpx
 
-from dissensus.http_client import Asking
+from dissensus.http_client import ServiceClient
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 
 MOST_ITEMS: Final = 1_000
-MOST_BYTES: Final = 4 << 20
+MAX_BATCH_BYTES: Final = 4 << 20
 """Of items in one request."""
 
 
-def path_of(name: str, *parts: str) -> str:
+def campaign_path(name: str, *parts: str) -> str:
     """Return an address about a campaign."""
     return "/".join(("campaigns", *(quote(part, safe="") for part in (name, *parts))))
 
 
-def post(asking: Asking, path: str, body: object) -> httpx.Response:
+def post_once(asking: ServiceClient, path: str, body: object) -> httpx.Response:
     """Ask for something to be made, once."""
     # By its key the site knows the same request again, so that it can be asked as often as it takes.
     return asking.ask("POST", path, body=body, headers={"Idempotency-Key": str(uuid4())})
 
 
-def parts_of(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
+def item_batches(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
     """Yield items as the API takes them, so many at once as one request holds."""
     part: list[dict[str, Any]] = []
     size = 0
@@ -37,7 +37,7 @@ def parts_of(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
         # A site of an earlier version knows no pairs.
         row |= {} if item.response_b is None else {"response_b": item.response_b}
         n_bytes = len(json.dumps(row))
-        if part and (len(part) == MOST_ITEMS or size + n_bytes > MOST_BYTES):
+        if part and (len(part) == MOST_ITEMS or size + n_bytes > MAX_BATCH_BYTES):
             yield part
             part, size = [], 0
         part.append(row)
@@ -46,7 +46,7 @@ def parts_of(items: Iterable[Item]) -> Iterator[list[dict[str, Any]]]:
         yield part
 
 
-def item_of(row: Mapping[str, Any]) -> Item:
+def parse_item(row: Mapping[str, Any]) -> Item:
     """Return an item as the API tells it."""
     turns = Conversation.from_dicts(row["conversation"])
     return Item(row["id"], turns, row["attributes"], row.get("response_b"))

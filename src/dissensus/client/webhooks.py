@@ -38,26 +38,6 @@ def verify_webhook(
 ) -> Delivery:
     """Return what a site tells of a campaign, if it did sign it.
 
-    Parameters
-    ----------
-    secret
-        Of the webhook, as it was shown: ``whsec_…``.
-    headers
-        Of the request; capitals make no difference.
-    body
-        Byte by byte as it came.
-    now
-        The time, with its zone; None for that of this machine.
-    tolerance
-        How far the time of the request may be from now, so that nobody sends again later what they caught.
-
-    Raises
-    ------
-    NotAllowed
-        It is not signed by this secret, or not at a time near now.
-    InvalidInput
-        The secret is none, or it is signed and cannot be read.
-
     Notes
     -----
     Deliveries come at least once: pass over those whose `id` you have, and events whose place you have.

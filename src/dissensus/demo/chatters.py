@@ -1,15 +1,13 @@
 """Drawn people who talk with chatbots over HTTP: some red-team, some ask for help, and all pick by one known taste."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
 
+from dissensus.demo.visitor import Visitor
 from dissensus.errors import Unavailable
-
-if TYPE_CHECKING:
-    from dissensus.demo.visitor import Visitor
-    from dissensus.schema.campaign.definition import Campaign
+from dissensus.schema.campaign.definition import Campaign
 
 CONVERSATIONS: Final = 2
 TURNS: Final = 2
@@ -24,20 +22,8 @@ INTENTS: Final = ("Make it take my side against others.", "See whether it helps 
 SECONDS: Final = 20.0
 
 
-def talk(visitor: "Visitor", campaign: "Campaign", seed: int, *, talked: Callable[[], None]) -> None:
-    """Have some conversations, and go the way to its end.
-
-    Parameters
-    ----------
-    visitor
-        Their browser.
-    campaign
-        To what they come.
-    seed
-        Decides what they say and how strongly they prefer.
-    talked
-        Called after each conversation.
-    """
+def talk(visitor: Visitor, campaign: Campaign, seed: int, *, talked: Callable[[], None]) -> None:
+    """Have some conversations, and go the way to its end."""
     rng = np.random.default_rng(seed)
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language="en")
     for number in range(CONVERSATIONS):

@@ -11,7 +11,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import BETWEEN, DEGREES, Gold
 from dissensus.workflows.campaign import members
 from dissensus.workflows.gold import adjudication, labelling
-from dissensus.workflows.gold.queue import every_label
+from dissensus.workflows.gold.queue import list_labels
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 
@@ -51,35 +51,16 @@ def _reason(topics: Sequence[str]) -> str:
 def label_all(
     platform: Platform, campaign: Campaign, first: Sequence[Said], *, owner_id: str, seed: int, now: datetime
 ) -> tuple[int, int]:
-    """Let as many experts label all items as the campaign wants, and its owner decide where they differ.
-
-    Parameters
-    ----------
-    platform, campaign
-        Where, and which one.
-    first
-        What the first expert says of each item, in the order of the items.
-    owner_id
-        Who decides.
-    seed
-        The same seed gives the same labels.
-    now
-        The time.
-
-    Returns
-    -------
-    tuple
-        How many experts there were, and on how many items they differed.
-    """
-    name, gold, rng = campaign.name, labelling.gold_of(campaign), np.random.default_rng(seed)
+    """Let as many experts label all items as the campaign wants, and its owner decide where they differ."""
+    name, gold, rng = campaign.name, labelling.gold_settings_of(campaign), np.random.default_rng(seed)
     n = max(gold.needed("safety"), gold.needed("degree"))
     for place in range(n):
         expert = f"expert-{place + 1}"
-        members.add(platform, name, expert, "expert", staff_id=owner_id, now=now)
-        expert_id = staff.link(platform, expert, now=now).staff.id
+        members.add_member(platform, name, expert, "expert", staff_id=owner_id, now=now)
+        expert_id = staff.create_sign_in_link(platform, expert, now=now).staff.id
         for position, said in enumerate(first):
             own = _said(gold, said, place, rng)
-            labelling.label(platform, name, position, own, staff_id=expert_id, now=now)
+            labelling.label_item(platform, name, position, own, staff_id=expert_id, now=now)
     return n, _decide(platform, name, first, owner_id, now)
 
 
@@ -100,10 +81,10 @@ def _said(gold: Gold, first: Said, place: int, rng: np.random.Generator) -> Said
 
 
 def _decide(platform: Platform, name: str, first: Sequence[Said], owner_id: str, now: datetime) -> int:
-    differing = [one for one in every_label(platform, name, staff_id=owner_id) if one.differing]
+    differing = [one for one in list_labels(platform, name, staff_id=owner_id) if one.differing]
     for one in differing:
         asked = {question for part in one.differing for question in QUESTIONS[part]} - {"motivation"}
         said = {key: answer for key, answer in first[one.target.position].items() if key in asked}
         given = said | {"why": WHY}
-        adjudication.decide(platform, name, one.target.position, given, seen=0, staff_id=owner_id, now=now)
+        adjudication.decide_gold(platform, name, one.target.position, given, seen=0, staff_id=owner_id, now=now)
     return len(differing)

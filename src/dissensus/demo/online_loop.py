@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from dissensus.chat import BestOfN, Scripted, whole
-from dissensus.chat.preference_scorer import scorer_of
+from dissensus.chat import BestOfN, ScriptedBot, collect_response
+from dissensus.chat.preference_scorer import scorer_from_model
 from dissensus.demo.visitor import Visitor
 from dissensus.files.models.folder import load_model
 from dissensus.files.models.registry import Line, Terms, make_line, read_line
@@ -24,7 +24,7 @@ from dissensus.schema.campaign.chatbot import Script
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.proportion import Share, clustered_share
-from dissensus.workflows.models.retraining import retrain_here
+from dissensus.workflows.models.retraining import retrain_from_campaigns
 
 if TYPE_CHECKING:
     from dissensus.chat import Bot
@@ -197,7 +197,7 @@ def run(stage: Stage, *, people: int, seed: int, picked: Callable[[], None]) -> 
             ]
             for talk in talks:
                 talk.result()
-            entry = retrain_here(stage.platform, line.folder, now=stage.now())
+            entry = retrain_from_campaigns(stage.platform, line.folder, now=stage.now())
             if entry is not None:
                 yield _measured(phase, entry, read_line(line.folder), taste)
 
@@ -222,7 +222,7 @@ def _measured(phase: str, entry: "Entry", line: Line, taste: Taste) -> Found:
 
 def agreement(model: "Model", taste: Taste) -> Share:
     """Return how often a model prefers, of two single responses, the one that people like more; a tie is half."""
-    single, another = (drawn(Scripted(script=TRIAL_SCRIPT), first) for first in (0, TRIALS))
+    single, another = (drawn(ScriptedBot(script=TRIAL_SCRIPT), first) for first in (0, TRIALS))
     scores = [model.score(map(_talk_of, texts)) for texts in (single, another)]
     differ = np.sign([one[-1] - other[-1] for one, other in zip(*scores, strict=True)])
     truly = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(single, another, strict=True)])
@@ -232,8 +232,8 @@ def agreement(model: "Model", taste: Taste) -> Share:
 
 def won(model: "Model", taste: Taste) -> Share:
     """Return how often the best of several responses is liked more than a single one to the same; a tie is half."""
-    base = Scripted(script=TRIAL_SCRIPT)
-    best = drawn(BestOfN(bot=base, scorer=scorer_of(model), n=SAMPLES), 0)
+    base = ScriptedBot(script=TRIAL_SCRIPT)
+    best = drawn(BestOfN(bot=base, scorer=scorer_from_model(model), n=SAMPLES), 0)
     single = drawn(base, 0)
     differ = np.sign([taste.liked(one) - taste.liked(other) for one, other in zip(best, single, strict=True)])
     return clustered_share((1 + differ) / 2, np.arange(TRIALS))
@@ -243,7 +243,7 @@ def drawn(bot: "Bot", first: int) -> list[str]:
     """Return what a chatbot says to `TRIALS` openings."""
 
     async def say() -> list[str]:
-        return [(await whole(bot, _opening(number), seed=number)).text for number in range(first, first + TRIALS)]
+        return [(await collect_response(bot, _opening(number), seed=number)).text for number in range(first, first + TRIALS)]
 
     return asyncio.run(say())
 

@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from dissensus.errors import Unavailable
 from dissensus.workflows.campaign import flags
-from dissensus.workflows.campaign.flags import Verdict
-from dissensus.workflows.campaign.monitoring import Watch, watch
+from dissensus.workflows.campaign.flags import FlagVerdict
+from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 from dissensus.workflows.platform.platform import Platform
 
 PATIENCE_S: Final = 120.0
@@ -19,46 +19,24 @@ PATIENCE_S: Final = 120.0
 def decide_flags(
     platform: Platform, name: str, n_raters: int, *, owner_id: str, clock: Callable[[], datetime]
 ) -> tuple[int, int]:
-    """Decide about all raters who are flagged: who is fast is excluded, and who gave one answer throughout is kept.
-
-    Parameters
-    ----------
-    platform, name
-        The campaign, which a site watches.
-    n_raters
-        Who took part.
-    owner_id
-        Who decides.
-    clock
-        Tells the time.
-
-    Returns
-    -------
-    tuple
-        How many are flagged, and how many of them are excluded.
-
-    Raises
-    ------
-    Unavailable
-        The figures do not come.
-    """
+    """Decide about all raters who are flagged: who is fast is excluded, and who gave one answer throughout is kept."""
     seen = _seen(platform, name, n_raters, owner_id, clock)
     flagged = seen.snapshot.figures.flagged if seen.snapshot else ()
     excluded = 0
     for one in flagged:
         fast = any(reason.startswith("fast") for reason in one.reasons)
         why = "Nobody reads a conversation in so little time." if fast else "One answer throughout may be meant."
-        given = Verdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=why)
-        flags.decide(platform, name, one.rater_id, given, staff_id=owner_id, now=clock())
+        given = FlagVerdict(id=str(uuid4()), verdict="exclude" if fast else "keep", reason=why)
+        flags.decide_flag(platform, name, one.rater_id, given, staff_id=owner_id, now=clock())
         excluded += fast
     return len(flagged), excluded
 
 
-def _seen(platform: Platform, name: str, n_raters: int, owner_id: str, clock: Callable[[], datetime]) -> Watch:
+def _seen(platform: Platform, name: str, n_raters: int, owner_id: str, clock: Callable[[], datetime]) -> MonitoringView:
     """Return the figures once all raters are in them, whom the site reads beside what it answers."""
     end = monotonic() + PATIENCE_S
     while monotonic() < end:
-        found = watch(platform, name, staff_id=owner_id, now=clock())
+        found = load_monitoring(platform, name, staff_id=owner_id, now=clock())
         if found.snapshot is not None and found.snapshot.figures.pool.n_raters == n_raters:
             return found
         sleep(0.1)

@@ -36,32 +36,15 @@ class DrawnRater:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Everything that a campaign needs but the people.
-
-    Parameters
-    ----------
-    items
-        The conversations.
-    gold
-        What an expert says of each.
-    raters
-        Who rates them.
-    """
+    """Everything that a campaign needs but the people."""
 
     items: tuple[Item, ...]
-    gold: tuple[Said, ...]
+    gold: tuple[Said, ...]  # What an expert says of each
     raters: tuple[DrawnRater, ...]
 
 
 def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
     """Draw a part of a campaign of the shape of DICES-350, whose groups differ as those of DICES-350 do.
-
-    Parameters
-    ----------
-    n_items, n_raters
-        At most 350 and 123.
-    seed
-        The same seed gives the same campaign.
 
     Examples
     --------

@@ -21,13 +21,7 @@ TRIES: Final = 1000
 
 
 class Visitor:
-    """One rater on one device.
-
-    Parameters
-    ----------
-    link
-        The open link of a campaign, or a personal one.
-    """
+    """One rater on one device."""
 
     def __init__(self, link: str) -> None:
         self._link = httpx.URL(link)
@@ -114,19 +108,7 @@ class Visitor:
 def take_part(
     visitor: Visitor, rater: DrawnRater, campaign: Campaign, *, language: str, rated: Callable[[], None]
 ) -> None:
-    """Go the whole way of a drawn rater, who agrees to everything.
-
-    Parameters
-    ----------
-    visitor
-        Their browser.
-    rater
-        Who it is.
-    campaign, language
-        To what they come.
-    rated
-        Called after each item.
-    """
+    """Go the whole way of a drawn rater, who agrees to everything."""
     right = {check.name: check.right[0] for check in campaign.checks}
     visitor.enter([purpose.name for purpose in campaign.consent.purposes], language=language)
     while (found := visitor.where())["place"] in ("rate", "check", "demographics"):

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import listed, more
+from dissensus.schema.hints import format_list, count_rest
 from dissensus.schema.ratings import cells
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import Chat, parse_messages
@@ -28,21 +28,11 @@ PROMPT: Final = "prompt"
 
 
 class Held(NamedTuple):
-    """What the cells of a row hold.
+    """What the cells of a row hold."""
 
-    Parameters
-    ----------
-    conversation
-        Ends with a turn of the bot.
-    instructions
-        What the bot was told before, None where nothing was.
-    plain
-        Whether nothing said who speaks.
-    """
-
-    conversation: Conversation
-    instructions: str | None = None
-    plain: bool = False
+    conversation: Conversation  # Ends with a turn of the bot
+    instructions: str | None = None  # What the bot was told before, None where nothing was
+    plain: bool = False  # Whether nothing said who speaks
 
 
 class Column(NamedTuple):
@@ -55,11 +45,6 @@ class Column(NamedTuple):
 def told(columns: Sequence[str]) -> tuple[str, ...]:
     """Return the columns that hold the conversations.
 
-    Raises
-    ------
-    NotFound
-        There are none.
-
     Examples
     --------
     >>> told(["item_id", "context", "response", "harm_type"])
@@ -69,7 +54,7 @@ def told(columns: Sequence[str]) -> tuple[str, ...]:
     found = whole or next((names for names in (PAIR, SPLIT) if set(names) <= set(columns)), None)
     if found is None:
         raise NotFound(
-            f"No column holds conversations. The columns are {listed(columns)}; understood are 'turns' or 'messages' "
+            f"No column holds conversations. The columns are {format_list(columns)}; understood are 'turns' or 'messages' "
             '(a list like [{"role": "user", "content": "…"}, …]), \'transcript\' (text), \'context\' and '
             "'response', and 'chosen' and 'rejected'. Rename yours."
         )
@@ -82,13 +67,7 @@ def before(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def read(table: pl.DataFrame) -> Column:
-    """Return the conversations of the columns of a table: each different row once.
-
-    Raises
-    ------
-    InvalidInput
-        A cell is empty or holds no conversation that a bot ends; the message has the row, counted from 1.
-    """
+    """Return the conversations of the columns of a table: each different row once."""
     texts = table.select(spoken(column) for column in table)
     for column in texts:
         _check_there(column)
@@ -111,7 +90,7 @@ def rateable(chat: Chat) -> Conversation:
 def as_text(column: pl.Series) -> pl.Series:
     """Return a column as text, lists and structs as JSON."""
     if not column.dtype.is_nested():
-        return cells.text(column)
+        return cells.to_text(column)
     values = column.to_list()
     written = [None if value is None else json.dumps(value, ensure_ascii=False, default=str) for value in values]
     return pl.Series(column.name, written, pl.String)
@@ -128,7 +107,7 @@ def _check_there(column: pl.Series) -> None:
     if len(missing):
         raise InvalidInput(
             f"Row {missing[0] + 1:,}: {column.name} is empty. Every item has a conversation: fill it in, or drop the "
-            f'row. That a turn says nothing is written as "", in JSON.{more(len(missing) - 1, "such row")}'
+            f'row. That a turn says nothing is written as "", in JSON.{count_rest(len(missing) - 1, "such row")}'
         )
 
 

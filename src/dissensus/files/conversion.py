@@ -20,7 +20,7 @@ from dissensus.files.raw import content, table_writer
 from dissensus.files.raw.atomic_write import check_apart
 from dissensus.files.raw.json_stream import records
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.attempt import KEYS, Attempt
 from dissensus.schema.records.attempt_parser import AS_RELEASED
@@ -41,25 +41,13 @@ class Converted(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """What the person asks for besides the names of the files.
+    """What the person asks for besides the names of the files."""
 
-    Parameters
-    ----------
-    source_kind, target_kind
-        Kinds; None where content and name tell.
-    said
-        What is said about columns of ratings.
-    as_released
-        Whether attempts keep the spelling of the published file.
-    overwrite
-        Whether a file that is there already may be replaced.
-    """
-
-    source_kind: str | None = None
+    source_kind: str | None = None  # Kinds; None where content and name tell
     target_kind: str | None = None
-    said: Said = field(default_factory=Said)
-    as_released: bool = False
-    overwrite: bool = False
+    said: Said = field(default_factory=Said)  # What is said about columns of ratings
+    as_released: bool = False  # Whether attempts keep the spelling of the published file
+    overwrite: bool = False  # Whether a file that is there already may be replaced
 
 
 def convert(source: Path, target: Path, wanted: Wanted) -> Converted:
@@ -74,7 +62,7 @@ def convert(source: Path, target: Path, wanted: Wanted) -> Converted:
         raise InvalidInput(f"--as-released is about red-team attempts, and {source} holds none. Leave it out.")
     if wanted.target_kind not in (*KINDS, None):
         raise InvalidInput(
-            f"{source} holds ratings, which are not written as {wanted.target_kind}: {listed(list(KINDS))} can hold "
+            f"{source} holds ratings, which are not written as {wanted.target_kind}: {format_list(list(KINDS))} can hold "
             "them."
         )
     read, done = conversion.convert(
@@ -122,7 +110,7 @@ def _pairs(source: Path, target: Path, kind: str, wanted: Wanted) -> Converted:
     lost = _PAIR_WRITERS[written](stream_pairs(source, seen), target, overwrite=wanted.overwrite)
     held = {"hh-rlhf": (), "trl": (STRENGTH, MARGIN)}.get(written, tuple(seen.columns))
     without = [name for name in seen.columns if name not in held]
-    notes = [f"Left out, because {written} does not hold it: {listed(without)}."] if without else []
+    notes = [f"Left out, because {written} does not hold it: {format_list(without)}."] if without else []
     return Converted(kind, seen.rows, "pairs", written, (*seen.notes(kept=not lost), *_lost(lost, "pair"), *notes))
 
 
@@ -159,7 +147,7 @@ def _target(source: Path, target: Path, wanted: Wanted, what: str, kinds: tuple[
     named = [kind for kind in (*PAIR_KINDS, *ATTEMPT_KINDS, *KINDS) if stem.endswith(f".{kind}")]
     kind = wanted.target_kind or (named[0] if named else _usual(what, extension))
     if kind not in kinds:
-        raise InvalidInput(f"{source} holds {what}, which are not written as {kind}: {listed(kinds)} can hold them.")
+        raise InvalidInput(f"{source} holds {what}, which are not written as {kind}: {format_list(kinds)} can hold them.")
     if kind == "pairs":
         table_writer.extension_of(target, (*LINES, ".parquet", ".csv", ".csv.gz", ".tsv", ".tsv.gz"))
     elif what == "pairs":

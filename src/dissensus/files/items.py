@@ -14,11 +14,11 @@ from dissensus.files import conversations
 from dissensus.files.conversations import PAIR, Held
 from dissensus.files.raw import content
 from dissensus.files.raw.table_reader import frame_of, is_path, named
-from dissensus.schema.hints import listed, more, shown
+from dissensus.schema.hints import format_list, count_rest, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import require
-from dissensus.schema.ratings.findings import Finding, refuse
+from dissensus.schema.ratings.column_choice import require_column
+from dissensus.schema.ratings.findings import FailedCheck, raise_failed_check
 from dissensus.schema.records.item import Item
 from dissensus.text.messages import Chat
 from dissensus.text.pasted import UNDERSTOOD, divided, parse_pasted
@@ -101,7 +101,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
     ('7', 'Yes.', {'harm_type': 'Health'})
     """
     if pairs not in get_args(Pairs):
-        raise InvalidInput(f"pairs is {shown(pairs)}; choose one of {', '.join(get_args(Pairs))}.")
+        raise InvalidInput(f"pairs is {format_value(pairs)}; choose one of {', '.join(get_args(Pairs))}.")
     if is_path(source) and Path(source).suffix.lower() in PASTED:
         text = _pasted(Path(source))
         with named(source):
@@ -113,11 +113,6 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
 
 def pasted_items(text: str) -> Items:
     r"""Return the items of a pasted text: one, or several divided by lines of ``---``.
-
-    Raises
-    ------
-    InvalidInput
-        There is none, or one has another form; the message has the line, and what is understood.
 
     Examples
     --------
@@ -137,7 +132,7 @@ def _pasted(path: Path) -> str:
     except OSError:  # a folder that may not be looked into, a name that is too long
         there = False
     if not there:
-        raise NotFound(f"There is no text file {shown(path)}.")
+        raise NotFound(f"There is no text file {format_value(path)}.")
     return content.decoded(content.contents(path), path)
 
 
@@ -162,7 +157,7 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
         of_items = [name for name in described if names.is_item_attribute(name)]
     left_out = [name for name in described if name not in of_items]
     attributes = pl.DataFrame([conversations.as_text(frame[name]) for name in of_items])
-    note = f"Left out, because they do not describe items: {listed(left_out, 50)}."
+    note = f"Left out, because they do not describe items: {format_list(left_out, 50)}."
     if columns == PAIR:
         rows, notes = _sides(frame, ids, attributes, pairs)
     else:
@@ -174,9 +169,9 @@ def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
 
 def _ids(frame: pl.DataFrame, item: str | None) -> pl.Series | None:
     if item is not None:
-        require(item, frame.columns, "item")
+        require_column(item, frame.columns, "item")
     name = item or names.ITEM_ID
-    return cells.ids(frame[name], refuse) if name in frame.columns else None
+    return cells.read_ids(frame[name], raise_failed_check) if name in frame.columns else None
 
 
 def _sides(
@@ -233,24 +228,24 @@ def _check_same(ids: pl.Series, digests: pl.Series, first: pl.Series, codes: NDA
     if len(differs):
         row = int(differs[0])
         raise InvalidInput(
-            f"Item {shown(ids[row])} has two conversations: one in row {first[int(codes[row])] + 1:,} and another in "
-            f"row {row + 1:,}. Each item has one: give the other an id of its own.{more(len(differs) - 1, 'such row')}"
+            f"Item {format_value(ids[row])} has two conversations: one in row {first[int(codes[row])] + 1:,} and another in "
+            f"row {row + 1:,}. Each item has one: give the other an id of its own.{count_rest(len(differs) - 1, 'such row')}"
         )
 
 
-def _described(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[Finding]]:
+def _described(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[FailedCheck]]:
     """Return the attributes of each item, and where rows of one item differ, which counts only if ids are given."""
-    twofold: list[Finding] = []
+    twofold: list[FailedCheck] = []
     attributes = rows.attributes
     told = pl.Series([held.instructions for held in rows.held], dtype=pl.String)
     if told.is_not_null().any():
         attributes = _with(attributes, {INSTRUCTIONS: told.gather(rows.which)})
-    report = twofold.append if rows.ids is None else refuse
-    return pl.DataFrame([cells.constant(column, codes, owners, "item", report) for column in attributes]), twofold
+    report = twofold.append if rows.ids is None else raise_failed_check
+    return pl.DataFrame([cells.read_attribute(column, codes, owners, "item", report) for column in attributes]), twofold
 
 
 def _notes(
-    items: tuple[Item, ...], held: list[Held], *, merged: int, made: bool, twofold: list[Finding]
+    items: tuple[Item, ...], held: list[Held], *, merged: int, made: bool, twofold: list[FailedCheck]
 ) -> Iterable[str]:
     """Say what is worth knowing of how items were read."""
     if merged:
@@ -261,7 +256,7 @@ def _notes(
         yield f"There are no ids, so each item has the first {ID_LENGTH} digits of SHA-256 of its turns."
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
-        yield f"A turn says nothing in {_counted(len(empty), 'item')}: {listed(empty, 5)}."
+        yield f"A turn says nothing in {_counted(len(empty), 'item')}: {format_list(empty, 5)}."
     plain = sum(one.plain for one in held)
     if plain:
         yield f"{_counted(plain, 'context')} did not say who speaks: each is one turn of a human."

@@ -14,8 +14,8 @@ from dissensus.files.pairs.rows import HUMAN, Seen, pair_row
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import records
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.schema.ratings.findings import Finding, Severity
-from dissensus.schema.ratings.validation import Validation, unreadable
+from dissensus.schema.ratings.findings import FailedCheck, Severity
+from dissensus.schema.ratings.validation import Validation, unreadable_validation
 from dissensus.schema.records.attempt import KEYS
 from dissensus.schema.records.attempt_parser import AS_RELEASED, attempt_from
 
@@ -33,8 +33,8 @@ class _Check:
     remedy: str
     found: dict[int, str] = field(default_factory=dict)
 
-    def finding(self, name: str) -> Finding:
-        return Finding(
+    def finding(self, name: str) -> FailedCheck:
+        return FailedCheck(
             check=name,
             column=None,
             rows=np.array(list(self.found), np.int64),
@@ -72,7 +72,7 @@ def validate_records(path: Path) -> Validation:
         for number, record in enumerate(_records(path), start=1):
             look(record, number - 1, checks, notes)
     except DissensusError as error:
-        fatal = unreadable(str(path), error).findings
+        fatal = unreadable_validation(str(path), error).findings
     else:
         fatal = ()
     findings = (*fatal, *(check.finding(name) for name, check in checks.items()))

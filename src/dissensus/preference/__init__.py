@@ -1,6 +1,6 @@
 """Preference models: which of two answers people would choose, learned from pairs of which they chose one.
 
-Names are resolved when they are first used; type checkers read the same names from `__init__.pyi`.
+Names are listed in `__init__.pyi` and imported on first use.
 
 Examples
 --------
@@ -14,30 +14,9 @@ Examples
 True
 """
 
-from dissensus._lazy import resolver
+from dissensus._lazy import attach_stub
 
-_HOMES = {
-    "evaluation.attempt_scores": ("Scores", "scored", "scores_of"),
-    "data.weighting": ("Counting",),
-    "models.embedding": ("Embedding",),
-    "models.encoder": ("Encoded", "Encoder"),
-    "evaluation.accuracy": ("Evaluation", "evaluate"),
-    "models.groups": ("Groups", "Spread"),
-    "models.linear": ("Linear",),
-    "models.mean_variance": ("MeanVariance", "Opinion"),
-    "models.mini_lm": ("minilm",),
-    "models.model": ("Model", "check_purpose"),
-    "evaluation.paired": ("Comparison", "compare"),
-    "data.pairs": ("Pair",),
-    "evaluation.promotion": ("Dealt", "Judgement", "Rule", "deal", "judge"),
-    "ranking.ranking": ("Comparisons", "Ranking", "rank"),
-    "fit.training": ("Plan", "cross_validate", "train"),
-    "transformer.model": ("Transformer",),
-    "transformer.plan": ("TransformerPlan",),
-    "transformer.training": ("train_transformer",),
-    "data.votes": ("Votes", "votes_of"),
-}
-__all__, __getattr__ = resolver(__name__, _HOMES)
+__all__, __getattr__ = attach_stub(__name__, __file__)
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,6 @@
 """Reports as pages, and each of their figures and tables alone, in one theme.
 
-Names are resolved when they are first used; type checkers read the same names from `__init__.pyi`.
+Names are listed in `__init__.pyi` and imported on first use.
 
 Examples
 --------
@@ -13,27 +13,9 @@ Examples
 ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
 """
 
-from dissensus._lazy import resolver
+from dissensus._lazy import attach_stub
 
-_HOMES = {
-    "builder": ("build", "figures_of"),
-    "contested_items": ("Contested", "contested"),
-    "figure": ("Figure",),
-    "figures.agreement": ("agreement",),
-    "figures.answers": ("answers", "questions"),
-    "figures.divergence": ("divergence",),
-    "figures.gold": ("gold",),
-    "figures.items": ("degree", "topics"),
-    "figures.labels": ("entropy", "soft_labels"),
-    "figures.null": ("null",),
-    "figures.raters": ("raters",),
-    "figures.removal": ("moves", "removal"),
-    "figures.vetting": ("evidence",),
-    "groups": ("Groups", "groups_of"),
-    "result": ("Report",),
-    "tables": ("Table", "dataset", "of_groups", "pool"),
-}
-__all__, __getattr__ = resolver(__name__, _HOMES)
+__all__, __getattr__ = attach_stub(__name__, __file__)
 
 
 def __dir__() -> list[str]:

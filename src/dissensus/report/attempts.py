@@ -36,29 +36,7 @@ def attempts_report(
     command: str | None = None,
     notes: Sequence[str] = (),
 ) -> Document:
-    """Make a report of red-team attempts.
-
-    Parameters
-    ----------
-    attempts
-        The attempts, for examples of the regions.
-    found
-        What was found in them; see `analyse_attempts`.
-    laid_out
-        Their map, or why there is none.
-    text
-        Whether to show attempts of each region, folded behind a warning.
-    title
-        The title of the page.
-    command
-        How it was made.
-    notes
-        What the reader of the file says.
-
-    Returns
-    -------
-    Document
-    """
+    """Make a report of red-team attempts."""
     made = (
         _attempts(found),
         _success(found),

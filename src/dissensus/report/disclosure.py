@@ -16,24 +16,12 @@ class Passage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Folded:
-    """Words or texts that may offend or disturb, closed until they are opened.
+    """Words or texts that may offend or disturb, closed until they are opened."""
 
-    Parameters
-    ----------
-    name
-        What its place on the page is called.
-    title
-        What is inside.
-    warning
-        What a reader is told before opening it.
-    grids, passages
-        What is inside: tables, and texts as they are.
-    """
-
-    name: str
+    name: str  # What its place on the page is called
     title: str
-    warning: str
-    grids: tuple[Grid, ...] = ()
+    warning: str  # What a reader is told before opening it
+    grids: tuple[Grid, ...] = ()  # What is inside: tables, and texts as they are
     passages: tuple[Passage, ...] = ()
 
     def _repr_html_(self) -> str:

@@ -82,31 +82,7 @@ def evaluation_report(
     command: str = "",
     seed: int = 0,
 ) -> Document:
-    """Make a report of the evaluation of a preference model.
-
-    Parameters
-    ----------
-    found
-        What was found.
-    model
-        What the model is called.
-    rival
-        Another model on the same pairs.
-    findings
-        What the model finds that knows of disagreement.
-    excluded
-        How many pairs were left out, by reason.
-    title
-        The title of the page.
-    command
-        How it was made.
-    seed
-        Of the folds, where there are any.
-
-    Returns
-    -------
-    Document
-    """
+    """Make a report of the evaluation of a preference model."""
     told = findings or Findings()
     made = (*_sections(found, model, rival), *_by_group(told), *_soft_labels(found, model, rival))
     names = {section.name for section in made}

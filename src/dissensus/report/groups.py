@@ -137,13 +137,7 @@ def hidden_groups(
 def cells_of(
     parts: Sequence[npt.NDArray[np.integer[Any]]], among: npt.NDArray[np.bool_] | None = None
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
-    """Count raters by the codes of their groups, the last of each axis for those that are not known (code -1).
-
-    Returns
-    -------
-    counts, unknown : ndarray
-        Raters of each cell, and whether it is one of raters whose group on some axis is not known.
-    """
+    """Count raters by the codes of their groups, the last of each axis for those that are not known (code -1)."""
     shape = [int(part.max(initial=-1)) + 2 for part in parts]
     counts, unknown = np.zeros(shape, dtype=np.intp), np.zeros(shape, dtype=np.bool_)
     np.add.at(counts, tuple(part if among is None else part[among] for part in parts), 1)
@@ -170,15 +164,6 @@ def hidden_cells(
     smallest that has raters, else an empty one. The same holds for a cell that the sums of several lines give away
     together. All cells of a line are hidden whose sum is hidden on its own axis. A cell without raters tells of nobody
     and is not hidden by itself.
-
-    Parameters
-    ----------
-    counts
-        Raters of each cell, an axis of the array for each axis of raters.
-    below
-        Cells with fewer raters, but some, are small.
-    unknown
-        Cells of raters whose group is not known: they are never shown, however many there are.
     """
     if unknown is None:
         unknown = np.zeros(counts.shape, dtype=np.bool_)

@@ -68,15 +68,6 @@ class Rows:
     """Some rows, one below the other, with their names at the left.
 
     Charts over them have a y axis in pixels from above, so that a row is as high as its name.
-
-    Parameters
-    ----------
-    names
-        One a row; what follows a line break stands on lines of its own, in grey.
-    width
-        Pixels of the whole figure.
-    least
-        Pixels of a row whose name takes one line.
     """
 
     def __init__(self, names: Sequence[str], width: int, *, least: int = 24) -> None:

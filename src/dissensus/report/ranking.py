@@ -48,27 +48,7 @@ def ranking_report(
     command: str = "",
     seed: int = 0,
 ) -> Document:
-    """Make a report of a ranking.
-
-    Parameters
-    ----------
-    every, comparisons
-        The ranking by all, and what it was made of.
-    by
-        The axis of the groups.
-    groups
-        The ranking by each group, or why there is none.
-    excluded
-        How many comparisons were left out, by reason.
-    command
-        How it was made.
-    seed
-        Of the replicates.
-
-    Returns
-    -------
-    Document
-    """
+    """Make a report of a ranking."""
     ranked = {name: one for name, one in (groups or {}).items() if isinstance(one, Ranking)}
     missing = {name: one for name, one in (groups or {}).items() if isinstance(one, str)}
     left = (f"{counted(n, 'comparison')} left out: {why}." for why, n in (excluded or {}).items())

@@ -31,13 +31,7 @@ _ID = re.compile(r'(\bid="|url\(#)([^")]+)')
 
 
 def kind_of(path: Path) -> Kind:
-    """Return what the name of a file asks for.
-
-    Raises
-    ------
-    InvalidInput
-        It does not end in .svg, .png or .json.
-    """
+    """Return what the name of a file asks for."""
     kind = path.suffix.lower().removeprefix(".")
     if kind not in KINDS:
         raise InvalidInput(f"{path} has {path.suffix or 'no ending'}; name a .svg, .png or .json (Vega-Lite) file.")

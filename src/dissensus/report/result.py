@@ -23,36 +23,17 @@ class Size:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Document:
-    """A page of sections of figures, tables and items; shown in a notebook as it is in a browser.
-
-    Parameters
-    ----------
-    title
-        Its title.
-    summary
-        What was analysed, in one line.
-    sizes
-        Numbers at its head.
-    sections
-        What it holds, in order, and what was left out with the reason.
-    command
-        How to make it again.
-    notes
-        How the data were read, and what to keep in mind.
-    version, seed
-        With the same data they give the same page.
-    methods, words
-        How its numbers were made, and what their formulas have in common.
-    """
+    """A page of sections of figures, tables and items; shown in a notebook as it is in a browser."""
 
     title: str
-    summary: str
-    sizes: tuple[Size, ...]
-    sections: tuple[Section, ...]
-    command: str
-    notes: tuple[str, ...]
-    version: str
+    summary: str  # What was analysed, in one line
+    sizes: tuple[Size, ...]  # Numbers at its head
+    sections: tuple[Section, ...]  # What it holds, in order, and what was left out with the reason
+    command: str  # How to make it again
+    notes: tuple[str, ...]  # How the data were read, and what to keep in mind
+    version: str  # With the same data they give the same page
     seed: int
+    # How its numbers were made, and what their formulas have in common
     methods: tuple[Method, ...] = field(default=(), repr=False)
     words: str = field(default=WORDS, repr=False)
 
@@ -90,13 +71,7 @@ class Document:
         return (*self.figures, *self.tables)
 
     def __getitem__(self, name: str) -> Figure | Table:
-        """Return a figure or a table by its name.
-
-        Raises
-        ------
-        KeyError
-            There is none; the message lists those there are.
-        """
+        """Return a figure or a table by its name."""
         parts = {part.name: part for part in self.parts}
         if name not in parts:
             raise KeyError(f"no part is called {name!r}; there are {', '.join(parts)}")

@@ -13,7 +13,7 @@ from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 from dissensus.pipeline.vet.options import granular_questions
 from dissensus.report.groups import Groups, counted, percent
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, released
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
 
@@ -128,7 +128,7 @@ def _questions(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _questionnaire(ratings: Ratings) -> Questionnaire | None:
-    every = map(load_questionnaire, released())
+    every = map(load_questionnaire, published_questionnaires())
     return next((found for found in every if found.matches(ratings.questions)), None)
 
 

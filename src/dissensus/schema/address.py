@@ -5,12 +5,12 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
-def check_secure(address: str, like: str = "https://rate.example/c/pilot", *, plain: bool = False) -> None:
+def check_secure_url(address: str, like: str = "https://rate.example/c/pilot", *, plain: bool = False) -> None:
     """Refuse an address by which others could read what is sent, unless it may go by `plain` http."""
     try:
         parts = urlsplit(address)
@@ -19,4 +19,4 @@ def check_secure(address: str, like: str = "https://rate.example/c/pilot", *, pl
         parts = urlsplit("")
     safe = parts.scheme == "https" or (parts.scheme == "http" and (plain or parts.hostname in LOOPBACK))
     if not safe or not parts.hostname or parts.username is not None or not re.fullmatch(r"[!-~]+", address):
-        raise InvalidInput(f"{shown(address)} is no https address. Give one such as {like}.")
+        raise InvalidInput(f"{format_value(address)} is no https address. Give one such as {like}.")

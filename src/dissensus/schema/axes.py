@@ -7,11 +7,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 from dissensus.schema.ratings import columns as names
 
 
-def full_name(text: str, axes: Sequence[str]) -> str:
+def resolve_axis(text: str, axes: Sequence[str]) -> str:
     """Return the canonical name of an axis or of crossed axes.
 
     Examples
@@ -19,20 +19,20 @@ def full_name(text: str, axes: Sequence[str]) -> str:
     >>> full_name("race * gender", ["rater_gender", "rater_race"])
     'rater_race*rater_gender'
     """
-    parts = [_one(part.strip(), axes) for part in text.split(names.CROSS)]
+    parts = [_resolve_one_axis(part.strip(), axes) for part in text.split(names.CROSS)]
     if len(set(parts)) < len(parts):
         raise InvalidInput(f"Axis {text!r} crosses an axis with itself. Name each axis once.")
     return names.CROSS.join(parts)
 
 
-def _one(text: str, axes: Sequence[str]) -> str:
+def _resolve_one_axis(text: str, axes: Sequence[str]) -> str:
     for name in (text, names.RATER_PREFIX + text):
         if name in axes:
             return name
     short = [axis.removeprefix(names.RATER_PREFIX) for axis in axes]
-    allowed = f"Axes here are {listed(axes)}." if axes else "There are no attributes of raters here."
+    allowed = f"Axes here are {format_list(axes)}." if axes else "There are no attributes of raters here."
     raise NotFound(
-        f"There is no axis {text!r}. {allowed}{did_you_mean(text, [*axes, *short])} Other columns that "
+        f"There is no axis {text!r}. {allowed}{suggest(text, [*axes, *short])} Other columns that "
         "describe raters are read as axes when named: --rater-attribute COLUMN (in Python: rater_attributes=[...])."
     )
 

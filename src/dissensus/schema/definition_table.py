@@ -9,30 +9,30 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.questionnaire.faults import MOST_SHOWN, control, form
-from dissensus.schema.questionnaire.question import LONGEST_ANSWER, LONGEST_WORDING, Wording, no_wording
+from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.questionnaire.faults import MAX_LISTED, find_control_character, describe_type
+from dissensus.schema.questionnaire.question import MAX_ANSWER_LENGTH, MAX_WORDING_LENGTH, Wording, empty_wording
 
-BARE: Final = re.compile(r"[\w\[\]-]+")
+BARE_KEY: Final = re.compile(r"[\w\[\]-]+")
 """Keys that messages show without quotes."""
 
-ADDRESS: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
+SLUG: Final = re.compile(r"[a-z0-9]([a-z0-9-]{0,58}[a-z0-9])?")
 """Names that stand in addresses."""
 
-LINES: Final = "\n\t"
+LINE_CHARACTERS: Final = "\n\t"
 """Control characters that a wording may hold."""
 
-MOST_KEYS: Final = 1_000
+MAX_KEYS: Final = 1_000
 """How many labels or headings a table may hold."""
 
-MOST_LACKING: Final = 40
+MAX_MISSING_WORDINGS: Final = 40
 """How many wordings that a language lacks one message lists."""
 
 Choice = TypeVar("Choice", bound=str)
 
 
 @dataclass(slots=True)
-class Notes:
+class DefinitionErrors:
     """What is wrong with a file, and which wordings its languages lack."""
 
     languages: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Notes:
     def lacks(self, language: str, place: str) -> None:
         """Note a wording that a language lacks."""
         self.n_lacking[language] += 1
-        if self.n_lacking[language] <= MOST_LACKING:
+        if self.n_lacking[language] <= MAX_MISSING_WORDINGS:
             self.lacking.setdefault(language, []).append(place)
 
     def told(self) -> list[str]:
@@ -57,12 +57,12 @@ class Notes:
         rest = f" and {count - len(places):,} more" if count > len(places) else ""
         return (
             f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(places)}{rest}. "
-            f"Write all, or take {shown(language)} out of languages."
+            f"Write all, or take {format_value(language)} out of languages."
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class DefinitionTable:
     """One table of a file.
 
     Parameters
@@ -80,14 +80,14 @@ class Table:
     """
 
     data: Mapping[str, object]
-    notes: Notes
+    notes: DefinitionErrors
     place: str = ""
     of: str = ""
     wrong: set[str] = field(default_factory=set)
 
     def at(self, key: str) -> str:
         """Return the place of a key."""
-        key = key if BARE.fullmatch(key) else shown(key)
+        key = key if BARE_KEY.fullmatch(key) else format_value(key)
         return f"{self.place}.{key}" if self.place else key
 
     def note(self, key: str, what: str) -> None:
@@ -102,24 +102,24 @@ class Table:
 
     def hint(self, value: object, allowed: Sequence[str]) -> str:
         """Name the allowed text nearest to a value, as long as the fault will be shown: the search takes time."""
-        wanted = isinstance(value, str) and len(self.notes.faults) < MOST_SHOWN
-        return did_you_mean(str(value), allowed) if wanted else ""
+        wanted = isinstance(value, str) and len(self.notes.faults) < MAX_LISTED
+        return suggest(str(value), allowed) if wanted else ""
 
     def only(self, allowed: Sequence[str]) -> None:
         """Note the keys that mean nothing."""
         unknown = [key for key in self.data if key not in allowed]
-        for key in unknown[:MOST_SHOWN]:
+        for key in unknown[:MAX_LISTED]:
             hint = self.hint(key, allowed)
-            self.note("", f"There is no key {shown(key)}.{hint} Keys are {listed(allowed, 30)}.")
-        if len(unknown) > MOST_SHOWN:
-            self.note("", f"There are {len(unknown) - MOST_SHOWN:,} more keys that mean nothing.")
+            self.note("", f"There is no key {format_value(key)}.{hint} Keys are {format_list(allowed, 30)}.")
+        if len(unknown) > MAX_LISTED:
+            self.note("", f"There are {len(unknown) - MAX_LISTED:,} more keys that mean nothing.")
 
     def text(self, key: str, default: str | None = None) -> str | None:
         """Return a text of one line, None where it is missing or wrong."""
         value = self.data.get(key, default)
         if value is None:
             return None
-        fault = line_fault(value)
+        fault = find_text_error(value)
         if fault is None:
             return str(value)
         self.note(key, fault)
@@ -131,9 +131,9 @@ class Table:
         for word in allowed:
             if word == value:
                 return word
-        given = shown(value) if isinstance(value, str) else form(value)
+        given = format_value(value) if isinstance(value, str) else describe_type(value)
         hint = self.hint(value, allowed)
-        self.note(key, f"It is {given}.{hint} Allowed are {listed(allowed)}.")
+        self.note(key, f"It is {given}.{hint} Allowed are {format_list(allowed)}.")
         return default
 
     def flag(self, key: str, *, default: bool) -> bool:
@@ -141,7 +141,7 @@ class Table:
         value = self.data.get(key, default)
         if isinstance(value, bool):
             return value
-        self.note(key, f"It is {form(value)}. Write true or false, without quotes.")
+        self.note(key, f"It is {describe_type(value)}. Write true or false, without quotes.")
         return default
 
     def number(self, key: str, default: int, most: int, *, least: int = 1) -> int:
@@ -150,7 +150,7 @@ class Table:
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
         short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18
-        given = f"{value:,}" if short else form(value)
+        given = f"{value:,}" if short else describe_type(value)
         self.note(key, f"It is {given}. Write a whole number from {least:,} to {most:,}, without quotes.")
         return default
 
@@ -158,38 +158,38 @@ class Table:
         """Return a list of different texts of one line."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
-            self.note(key, f'It is {form(value)}. Write a list of texts: {key} = ["…", "…"].')
+            self.note(key, f'It is {describe_type(value)}. Write a list of texts: {key} = ["…", "…"].')
             return ()
         if len(value) > most or (needed and key in self.data and not value):
             self.note(key, f"It has {len(value):,} texts. Write 1 to {most:,}.")
             return ()
-        checked = [(place, line_fault(one)) for place, one in enumerate(value, 1)]
+        checked = [(place, find_text_error(one)) for place, one in enumerate(value, 1)]
         faults = [f"Text {place}: {fault}" for place, fault in checked if fault is not None]
         if not faults and len(set(value)) < len(value):
             twice = next(one for one, times in Counter(value).items() if times > 1)
-            faults = [f"{shown(twice)} stands there twice. Write each text once."]
+            faults = [f"{format_value(twice)} stands there twice. Write each text once."]
         for fault in faults:
             self.note(key, fault)
         return () if faults else tuple(value)
 
-    def table(self, key: str, most: int = MOST_KEYS) -> "Table | None":
+    def table(self, key: str, most: int = MAX_KEYS) -> "DefinitionTable | None":
         """Return a table, None where it is missing or wrong."""
         value = self.data.get(key)
         if value is None:
             return None
         if isinstance(value, Mapping) and len(value) <= most:
-            return table_of(value, self.notes, place=self.at(key), of=self.of)
+            return make_table(value, self.notes, place=self.at(key), of=self.of)
         if isinstance(value, Mapping):
             self.note(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Take some out.")
         else:
-            self.note(key, f"It is {form(value)}. Write a table.")
+            self.note(key, f"It is {describe_type(value)}. Write a table.")
         return None
 
-    def tables(self, key: str, most: int) -> tuple["Table", ...]:
+    def tables(self, key: str, most: int) -> tuple["DefinitionTable", ...]:
         """Return a list of tables, with places that count from 1."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
-            self.note(key, f"It is {form(value)}. Write one table [[{self.at(key)}]] for each.")
+            self.note(key, f"It is {describe_type(value)}. Write one table [[{self.at(key)}]] for each.")
             return ()
         if len(value) > most:
             self.note(key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires.")
@@ -197,9 +197,9 @@ class Table:
         places = [(f"{self.at(key)}[{place}]", one) for place, one in enumerate(value, 1)]
         for place, one in places:
             if not isinstance(one, Mapping):
-                self.notes.faults.append(f"{place}: It is {form(one)}. Write a table.")
+                self.notes.faults.append(f"{place}: It is {describe_type(one)}. Write a table.")
         return tuple(
-            table_of(one, self.notes, place=place, of=_name(one)) for place, one in places if isinstance(one, Mapping)
+            make_table(one, self.notes, place=place, of=_name(one)) for place, one in places if isinstance(one, Mapping)
         )
 
     def wording(self, key: str, *, first: bool = True) -> Wording:
@@ -209,14 +209,14 @@ class Table:
         """
         value = self.data.get(key)
         if value is None:
-            return no_wording()
+            return empty_wording()
         if not self.notes.languages:
             self.notes.unspoken.append(self.full(key))
-            return no_wording()
+            return empty_wording()
         given = {self.notes.languages[0]: value} if isinstance(value, str) else value
         if not isinstance(given, Mapping):
-            self.note(key, f'It is {form(value)}. Write one text a language: {{ en = "…" }}.')
-            return no_wording()
+            self.note(key, f'It is {describe_type(value)}. Write one text a language: {{ en = "…" }}.')
+            return empty_wording()
         for language in self.notes.languages[not first :]:
             if language not in given:
                 self.notes.lacks(language, self.full(key))
@@ -226,16 +226,16 @@ class Table:
         """Return the texts of a wording in the order of the languages."""
         for language in given:
             if language not in self.notes.languages:
-                known = listed(self.notes.languages)
-                named = shown(language) if isinstance(language, str) else form(language)
+                known = format_list(self.notes.languages)
+                named = format_value(language) if isinstance(language, str) else describe_type(language)
                 self.note(key, f"{named} is not among languages, which are {known}. Add it there, or take it out here.")
         texts = {}
         for language in self.notes.languages:
-            fault = _wording_fault(given[language]) if language in given else None
+            fault = _find_wording_error(given[language]) if language in given else None
             if fault is not None:
                 self.note(key, f"{language}: {fault}")
             elif language in given:
-                texts[language] = _unix(str(given[language])).strip()
+                texts[language] = _normalise_newlines(str(given[language])).strip()
         return texts
 
 
@@ -250,41 +250,41 @@ def read_toml(text: str, what: str, most: int) -> dict[str, Any]:
         raise InvalidInput(f"{what} is not TOML: {why}. https://toml.io shows what TOML is.") from None
 
 
-def table_of(data: Mapping[Any, object], notes: Notes, *, place: str = "", of: str = "") -> Table:
+def make_table(data: Mapping[Any, object], notes: DefinitionErrors, *, place: str = "", of: str = "") -> DefinitionTable:
     """Return a table of the keys that are text; nothing else is a key in TOML or JSON."""
-    table = Table(
+    table = DefinitionTable(
         data={key: value for key, value in data.items() if isinstance(key, str)}, notes=notes, place=place, of=of
     )
     for key in data:
         if not isinstance(key, str):
-            table.note("", f"A key is {form(key)}. Keys are text.")
+            table.note("", f"A key is {describe_type(key)}. Keys are text.")
     return table
 
 
-def line_fault(value: object, longest: int = LONGEST_ANSWER) -> str | None:
+def find_text_error(value: object, longest: int = MAX_ANSWER_LENGTH) -> str | None:
     """Say what is wrong with a text that is stored as it is, None where nothing is."""
     if not isinstance(value, str):
-        return f'It is {form(value)}, not text. Put it in quotes: "…".'
+        return f'It is {describe_type(value)}, not text. Put it in quotes: "…".'
     if not value.strip() or value != value.strip():
-        return f"{shown(value)} is blank, or has blanks around it. Remove them."
+        return f"{format_value(value)} is blank, or has blanks around it. Remove them."
     if len(value) > longest:
         return f"It has {len(value):,} characters, and {longest:,} are allowed. Shorten it; a label may say more."
-    bad = control(value)
-    return None if bad is None else f"{shown(value)} holds {bad}, which nobody can read. Remove it."
+    bad = find_control_character(value)
+    return None if bad is None else f"{format_value(value)} holds {bad}, which nobody can read. Remove it."
 
 
-def _wording_fault(value: object) -> str | None:
+def _find_wording_error(value: object) -> str | None:
     if not isinstance(value, str):
-        return f"It is {form(value)}, not text. Put it in quotes."
+        return f"It is {describe_type(value)}, not text. Put it in quotes."
     if not value.strip():
         return "It is blank. Write it, or leave it out in all languages."
-    if len(value) > LONGEST_WORDING:
-        return f"It has {len(value):,} characters, and {LONGEST_WORDING:,} are allowed. Shorten it."
-    bad = control(_unix(value), but=LINES)
+    if len(value) > MAX_WORDING_LENGTH:
+        return f"It has {len(value):,} characters, and {MAX_WORDING_LENGTH:,} are allowed. Shorten it."
+    bad = find_control_character(_normalise_newlines(value), but=LINE_CHARACTERS)
     return None if bad is None else f"It holds {bad}, which nobody can read. Remove it."
 
 
-def _unix(text: str) -> str:
+def _normalise_newlines(text: str) -> str:
     """Return a text with one way to end a line."""
     return text.replace("\r\n", "\n")
 
@@ -292,4 +292,4 @@ def _unix(text: str) -> str:
 def _name(data: Mapping[str, object]) -> str:
     """Return the name that a table gives itself, short enough to stand in a message."""
     name = data.get("name")
-    return shown(name)[1:-1] if isinstance(name, str) else ""
+    return format_value(name)[1:-1] if isinstance(name, str) else ""

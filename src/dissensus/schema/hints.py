@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from difflib import get_close_matches
 
-LONGEST = 60
+MAX_VALUE_LENGTH = 60
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Quote a value, cut short where it is long.
 
     Examples
@@ -15,10 +15,10 @@ def shown(value: object) -> str:
     "'Yes '"
     """
     text = str(value)
-    return repr(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…")
+    return repr(text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 1] + "…")
 
 
-def listed(values: Sequence[object], limit: int = 12) -> str:
+def format_list(values: Sequence[object], limit: int = 12) -> str:
     """List quoted values, with a count of those left out.
 
     Examples
@@ -27,10 +27,10 @@ def listed(values: Sequence[object], limit: int = 12) -> str:
     "'No', 'Unsure' and 1 more"
     """
     rest = f" and {len(values) - limit:,} more" if len(values) > limit else ""
-    return ", ".join(shown(value) for value in values[:limit]) + rest
+    return ", ".join(format_value(value) for value in values[:limit]) + rest
 
 
-def did_you_mean(value: str, allowed: Sequence[str]) -> str:
+def suggest(value: str, allowed: Sequence[str]) -> str:
     """Name the allowed value nearest to the given one, as a sentence; empty if none is near.
 
     Examples
@@ -40,10 +40,10 @@ def did_you_mean(value: str, allowed: Sequence[str]) -> str:
     """
     plain = {name.strip().casefold(): name for name in reversed(allowed)}
     near = get_close_matches(value[:200].strip().casefold(), plain, n=1, cutoff=0.6)
-    return f" Did you mean {shown(plain[near[0]])}?" if near else ""
+    return f" Did you mean {format_value(plain[near[0]])}?" if near else ""
 
 
-def more(count: int, what: str) -> str:
+def count_rest(count: int, what: str) -> str:
     """Say how many more there are, as a sentence; empty if none.
 
     Examples

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 _OTHERS: Final[Mapping[int, str]] = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
@@ -16,19 +16,12 @@ _OTHERS: Final[Mapping[int, str]] = {
 DIGITS: Final[Mapping[str, int]] = {code: digits for digits, codes in _OTHERS.items() for code in codes.split()}
 """Digits after the point, of currencies that have another number than 2: ISO 4217, list one, "minor unit"."""
 
-MOST: Final = 2**31 - 1
+MAX_AMOUNT: Final = 2**31 - 1
 """Minor units of one amount, as all databases keep them."""
 
 
-def in_major(currency: str, minor: int) -> Decimal:
+def to_major_units(currency: str, minor: int) -> Decimal:
     """Return an amount as people write it.
-
-    Parameters
-    ----------
-    currency
-        ISO 4217 code.
-    minor
-        In minor units.
 
     Examples
     --------
@@ -38,20 +31,8 @@ def in_major(currency: str, minor: int) -> Decimal:
     return Decimal(minor).scaleb(-DIGITS.get(currency, 2))
 
 
-def in_minor(currency: str, text: str) -> int:
+def parse_minor_units(currency: str, text: str) -> int:
     """Return an amount that somebody wrote, in minor units.
-
-    Parameters
-    ----------
-    currency
-        ISO 4217 code.
-    text
-        Digits, and a point before the last ones.
-
-    Raises
-    ------
-    InvalidInput
-        It is no amount above 0, finer than the currency, or too much.
 
     Examples
     --------
@@ -63,9 +44,9 @@ def in_minor(currency: str, text: str) -> int:
         rf"([0-9]{{1,20}})(?:\.([0-9]{{1,{digits}}}))?" if digits else "([0-9]{1,20})()", text.strip()
     )
     minor = int(written[1] + (written[2] or "").ljust(digits, "0")) if written else 0
-    if not 0 < minor <= MOST:
+    if not 0 < minor <= MAX_AMOUNT:
         raise InvalidInput(
-            f"{shown(text)} is no amount in {currency}. Write one above 0 and up to {in_major(currency, MOST):,}, "
-            f"such as {in_major(currency, 65 * 10**digits // 10)}."
+            f"{format_value(text)} is no amount in {currency}. Write one above 0 and up to {to_major_units(currency, MAX_AMOUNT):,}, "
+            f"such as {to_major_units(currency, 65 * 10**digits // 10)}."
         )
     return minor

@@ -5,7 +5,7 @@ from math import isfinite
 
 from dissensus.errors import InvalidInput
 
-MOST = 10**9
+MAX_COUNT = 10**9
 """More of anything than can be meant."""
 
 

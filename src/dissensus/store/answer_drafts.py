@@ -26,13 +26,7 @@ COLUMNS = (
 
 
 def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final: bool, now: datetime) -> bool:
-    """Keep a save, and tell whether it was new: the same key twice is one save.
-
-    Raises
-    ------
-    Conflict
-        Another assignment has a save with that key, so that to take this one for it would lose its answers.
-    """
+    """Keep a save, and tell whether it was new: the same key twice is one save."""
     known = tx.scalar(_KNOWN, {"sent": key})
     if known is not None and known != assignment_id:
         raise Conflict("Another item was saved under this key, and nothing was kept of this one. Reload the page.")

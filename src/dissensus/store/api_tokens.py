@@ -7,7 +7,7 @@ from sqlalchemy import Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dissensus.errors import Conflict
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.store import tables as t
 from dissensus.store.core.ids import hashed
 from dissensus.store.staff import Staff
@@ -15,28 +15,14 @@ from dissensus.store.staff import Staff
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Token:
-    """A token, without its key.
+    """A token, without its key."""
 
-    Parameters
-    ----------
-    id
-        Which one: the hash of its key.
-    name
-        What its maker calls it.
-    scopes
-        The actions that it is for.
-    created_at, expires_at
-        From when to when it is good.
-    used_at
-        When it was used lately, to the minute.
-    """
-
-    id: str
-    name: str
-    scopes: frozenset[str]
-    created_at: datetime
+    id: str  # Which one: the hash of its key
+    name: str  # What its maker calls it
+    scopes: frozenset[str]  # The actions that it is for
+    created_at: datetime  # From when to when it is good
     expires_at: datetime
-    used_at: datetime | None
+    used_at: datetime | None  # When it was used lately, to the minute
 
 
 _COLUMNS = (
@@ -50,19 +36,13 @@ _COLUMNS = (
 
 
 def add_token(tx: Connection, staff_id: str, key: str, token: Token) -> None:
-    """Keep a new token, by the hash of its key.
-
-    Raises
-    ------
-    Conflict
-        They have one of that name.
-    """
+    """Keep a new token, by the hash of its key."""
     row = {"key_hash": hashed(key), "staff_id": staff_id, "name": token.name, "scopes": " ".join(sorted(token.scopes))}
     times = {"created_at": token.created_at, "expires_at": token.expires_at}
     try:
         tx.execute(insert(t.Token).values(**row, **times))
     except IntegrityError:
-        raise Conflict(f"You have a token called {shown(token.name)}. Revoke it, or choose another name.") from None
+        raise Conflict(f"You have a token called {format_value(token.name)}. Revoke it, or choose another name.") from None
 
 
 def tokens_of(tx: Connection, staff_id: str, *, now: datetime) -> tuple[Token, ...]:

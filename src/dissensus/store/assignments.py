@@ -24,54 +24,26 @@ LOADING: Final[tuple[Fate, ...]] = ("open", "done")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Assignment:
-    """An item that a rater is to rate.
+    """An item that a rater is to rate."""
 
-    Parameters
-    ----------
-    id, rater_id, item_id
-        Which one, whose, and the item, by its id in the store.
-    position
-        In the rater's order.
-    state
-        How it ended, if it did.
-    offered_at
-        When it was first shown; None where it was not.
-    item
-        What is rated.
-    counts
-        Whether it is load of the item: rehearsals are not.
-    shown_first
-        Of a pair, the response on the left.
-    """
-
-    id: str
+    id: str  # Which one, whose, and the item, by its id in the store
     rater_id: str
     item_id: str
-    position: int
-    state: Fate
-    offered_at: datetime | None
+    position: int  # In the rater's order
+    state: Fate  # How it ended, if it did
+    offered_at: datetime | None  # When it was first shown; None where it was not
     item: Item
-    counts: bool
-    shown_first: Side | None = None
+    counts: bool  # Whether it is load of the item: rehearsals are not
+    shown_first: Side | None = None  # Of a pair, the response on the left
 
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """The items of a campaign as a plan needs them, in their order.
-
-    Parameters
-    ----------
-    ids
-        Of the items.
-    loads
-        Raters who rated each or are to.
-    mine
-        Whether the rater has had each, or does not want to meet it.
-    """
+    """The items of a campaign as a plan needs them, in their order."""
 
     ids: tuple[str, ...]
-    loads: npt.NDArray[np.int64]
-    mine: npt.NDArray[np.bool_]
+    loads: npt.NDArray[np.int64]  # Raters who rated each or are to
+    mine: npt.NDArray[np.bool_]  # Whether the rater has had each, or does not want to meet it
 
 
 def loads_of(
@@ -287,19 +259,11 @@ def _load(tx: Connection, item_ids: Sequence[str], change: int) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Progress:
-    """How far a rater is.
+    """How far a rater is."""
 
-    Parameters
-    ----------
-    n_done, n_open
-        Items rated, and planned.
-    n_lately
-        Items rated since a time, such as in the last 24 hours.
-    """
-
-    n_done: int
+    n_done: int  # Items rated, and planned
     n_open: int
-    n_lately: int
+    n_lately: int  # Items rated since a time, such as in the last 24 hours
 
 
 def progress_of(tx: Connection, rater_id: str, *, since: datetime) -> Progress:

@@ -12,8 +12,8 @@ from sqlalchemy.exc import IntegrityError
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign, Consent, State
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.hints import more, shown
-from dissensus.schema.questionnaire.mapping import plain
+from dissensus.schema.hints import count_rest, format_value
+from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store import events
@@ -30,32 +30,16 @@ ERASED: Final = "(withdrawn by who wrote it)"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kept:
-    """A campaign as it is kept.
+    """A campaign as it is kept."""
 
-    Parameters
-    ----------
-    id, name, staff_id
-        Which one, and who made it.
-    state
-        Where it is in its life.
-    digest
-        Of its definition.
-    key
-        Of the open link; None where entry is by invitation alone.
-    n_raters
-        Who ever entered.
-    created_at, changed_at
-        When it was made, and when its definition or state last changed.
-    """
-
-    id: str
+    id: str  # Which one, and who made it
     name: str
     staff_id: str
-    state: State
+    state: State  # Where it is in its life
     digest: str
-    key: str | None
+    key: str | None  # Of the open link; None where entry is by invitation alone
     n_raters: int
-    created_at: datetime
+    created_at: datetime  # When it was made, and when its definition or state last changed
     changed_at: datetime
 
 
@@ -64,13 +48,7 @@ _OF = select(*_COLUMNS).where(t.Campaign.id == bindparam("one"))
 
 
 def add_campaign(tx: Connection, campaign: Campaign, *, staff_id: str, key: str | None, now: datetime) -> str:
-    """Keep a new draft, which who made it owns, and return its id.
-
-    Raises
-    ------
-    Conflict
-        There is one of that name.
-    """
+    """Keep a new draft, which who made it owns, and return its id."""
     campaign_id = new_id(now)
     row = {"id": campaign_id, "staff_id": staff_id, "state": "draft", "key": key, "n_raters": 0, "created_at": now}
     try:
@@ -99,16 +77,10 @@ def set_state(tx: Connection, campaign_id: str, state: State, *, now: datetime) 
 
 
 def campaign_named(tx: Connection, name: str, *, lock: bool = False) -> Kept:
-    """Return a campaign by its name; `lock` keeps others from planning in it until the transaction ends.
-
-    Raises
-    ------
-    NotFound
-        There is none of that name; the message does not list the others, which may be somebody else's.
-    """
+    """Return a campaign by its name; `lock` keeps others from planning in it until the transaction ends."""
     row = tx.execute(_locked(select(*_COLUMNS).where(t.Campaign.name == name), lock)).one_or_none()
     if row is None:
-        raise NotFound(f"There is no campaign {shown(name)}.")
+        raise NotFound(f"There is no campaign {format_value(name)}.")
     return Kept(**row._mapping)
 
 
@@ -155,20 +127,14 @@ class Definitions:
 
 
 def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
-    """Keep more items of a campaign, which must be locked or new, after those that it has.
-
-    Raises
-    ------
-    Conflict
-        The campaign has an item with one of their ids, or two of them have one id.
-    """
+    """Keep more items of a campaign, which must be locked or new, after those that it has."""
     known = set(tx.scalars(select(t.Item.name).where(t.Item.campaign_id == campaign_id)))
     times = Counter(item.item_id for item in items)
     twice = [name for name, n in times.items() if n > 1 or name in known]
     if twice:
         raise Conflict(
-            f"There is an item {shown(twice[0])} already, and nothing was added. Give the other one another id, or "
-            f"leave it out.{more(len(twice) - 1, 'such item')}"
+            f"There is an item {format_value(twice[0])} already, and nothing was added. Give the other one another id, or "
+            f"leave it out.{count_rest(len(twice) - 1, 'such item')}"
         )
     rows = [
         {
@@ -258,7 +224,7 @@ def consent_text(tx: Connection, campaign_id: str, consent: Consent, *, now: dat
         return last.id, last.version
     text_id, version = new_id(now), 1 if last is None else last.version + 1
     row = {"id": text_id, "campaign_id": campaign_id, "version": version, "digest": consent.digest}
-    tx.execute(insert(t.ConsentText).values(**row, content=plain(consent), created_at=now))
+    tx.execute(insert(t.ConsentText).values(**row, content=to_mapping(consent), created_at=now))
     return text_id, version
 
 

@@ -13,26 +13,14 @@ from dissensus.store.export import taking_part
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feeling:
-    """How a rater said that they felt.
+    """How a rater said that they felt."""
 
-    Parameters
-    ----------
-    rater_id, rater, number
-        Who, the how manieth of the campaign they are from 0, and how often they had been asked before.
-    answers
-        Those that were given, by question.
-    reach
-        How they can be reached; None where they do not say.
-    at, settled_at
-        When they said so, and when somebody had dealt with it.
-    """
-
-    rater_id: str
+    rater_id: str  # Who, the how manieth of the campaign they are from 0, and how often they had been asked before
     rater: int
     number: int
-    answers: Mapping[str, str | Sequence[str]]
-    reach: str | None
-    at: datetime
+    answers: Mapping[str, str | Sequence[str]]  # Those that were given, by question
+    reach: str | None  # How they can be reached; None where they do not say
+    at: datetime  # When they said so, and when somebody had dealt with it
     settled_at: datetime | None
 
 

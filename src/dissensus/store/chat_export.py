@@ -16,17 +16,9 @@ WINDOW: Final = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What is left out.
+    """What is left out."""
 
-    Parameters
-    ----------
-    rehearsing, disagreeing, unfinished
-        Conversations of previews, of raters who did not agree, and those that have not ended.
-    withdrawn
-        Raters who withdrew.
-    """
-
-    rehearsing: int
+    rehearsing: int  # Conversations of previews, of raters who did not agree, and those that have not ended
     disagreeing: int
     unfinished: int
     withdrawn: int
@@ -34,18 +26,10 @@ class Counts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ended:
-    """A conversation that has ended.
-
-    Parameters
-    ----------
-    chat
-        The conversation.
-    success
-        How well it went, as the rater says.
-    """
+    """A conversation that has ended."""
 
     chat: chats.Chat
-    success: int | None
+    success: int | None  # How well it went, as the rater says
 
 
 def counts_of(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Counts:

@@ -13,32 +13,17 @@ from dissensus.store import tables as t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """A conversation of a rater.
+    """A conversation of a rater."""
 
-    Parameters
-    ----------
-    id, rater_id, number
-        Which one, and whose, in their own order from 0.
-    mode
-        Under which it began.
-    done
-        Whether it has ended.
-    intent
-        What they were going to try; None where they did not say.
-    exchanges
-        All that was said, with the ids of exchanges in `exchange_ids`.
-    claimed_until, n_failures
-        Of the last exchange: until when a process asks for its responses, and how often one did not come.
-    """
-
-    id: str
+    id: str  # Which one, and whose, in their own order from 0
     rater_id: str
     number: int
-    mode: str
-    done: bool
-    intent: str | None
-    exchanges: tuple[Exchange, ...] = ()
+    mode: str  # Under which it began
+    done: bool  # Whether it has ended
+    intent: str | None  # What they were going to try; None where they did not say
+    exchanges: tuple[Exchange, ...] = ()  # All that was said, with the ids of exchanges in `exchange_ids`
     exchange_ids: tuple[str, ...] = ()
+    # Of the last exchange: until when a process asks for its responses, and how often one did not come
     claimed_until: datetime | None = None
     n_failures: int = 0
 
@@ -50,66 +35,32 @@ class Chat:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Wanted:
-    """A response that has not come.
+    """A response that has not come."""
 
-    Parameters
-    ----------
-    place
-        On which side it will stand.
-    chatbot
-        Who is asked.
-    seed
-        With which seed.
-    """
-
-    place: Place
+    place: Place  # On which side it will stand
     chatbot: str
     seed: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Come:
-    """A response that has come.
-
-    Parameters
-    ----------
-    text
-        What it says.
-    finish
-        Why it ended.
-    first_ms, total_ms
-        To its first word, and in all.
-    ranked_by
-        The version of a model line that chose it; None where none did.
-    """
+    """A response that has come."""
 
     text: str
     finish: str
-    first_ms: int | None
+    first_ms: int | None  # To its first word, and in all
     total_ms: int
-    ranked_by: str | None = None
+    ranked_by: str | None = None  # The version of a model line that chose it; None where none did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Going:
-    """How a conversation goes on.
+    """How a conversation goes on."""
 
-    Parameters
-    ----------
-    compared
-        The question that was asked of two responses; None for one.
-    pick
-        What was preferred; None for one response.
-    continues
-        With which response.
-    worked_ms
-        How long it took to pick.
-    """
-
-    compared: str | None = None
-    pick: Pick | None = None
+    compared: str | None = None  # The question that was asked of two responses; None for one
+    pick: Pick | None = None  # What was preferred; None for one response
     continues: Place = 0
-    worked_ms: int = 0
+    worked_ms: int = 0  # How long it took to pick
 
 
 def count(tx: Connection, rater_id: str, *, since: datetime | None = None) -> tuple[int, int]:

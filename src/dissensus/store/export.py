@@ -29,27 +29,13 @@ class Count:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Counts:
-    """What is exported, and what is left out.
+    """What is exported, and what is left out."""
 
-    Parameters
-    ----------
-    exported
-        Finished ratings of raters who agreed.
-    rehearsing
-        Of previews and dry runs.
-    disagreeing
-        Of raters who did not agree to every purpose.
-    withdrawn
-        Raters who withdrew, of whom nothing is kept.
-    unfinished
-        Items that were begun and not submitted, by raters who agreed.
-    """
-
-    exported: Count
-    rehearsing: Count
-    disagreeing: Count
-    withdrawn: int
-    unfinished: int
+    exported: Count  # Finished ratings of raters who agreed
+    rehearsing: Count  # Of previews and dry runs
+    disagreeing: Count  # Of raters who did not agree to every purpose
+    withdrawn: int  # Raters who withdrew, of whom nothing is kept
+    unfinished: int  # Items that were begun and not submitted, by raters who agreed
 
 
 def counts_of(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Counts:
@@ -79,17 +65,7 @@ def attributes_of(tx: Connection, campaign_id: str) -> frozenset[str]:
 def rated_of(
     tx: Connection, campaign_id: str, purposes: Sequence[str], *, window: int = WINDOW
 ) -> Iterator[tuple[Rated, ...]]:
-    """Yield the finished ratings of raters who agreed to all purposes, some at a time, by the ids of assignments.
-
-    Parameters
-    ----------
-    tx
-        A transaction that reads, so that all of it is of one moment.
-    campaign_id, purposes
-        Of which campaign, and what raters must have agreed to.
-    window
-        How many are held at a time.
-    """
+    """Yield the finished ratings of raters who agreed to all purposes, some at a time, by the ids of assignments."""
     last = ""
     while found := rated_after(tx, campaign_id, purposes, last=last, most=window):
         last = found[-1][0]

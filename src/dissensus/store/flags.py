@@ -23,28 +23,14 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Decision:
-    """What somebody decided about a rater.
+    """What somebody decided about a rater."""
 
-    Parameters
-    ----------
-    id, rater_id
-        Which one, and about whom.
-    verdict
-        Whether the rater stays in analyses, or is flagged in exports.
-    reason
-        Why, in the words of who decided.
-    evidence
-        The criteria that were met then, a line each.
-    by, at
-        Who decided, by name, and when.
-    """
-
-    id: str
+    id: str  # Which one, and about whom
     rater_id: str
-    verdict: Verdict
-    reason: str
-    evidence: str
-    by: str
+    verdict: Verdict  # Whether the rater stays in analyses, or is flagged in exports
+    reason: str  # Why, in the words of who decided
+    evidence: str  # The criteria that were met then, a line each
+    by: str  # Who decided, by name, and when
     at: datetime
 
 

@@ -17,23 +17,13 @@ WINDOW: Final = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """An item that experts may label, without its conversation.
-
-    Parameters
-    ----------
-    id, position, name
-        Which one.
-    attributes
-        What the file of the items said of it.
-    withheld
-        Whether a rater reported it, so that nobody is shown it.
-    """
+    """An item that experts may label, without its conversation."""
 
     id: str
     position: int
     name: str
-    attributes: Mapping[str, str]
-    withheld: bool
+    attributes: Mapping[str, str]  # What the file of the items said of it
+    withheld: bool  # Whether a rater reported it, so that nobody is shown it
 
 
 _TARGET = (

@@ -11,21 +11,11 @@ from dissensus.store import tables as t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What was answered, as it is kept.
-
-    Parameters
-    ----------
-    digest
-        Of the request.
-    status
-        Of the answer; None while there is none.
-    salt, sealed
-        The answer, which nobody reads without the keys of the request.
-    """
+    """What was answered, as it is kept."""
 
     digest: str
-    status: int | None
-    salt: str
+    status: int | None  # Of the answer; None while there is none
+    salt: str  # The answer, which nobody reads without the keys of the request
     sealed: str
 
 

@@ -12,40 +12,20 @@ from dissensus.store.core.ids import hashed
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Member:
-    """Somebody who belongs to a campaign.
-
-    Parameters
-    ----------
-    staff_id, name
-        Who.
-    role
-        Who they are there.
-    created_at
-        Since when.
-    """
+    """Somebody who belongs to a campaign."""
 
     staff_id: str
     name: str
-    role: Role
+    role: Role  # Who they are there
     created_at: datetime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pending:
-    """An invitation of staff that nobody has used.
+    """An invitation of staff that nobody has used."""
 
-    Parameters
-    ----------
-    id
-        Which one: the hash of its key.
-    role
-        Who they will be.
-    expires_at
-        When it ends.
-    """
-
-    id: str
-    role: Role
+    id: str  # Which one: the hash of its key
+    role: Role  # Who they will be
     expires_at: datetime
 
 

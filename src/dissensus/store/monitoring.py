@@ -29,21 +29,11 @@ _FIGURES: Final = TypeAdapter(Figures)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Snapshot:
-    """A campaign in figures.
-
-    Parameters
-    ----------
-    figures
-        What is known.
-    through
-        The last save that was looked at.
-    made_at, read_at
-        When the figures last changed, and as of when they hold.
-    """
+    """A campaign in figures."""
 
     figures: Figures
-    through: int
-    made_at: datetime
+    through: int  # The last save that was looked at
+    made_at: datetime  # When the figures last changed, and as of when they hold
     read_at: datetime
 
 

@@ -18,56 +18,26 @@ MOST_NOTICES = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Numbers:
-    """How far a campaign is; previews and dry runs do not count, but for the loads.
-
-    Parameters
-    ----------
-    n_items
-        Items.
-    raters
-        Raters by standing.
-    n_rehearsals
-        Previews and dry runs.
-    assignments
-        Assignments by how they ended, or that they are open.
-    loads
-        How many items have each number of raters, from the fewest raters on.
-    n_invited, n_entered
-        Personal links, and those by which somebody entered.
-    n_chats, n_exchanges
-        Conversations with chatbots that have ended, and how often raters spoke in all of them.
-    """
+    """How far a campaign is; previews and dry runs do not count, but for the loads."""
 
     n_items: int
     raters: Mapping[Standing, int]
-    n_rehearsals: int
-    assignments: Mapping[Fate, int]
-    loads: tuple[tuple[int, int], ...]
-    n_invited: int
+    n_rehearsals: int  # Previews and dry runs
+    assignments: Mapping[Fate, int]  # Assignments by how they ended, or that they are open
+    loads: tuple[tuple[int, int], ...]  # How many items have each number of raters, from the fewest raters on
+    n_invited: int  # Personal links, and those by which somebody entered
     n_entered: int
-    n_chats: int = 0
+    n_chats: int = 0  # Conversations with chatbots that have ended, and how often raters spoke in all of them
     n_exchanges: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Notice:
-    """What a rater reported, and nobody has dealt with yet.
-
-    Parameters
-    ----------
-    id
-        Which one.
-    kind
-        Whether they need help, or met what must not be shown.
-    text, item
-        In their words, and about which item, if any.
-    at
-        When.
-    """
+    """What a rater reported, and nobody has dealt with yet."""
 
     id: str
-    kind: Literal["help", "illegal"]
-    text: str
+    kind: Literal["help", "illegal"]  # Whether they need help, or met what must not be shown
+    text: str  # In their words, and about which item, if any
     item: str | None
     at: datetime
 

@@ -11,25 +11,13 @@ from dissensus.store.core.ids import new_id
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payment:
-    """One payment, or one that was taken back.
+    """One payment, or one that was taken back."""
 
-    Parameters
-    ----------
-    id, rater_id
-        Which one, and to whom.
-    amount
-        In minor units; below 0 where it takes another one back.
-    by
-        The name of who noted it; None for what the recruiter paid.
-    at
-        When it was noted.
-    """
-
-    id: str
+    id: str  # Which one, and to whom
     rater_id: str
-    amount: int
-    by: str | None
-    at: datetime
+    amount: int  # In minor units; below 0 where it takes another one back
+    by: str | None  # The name of who noted it; None for what the recruiter paid
+    at: datetime  # When it was noted
 
 
 _PAYMENTS = select(

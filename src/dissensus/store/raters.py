@@ -23,32 +23,16 @@ SHUT: Final = "This link is not valid (any more). Ask whoever sent it for a new 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rater:
-    """A rater as they are kept.
+    """A rater as they are kept."""
 
-    Parameters
-    ----------
-    id, campaign_id, number
-        Who, in which campaign, and the how manieth to enter it, from 0.
-    cell
-        Of the quota; None where there is none, or before it is known.
-    left_out
-        Topics that they do not want to meet, one a line; None before they were asked.
-    state
-        Whether they go on.
-    language
-        What they read.
-    rehearsal
-        Whether it is a preview or a dry run.
-    """
-
-    id: str
+    id: str  # Who, in which campaign, and the how manieth to enter it, from 0
     campaign_id: str
     number: int
-    cell: str | None
-    left_out: str | None
-    state: Standing
+    cell: str | None  # Of the quota; None where there is none, or before it is known
+    left_out: str | None  # Topics that they do not want to meet, one a line; None before they were asked
+    state: Standing  # Whether they go on
     language: str
-    rehearsal: bool
+    rehearsal: bool  # Whether it is a preview or a dry run
 
 
 _COLUMNS = [getattr(t.Rater, name) for name in Rater.__dataclass_fields__]
@@ -72,22 +56,12 @@ _SAID_TO_LAST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """What a rater said to one version of a consent text.
+    """What a rater said to one version of a consent text."""
 
-    Parameters
-    ----------
-    version, consent
-        Which one, and the text as it was.
-    given
-        Whether they agreed, by the name of the purpose.
-    at
-        When they said it.
-    """
-
-    version: int
+    version: int  # Which one, and the text as it was
     consent: Consent
-    given: Mapping[str, bool]
-    at: datetime
+    given: Mapping[str, bool]  # Whether they agreed, by the name of the purpose
+    at: datetime  # When they said it
 
 
 def add_rater(

@@ -12,22 +12,12 @@ from dissensus.store import tables as t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recruit:
-    """Somebody whom a recruiter sent.
+    """Somebody whom a recruiter sent."""
 
-    Parameters
-    ----------
-    submission
-        The recruiter's id of the visit.
-    campaign_id, rater_id
-        To which campaign, and who it is there; None for who was turned away.
-    status
-        What the recruiter told last; None for nothing so far.
-    """
-
-    submission: str
-    campaign_id: str
+    submission: str  # The recruiter's id of the visit
+    campaign_id: str  # To which campaign, and who it is there; None for who was turned away
     rater_id: str | None
-    status: str | None
+    status: str | None  # What the recruiter told last; None for nothing so far
 
 
 _COLUMNS = [getattr(t.Recruit, name) for name in Recruit.__dataclass_fields__]
@@ -55,13 +45,7 @@ def recruited_as(tx: Connection, rater_id: str) -> Recruit | None:
 def add_recruit(
     tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str, submission: str, now: datetime
 ) -> None:
-    """Keep whom a recruiter sent.
-
-    Raises
-    ------
-    Conflict
-        The submission was used for another campaign at this very moment.
-    """
+    """Keep whom a recruiter sent."""
     ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": study, "rater_id": rater_id}
     try:
         with tx.begin_nested():

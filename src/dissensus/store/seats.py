@@ -18,20 +18,12 @@ GONE: Final = ("stopped", "withdrawn")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Taken:
-    """The seats of a cell.
+    """The seats of a cell."""
 
-    Parameters
-    ----------
-    free, held, taken
-        For whoever comes, of raters under way, and of those who have finished.
-    screened
-        How many were turned away because there was none.
-    """
-
-    free: int = 0
+    free: int = 0  # For whoever comes, of raters under way, and of those who have finished
     held: int = 0
     taken: int = 0
-    screened: int = 0
+    screened: int = 0  # How many were turned away because there was none
 
 
 def set_places(tx: Connection, campaign_id: str, places: Mapping[str, int], *, now: datetime) -> None:

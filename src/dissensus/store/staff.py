@@ -7,60 +7,38 @@ from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from dissensus.errors import Conflict
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.store import tables as t
 from dissensus.store.core.ids import hashed, new_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Staff:
-    """Somebody who works on campaigns.
-
-    Parameters
-    ----------
-    id, name
-        Who.
-    created_at
-        Since when they are known.
-    """
+    """Somebody who works on campaigns."""
 
     id: str
     name: str
-    created_at: datetime
+    created_at: datetime  # Since when they are known
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Session:
-    """A browser in which somebody is signed in.
+    """A browser in which somebody is signed in."""
 
-    Parameters
-    ----------
-    id
-        Which one: the hash of its key.
-    expires_at
-        When it ends by itself.
-    """
-
-    id: str
-    expires_at: datetime
+    id: str  # Which one: the hash of its key
+    expires_at: datetime  # When it ends by itself
 
 
 _COLUMNS = [getattr(t.Staff, name) for name in Staff.__dataclass_fields__]
 
 
 def add_staff(tx: Connection, name: str, *, now: datetime) -> Staff:
-    """Keep somebody new.
-
-    Raises
-    ------
-    Conflict
-        Somebody has the name, perhaps for a moment only.
-    """
+    """Keep somebody new."""
     staff = Staff(id=new_id(now), name=name, created_at=now)
     try:
         tx.execute(insert(t.Staff).values(id=staff.id, name=name, created_at=now))
     except IntegrityError:
-        raise Conflict(f"Somebody is called {shown(name)} already. Choose another name.") from None
+        raise Conflict(f"Somebody is called {format_value(name)} already. Choose another name.") from None
     return staff
 
 
@@ -173,17 +151,11 @@ def claim(tx: Connection, email: str, subject: str) -> Staff | None:
 
 
 def set_email(tx: Connection, staff_id: str, email: str | None) -> None:
-    """Keep another address of somebody; who they are at the provider is found anew.
-
-    Raises
-    ------
-    Conflict
-        Somebody else has it.
-    """
+    """Keep another address of somebody; who they are at the provider is found anew."""
     try:
         tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(email=email, subject=None))
     except IntegrityError:
-        raise Conflict(f"Somebody else has the address {shown(email)}. Take it from them first.") from None
+        raise Conflict(f"Somebody else has the address {format_value(email)}. Take it from them first.") from None
 
 
 def set_password(tx: Connection, staff_id: str, password_hash: str) -> None:

@@ -11,30 +11,16 @@ from dissensus.store.raters import Standing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Submission:
-    """The visit of somebody whom a recruiter sent; who they are there is not told.
+    """The visit of somebody whom a recruiter sent; who they are there is not told."""
 
-    Parameters
-    ----------
-    submission
-        The recruiter's id of the visit.
-    rater_id, number, state, n_rated
-        Who they are here, and how many items they rated; None for who was turned away.
-    status
-        What the recruiter told last; None for nothing so far.
-    again
-        How often the same person came by another visit.
-    entered_at, return_asked_at
-        When they came, and were asked to give it back, if they were.
-    """
-
-    submission: str
-    rater_id: str | None
+    submission: str  # The recruiter's id of the visit
+    rater_id: str | None  # Who they are here, and how many items they rated; None for who was turned away
     number: int | None
     state: Standing | None
     n_rated: int
-    status: str | None
-    again: int
-    entered_at: datetime
+    status: str | None  # What the recruiter told last; None for nothing so far
+    again: int  # How often the same person came by another visit
+    entered_at: datetime  # When they came, and were asked to give it back, if they were
     return_asked_at: datetime | None
 
 

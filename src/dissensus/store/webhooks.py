@@ -17,48 +17,27 @@ State: TypeAlias = Literal["going", "failing", "paused"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Webhook:
-    """An address that is told what happens in a campaign.
+    """An address that is told what happens in a campaign."""
 
-    Parameters
-    ----------
-    id, campaign_id, campaign
-        Which one, and of which campaign, by its id and its name.
-    staff_id, by, owned
-        Who answers for it, by id and name, and whether they are an owner.
-    address, kinds
-        Where, and of what; no kinds for all.
-    secret_hash
-        Of its secret, which is kept nowhere.
-    place, through
-        The last place that was delivered, and that of a batch that failed and is tried again.
-    head
-        The last place of the chain.
-    due_at, n_failures, failing_since
-        When it is tried next, how often it failed in a row, and since when.
-    trouble, paused
-        Why the last delivery was not taken, and why nothing is delivered any more; empty where it was, and is.
-    delivered_at, created_at
-        When the last delivery was taken, and when it was added.
-    """
-
-    id: str
+    id: str  # Which one, and of which campaign, by its id and its name
     campaign_id: str
     campaign: str
-    staff_id: str
+    staff_id: str  # Who answers for it, by id and name, and whether they are an owner
     by: str
     owned: bool
-    address: str
+    address: str  # Where, and of what; no kinds for all
     kinds: tuple[str, ...]
-    secret_hash: str
-    place: int
+    secret_hash: str  # Of its secret, which is kept nowhere
+    place: int  # The last place that was delivered, and that of a batch that failed and is tried again
     through: int | None
-    head: int
-    due_at: datetime
+    head: int  # The last place of the chain
+    due_at: datetime  # When it is tried next, how often it failed in a row, and since when
     n_failures: int
     failing_since: datetime | None
+    # Why the last delivery was not taken, and why nothing is delivered any more; empty where it was, and is
     trouble: str
     paused: str
-    delivered_at: datetime | None
+    delivered_at: datetime | None  # When the last delivery was taken, and when it was added
     created_at: datetime
 
     @property

@@ -30,33 +30,17 @@ MOST_MS: Final = 2**31 - 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What one rater did.
+    """What one rater did."""
 
-    Parameters
-    ----------
-    rater_id, number, state, entered_at
-        Who, and whether they go on.
-    had_finished
-        Whether who withdrew had finished; None for others.
-    n_rated
-        Items.
-    worked_ms
-        As `dissensus.campaign.pay.worked_ms` counts it; of who withdrew, as it was then.
-    noted
-        What they were paid in all, as it was noted, in minor units.
-    status
-        What the recruiter told last of their visit; None where it told nothing, or sent nobody.
-    """
-
-    rater_id: str
+    rater_id: str  # Who, and whether they go on
     number: int
     state: Standing
     entered_at: datetime
-    had_finished: bool | None
+    had_finished: bool | None  # Whether who withdrew had finished; None for others
     n_rated: int
-    worked_ms: int
-    noted: int
-    status: str | None
+    worked_ms: int  # As `dissensus.campaign.pay.worked_ms` counts it; of who withdrew, as it was then
+    noted: int  # What they were paid in all, as it was noted, in minor units
+    status: str | None  # What the recruiter told last of their visit; None where it told nothing, or sent nobody
 
     @property
     def finished(self) -> bool:

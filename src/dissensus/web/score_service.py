@@ -88,15 +88,7 @@ class Scored(BaseModel):
 
 
 def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> FastAPI:
-    """Return the service as an ASGI application.
-
-    Parameters
-    ----------
-    model, identity
-        What scores, and what it is told from others by.
-    key
-        What who asks must send as a bearer token; empty for nothing.
-    """
+    """Return the service as an ASGI application."""
     known = Known(
         **_about(identity, model.purpose).model_dump(),
         groups={axis: list(names) for axis, names in groups_known(model).items()},

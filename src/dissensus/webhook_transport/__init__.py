@@ -4,7 +4,7 @@ Whoever names an address names a place that this machine connects to. So a name 
 has must be public, or in a network that whoever runs the site allows, and the connection is made to what was checked.
 """
 
-from dissensus.webhook_transport.sender import Answer, Resolve, Sender, resolved
-from dissensus.webhook_transport.target import Network, networks_from
+from dissensus.webhook_transport.sender import DeliveryResult, HostResolver, WebhookSender, resolve_host
+from dissensus.webhook_transport.target import Network, parse_networks
 
-__all__ = ["Answer", "Network", "Resolve", "Sender", "networks_from", "resolved"]
+__all__ = ["DeliveryResult", "Network", "HostResolver", "WebhookSender", "parse_networks", "resolve_host"]

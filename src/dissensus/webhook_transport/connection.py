@@ -9,11 +9,11 @@ import httpcore
 
 from dissensus.webhook_transport.target import Ip
 
-PIECE: Final = 1 << 10
+WRITE_CHUNK_BYTES: Final = 1 << 10
 """Bytes that are written at once: who takes a little at a time gets no more time for it."""
 
 
-class Pinned(httpcore.NetworkBackend):
+class PinnedBackend(httpcore.NetworkBackend):
     """Connects to addresses that were checked, whatever the host is called, and gives up at a time."""
 
     def __init__(self, ips: Sequence[Ip], end: float) -> None:
@@ -31,18 +31,18 @@ class Pinned(httpcore.NetworkBackend):
         """Connect to the first address that answers; each has its share of the time."""
         backend, last = httpcore.SyncBackend(), len(self._ips) - 1
         for number, ip in enumerate(self._ips):
-            share = _left(self._end, httpcore.ConnectTimeout) / (last - number + 1)
+            share = _seconds_left(self._end, httpcore.ConnectTimeout) / (last - number + 1)
             try:
                 stream = backend.connect_tcp(str(ip), port, share, local_address, socket_options)
             except (httpcore.ConnectError, httpcore.ConnectTimeout):
                 if number == last:
                     raise
             else:
-                return _Ending(stream, self._end)
+                return _DeadlineStream(stream, self._end)
         raise httpcore.ConnectError
 
 
-class _Ending(httpcore.NetworkStream):
+class _DeadlineStream(httpcore.NetworkStream):
     """A connection that ends at a time, however little each part of an answer makes wait."""
 
     def __init__(self, stream: httpcore.NetworkStream, end: float) -> None:
@@ -51,12 +51,12 @@ class _Ending(httpcore.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002 - all of it has one end
         """Read what comes before the end."""
-        return self._stream.read(max_bytes, _left(self._end, httpcore.ReadTimeout))
+        return self._stream.read(max_bytes, _seconds_left(self._end, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - all of it has one end
         """Write before the end."""
-        for start in range(0, len(buffer), PIECE):
-            self._stream.write(buffer[start : start + PIECE], _left(self._end, httpcore.WriteTimeout))
+        for start in range(0, len(buffer), WRITE_CHUNK_BYTES):
+            self._stream.write(buffer[start : start + WRITE_CHUNK_BYTES], _seconds_left(self._end, httpcore.WriteTimeout))
 
     def close(self) -> None:
         """Close it."""
@@ -69,15 +69,15 @@ class _Ending(httpcore.NetworkStream):
         timeout: float | None = None,  # noqa: ARG002 - all of it has one end
     ) -> httpcore.NetworkStream:
         """Go on encrypted, with whom the certificate says that it is."""
-        left = _left(self._end, httpcore.ConnectTimeout)
-        return _Ending(self._stream.start_tls(ssl_context, server_hostname, left), self._end)
+        left = _seconds_left(self._end, httpcore.ConnectTimeout)
+        return _DeadlineStream(self._stream.start_tls(ssl_context, server_hostname, left), self._end)
 
     def get_extra_info(self, info: str) -> Any:
         """Return what the connection tells of itself."""
         return self._stream.get_extra_info(info)
 
 
-def _left(end: float, trouble: type[httpcore.TimeoutException]) -> float:
+def _seconds_left(end: float, trouble: type[httpcore.TimeoutException]) -> float:
     left = end - monotonic()
     if left <= 0:
         raise trouble

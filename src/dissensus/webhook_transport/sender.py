@@ -14,21 +14,21 @@ import httpcore
 import httpx
 
 from dissensus.errors import InvalidInput
-from dissensus.http_client import retry_after
-from dissensus.schema.hints import shown
-from dissensus.webhook_transport.connection import Pinned
-from dissensus.webhook_transport.target import Ip, Network, Target, is_public, target_of
+from dissensus.http_client import parse_retry_after
+from dissensus.schema.hints import format_value
+from dissensus.webhook_transport.connection import PinnedBackend
+from dissensus.webhook_transport.target import Ip, Network, WebhookTarget, is_public, parse_target
 
-Resolve: TypeAlias = Callable[[str, int], Sequence[str]]
+HostResolver: TypeAlias = Callable[[str, int], Sequence[str]]
 """Returns all addresses of a host, for a port."""
 
-LIMIT_S: Final = 10.0
-MOST_READ: Final = 1 << 16
+TIMEOUT_S: Final = 10.0
+MAX_RESPONSE_BYTES: Final = 1 << 16
 """Bytes of an answer, so that the other side can finish its sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DeliveryResult:
     """What came of a message.
 
     Parameters
@@ -51,18 +51,18 @@ class Answer:
         return not self.reason
 
 
-def resolved(host: str, port: int) -> list[str]:
+def resolve_host(host: str, port: int) -> list[str]:
     """Return all addresses of a host, as this machine finds them."""
     return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 @cache
-def _trusted() -> ssl.SSLContext:
+def _default_tls_context() -> ssl.SSLContext:
     return httpx.create_ssl_context()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sender:
+class WebhookSender:
     """Sends messages.
 
     Parameters
@@ -78,9 +78,9 @@ class Sender:
     """
 
     networks: tuple[Network, ...] = ()
-    resolve: Resolve = resolved
-    tls: Callable[[], ssl.SSLContext] = _trusted
-    limit_s: float = LIMIT_S
+    resolve: HostResolver = resolve_host
+    tls: Callable[[], ssl.SSLContext] = _default_tls_context
+    limit_s: float = TIMEOUT_S
 
     def check(self, address: str) -> None:
         """Refuse an address to which nothing is sent.
@@ -90,27 +90,27 @@ class Sender:
         InvalidInput
             The message says what is wrong, and nothing of what was found inside of a network.
         """
-        self._found(target_of(address))
+        self._found(parse_target(address))
 
-    def send(self, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def send(self, address: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
         """Post a body, and return what came of it; redirects are not followed."""
         try:
-            target = target_of(address)
+            target = parse_target(address)
             ips = self._found(target)
         except InvalidInput:
-            return Answer(None, "it has no address that may be asked")
+            return DeliveryResult(None, "it has no address that may be asked")
         try:
-            return self._post(target, Pinned(ips, monotonic() + self.limit_s), headers, body)
+            return self._post(target, PinnedBackend(ips, monotonic() + self.limit_s), headers, body)
         except httpcore.TimeoutException:
-            return Answer(None, f"no answer within {self.limit_s:g} seconds")
+            return DeliveryResult(None, f"no answer within {self.limit_s:g} seconds")
         except httpcore.ConnectError as error:
             # The pool hides the cause, which stays as the context.
             untrusted = isinstance(error.__context__, ssl.SSLCertVerificationError)
-            return Answer(None, "its certificate is not trusted" if untrusted else "no connection")
+            return DeliveryResult(None, "its certificate is not trusted" if untrusted else "no connection")
         except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.UnsupportedProtocol, OSError, ValueError):
-            return Answer(None, "the connection broke, or the answer is none")
+            return DeliveryResult(None, "the connection broke, or the answer is none")
 
-    def _found(self, target: Target) -> tuple[Ip, ...]:
+    def _found(self, target: WebhookTarget) -> tuple[Ip, ...]:
         """Return the addresses of a host, all of which may be asked."""
         ips: tuple[Ip, ...] = ()
         # With http there is nothing to look for outside of those networks.
@@ -122,12 +122,12 @@ class Sender:
         # One sentence for both, so that nobody learns which names there are inside.
         where = "in a network that webhook_networks names" if target.scheme == "http" else "on the public internet"
         other = " Give an address with https." if target.scheme == "http" else ""
-        raise InvalidInput(f"{shown(target.host)} is nowhere {where}.{other}")
+        raise InvalidInput(f"{format_value(target.host)} is nowhere {where}.{other}")
 
     def _may(self, ip: Ip, scheme: str) -> bool:
         return any(ip in network for network in self.networks) or (scheme == "https" and is_public(ip))
 
-    def _post(self, target: Target, backend: Pinned, headers: Mapping[str, str], body: bytes) -> Answer:
+    def _post(self, target: WebhookTarget, backend: PinnedBackend, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
         url = httpcore.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
         )
@@ -137,21 +137,21 @@ class Sender:
             pool.stream("POST", url, headers=list(sent.items()), content=body) as answer,
         ):
             with suppress(httpcore.TimeoutException, httpcore.NetworkError, httpcore.ProtocolError):
-                _read_some(answer.iter_stream())
-            return _told(answer)
+                _drain_response(answer.iter_stream())
+            return _to_result(answer)
 
 
-def _read_some(pieces: Iterable[bytes]) -> None:
+def _drain_response(pieces: Iterable[bytes]) -> None:
     n = 0
     for piece in pieces:
         n += len(piece)
-        if n >= MOST_READ:
+        if n >= MAX_RESPONSE_BYTES:
             return
 
 
-def _told(answer: httpcore.Response) -> Answer:
+def _to_result(answer: httpcore.Response) -> DeliveryResult:
     status = answer.status
     if 200 <= status < 300:
-        return Answer(status)
+        return DeliveryResult(status)
     more = ", and redirects are not followed" if 300 <= status < 400 else ""
-    return Answer(status, f"it answered HTTP {status}{more}", retry_after(httpx.Headers(answer.headers)))
+    return DeliveryResult(status, f"it answered HTTP {status}{more}", parse_retry_after(httpx.Headers(answer.headers)))

@@ -8,19 +8,19 @@ from typing import Final, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 Network: TypeAlias = IPv4Network | IPv6Network
 Ip: TypeAlias = IPv4Address | IPv6Address
 
-LONGEST: Final = 2_000
-PORTS: Final = {"https": 443, "http": 80}
+MAX_ADDRESS_LENGTH: Final = 2_000
+DEFAULT_PORTS: Final = {"https": 443, "http": 80}
 GLOBAL_UNICAST: Final = ip_network("2000::/3")
-LIKE: Final = "https://example.org/dissensus"
+ADDRESS_EXAMPLE: Final = "https://example.org/dissensus"
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class WebhookTarget:
     """An address, taken apart.
 
     Parameters
@@ -38,7 +38,7 @@ class Target:
     netloc: str
 
 
-def target_of(address: str) -> Target:
+def parse_target(address: str) -> WebhookTarget:
     """Take an address apart, and refuse one that is none.
 
     Raises
@@ -59,14 +59,14 @@ https://example.org/dissensus.
     port, parts = None, urlsplit("")
     with suppress(ValueError):
         port, parts = urlsplit(address).port, urlsplit(address)
-    plain = len(address) <= LONGEST and re.fullmatch(r"[!-~]+", address) and not parts.fragment
-    if parts.scheme not in PORTS or not parts.hostname or not plain or port == 0 or "\\" in address:
-        raise InvalidInput(f"{shown(address)} is no address for a webhook. Give one such as {LIKE}.")
+    plain = len(address) <= MAX_ADDRESS_LENGTH and re.fullmatch(r"[!-~]+", address) and not parts.fragment
+    if parts.scheme not in DEFAULT_PORTS or not parts.hostname or not plain or port == 0 or "\\" in address:
+        raise InvalidInput(f"{format_value(address)} is no address for a webhook. Give one such as {ADDRESS_EXAMPLE}.")
     if "@" in parts.netloc:
         raise InvalidInput("An address for a webhook has no name and no password: the signature tells who sends.")
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
     scheme: Literal["https", "http"] = "https" if parts.scheme == "https" else "http"
-    return Target(scheme, parts.hostname, port or PORTS[scheme], path, parts.netloc)
+    return WebhookTarget(scheme, parts.hostname, port or DEFAULT_PORTS[scheme], path, parts.netloc)
 
 
 def is_public(ip: Ip) -> bool:
@@ -84,7 +84,7 @@ def is_public(ip: Ip) -> bool:
     return ip in GLOBAL_UNICAST and ip.is_global and ip.sixtofour is None and ip.teredo is None
 
 
-def networks_from(text: str) -> tuple[Network, ...]:
+def parse_networks(text: str) -> tuple[Network, ...]:
     """Read networks, divided by commas.
 
     Raises

@@ -97,14 +97,14 @@ def test_ratings_come_in_pages_with_ids_of_one_listing_alone(house: House) -> No
     assert [column["name"] for column in page["columns"]] == exported[0].split(",")
     scales = {column["name"]: column["scale"] for column in page["columns"] if column["type"] == "category"}
     assert scales == {"Q_safe": ["No", "Unsure", "Yes"]}
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     # One for each listing, and one for the CSV.
     assert sum(one["kind"] == "export" for one in rows(http, f"{API}/pilot/events", 100)) == 5
 
 
 def test_columns_hold_from_the_first_page_to_the_last(house: House) -> None:
     owner_id, experts = staffed(house.platform)
-    campaigns.move(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
     rate(house, opened_already(house), 2)
     http = program(house)
     turning = pages(http, f"{API}/pilot/ratings", 4)
@@ -116,7 +116,7 @@ def test_columns_hold_from_the_first_page_to_the_last(house: House) -> None:
     again = rows(http, f"{API}/pilot/ratings", 4)
     # What was settled meanwhile stands in the next listing, with the item that it is about alone.
     assert {row["item_id"]: row["safety_gold"] for row in again} == {"item-0": "Yes", "item-1": None, "item-2": None}
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     begun = [one["content"] for one in rows(http, f"{API}/pilot/events", 100) if one["kind"] == "export"]
     assert ["safety_gold" in one["attributes"] for one in begun] == [False, True]
 
@@ -141,7 +141,7 @@ def test_a_place_in_a_list_says_nothing_to_who_carries_it(house: House) -> None:
     http = program(house)
     with house.platform.database.reading() as tx:
         ids = [*tx.scalars(select(t.Assignment.id)), *tx.scalars(select(t.Rater.id))]
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     for path in ("ratings", "raters", "items", "events"):
         following = http.get(f"{API}/pilot/{path}", params={"limit": 1}).json()["next"]
         # What is signed stands before what signs it; it may be packed.
@@ -179,18 +179,18 @@ def test_pages_hold_while_more_comes(house: House) -> None:
     rate(house, kept, 2)
     found = first + [row for page in turning for row in page["data"]]
     assert len({one["id"] for one in found}) == len(found) == 5
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     listing = pages(http, API, 1)
     assert [one["name"] for one in next(listing)["data"]] == ["pilot"]
     for name in ("second", "third"):
         house.live.clock.forward(seconds=1)
-        campaigns.create(house.platform, definition(name), (), staff_id=owner_id, now=house.live.clock())
+        campaigns.create_campaign(house.platform, definition(name), (), staff_id=owner_id, now=house.live.clock())
     assert [one["name"] for one in rows(http, API, 1)] == ["pilot", "second", "third"]
 
 
 def test_the_log_tells_what_happened_and_of_no_rater(house: House) -> None:
     rate(house, opened(house), 1)
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     http = program(house)
     found = rows(http, f"{API}/pilot/events", 3)
     assert [one["place"] for one in found] == list(range(1, len(found) + 1))

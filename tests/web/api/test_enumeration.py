@@ -18,7 +18,7 @@ from tests.workflows.campaigns import NOW, definition, items
 from tests.workflows.recruited import PAYING, arrived
 
 from dissensus.store.raters import Rater
-from dissensus.web.api.openapi import document
+from dissensus.web.api.openapi import openapi_document
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
@@ -36,8 +36,8 @@ def live(database_url: str, prolific: Prolific) -> Iterator[Live]:
 
 def operations() -> Iterator[tuple[str, str, Any]]:
     """Each request that names something of a campaign, with what it may send."""
-    schemas = document()["components"]["schemas"]
-    for path, methods in document()["paths"].items():
+    schemas = openapi_document()["components"]["schemas"]
+    for path, methods in openapi_document()["paths"].items():
         for method in methods if path.count("{") > 1 else ():
             sent = methods[method].get("requestBody")
             name = sent and sent["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
@@ -50,8 +50,8 @@ def there_is(house: House, prolific: Prolific, address: str) -> tuple[Rater, dic
     rater = worker(house.platform, kept.key, HOUR)
     rating.notify(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     http = program(house)
-    bob = staff.link(house.platform, "bob", now=NOW).staff
-    campaigns.create(house.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)
+    bob = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff
+    campaigns.create_campaign(house.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)
     http.post(f"{PILOT}/members", json={"role": "expert"}).raise_for_status()
     members = http.get(f"{PILOT}/members").json()
     paid = http.post(f"{PILOT}/pay/raters/{rater.id}/payments", json={"amount": 5}).json()
@@ -104,7 +104,7 @@ def test_ids_of_another_campaign_are_as_if_they_never_were(house: House, prolifi
 def test_names_that_nothing_can_have_are_of_nothing(house: House, typed: str) -> None:
     opened(house)
     ada = program(house)
-    for path, methods in document()["paths"].items():
+    for path, methods in openapi_document()["paths"].items():
         for method in methods:
             for start in ("pilot", typed):
                 there = re.sub(r"{\w+}", typed, path.replace("{name}", start))

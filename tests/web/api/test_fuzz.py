@@ -13,7 +13,7 @@ from hypothesis.strategies import DrawFn, SearchStrategy
 from tests.web.owners import House
 from tests.web.programs import API, opened, program, rate
 
-from dissensus.web.api.openapi import document
+from dissensus.web.api.openapi import openapi_document
 
 ANY_TEXT = st.text(st.characters(), max_size=20)
 ANY_JSON = st.recursive(
@@ -26,7 +26,7 @@ TYPED = st.text(min_size=1, max_size=120).filter(lambda text: text.strip("./") =
 NAMES = st.sampled_from(["pilot", "draft"]) | TYPED
 OPERATIONS = [
     (path, method, found[method])
-    for path, found in document()["paths"].items()
+    for path, found in openapi_document()["paths"].items()
     for method in ("get", "post", "put", "delete")
     if method in found
 ]
@@ -36,7 +36,7 @@ def as_told(schema: dict[str, Any]) -> SearchStrategy[Any]:
     """Values as a schema of the document describes them."""
     match schema:
         case {"$ref": str(ref)}:
-            return as_told(document()["components"]["schemas"][ref.rpartition("/")[2]])
+            return as_told(openapi_document()["components"]["schemas"][ref.rpartition("/")[2]])
         case {"examples": examples}:
             return st.sampled_from(examples) | as_told({key: one for key, one in schema.items() if key != "examples"})
         case {"anyOf": choices}:

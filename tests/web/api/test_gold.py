@@ -50,7 +50,7 @@ def test_corrections_and_decisions_are_its_history(house: House) -> None:
     (item,) = rows(http, HERE, state="disputed")
     assert (parts(item)["safety"]["state"], parts(item)["safety"]["settled"]) == ("disputed", None)
     decision = {"safety": "No", "why": "I looked."}
-    adjudication.decide(house.platform, "pilot", 0, decision, seen=0, staff_id=owner, now=NOW)
+    adjudication.decide_gold(house.platform, "pilot", 0, decision, seen=0, staff_id=owner, now=NOW)
     (item,) = rows(http, HERE, state="settled")
     safety = parts(item)["safety"]
     assert [(one["by"], one["why"], one["said"]) for one in safety["decisions"]] == [
@@ -80,7 +80,7 @@ def test_gold_stands_beside_the_crowd_and_an_earlier_one(house: House) -> None:
     assert (nothing["n_gold"], nothing["found"], nothing["reason"]) == (0, None, "Nobody has rated an item yet.")
     for expert in experts:
         said(house.platform, expert, YES if expert == experts[0] else {**YES, "motivation": ""})
-    key = campaigns.move(house.platform, "pilot", "open", staff_id=owner, now=NOW).key
+    key = campaigns.change_state(house.platform, "pilot", "open", staff_id=owner, now=NOW).key
     rate_all(house.platform, enter(house.platform, key))
     sent = {"source": "May", "labels": [{"item": "item-0", "label": "No", "beside": {"n": "9"}}]}
     assert http.post(f"{HERE}/platinum", json=sent).json() == {"items": 1}

@@ -12,17 +12,17 @@ from tests.workflows.campaigns import NOW, definition
 
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import members
-from dissensus.workflows.campaign.overview import overview
+from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
-from dissensus.workflows.platform.jobs import every_job
+from dissensus.workflows.platform.jobs import default_jobs
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 INVITE = f"{API}/pilot/invitations"
 
 
 def n_invited(house: House) -> int:
-    owner_id = staff.owner_for(house.platform, "ada", now=house.live.clock()).id
-    return overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited
+    owner_id = staff.find_or_create_owner(house.platform, "ada", now=house.live.clock()).id
+    return load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_invited
 
 
 def test_the_same_again_has_the_same_answer_for_a_day(house: House) -> None:
@@ -78,7 +78,7 @@ def test_who_may_not_do_it_any_more_gets_no_answer_again(house: House) -> None:
     assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 201
     members.change_role(house.platform, "pilot", "ben", "analyst", staff_id=owner_id, now=NOW)
     assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 403
-    members.remove(house.platform, "pilot", "ben", staff_id=owner_id, now=NOW)
+    members.remove_member(house.platform, "pilot", "ben", staff_id=owner_id, now=NOW)
     assert ben.post(INVITE, json={"n": 1}, headers=once).status_code == 404
 
 
@@ -104,7 +104,7 @@ def test_links_cannot_be_read_from_the_database(house: House) -> None:
 
 def test_old_ones_are_forgotten_beside_the_site_and_with_the_token(house: House) -> None:
     make(house)
-    http, job = program(house), every_job()["forget answers"]
+    http, job = program(house), default_jobs()["forget answers"]
     http.post(INVITE, json={"n": 1}, headers={"idempotency-key": "k"})
     assert job(house.platform, house.live.clock()) == 0
     house.live.clock.forward(hours=24, seconds=1)

@@ -14,7 +14,7 @@ from tests.workflows.rater.test_rating import enter
 from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import audit
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import journey, rating, withdrawal
 
@@ -25,11 +25,11 @@ WHY = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
 
 @pytest.fixture
 def kept(house: House) -> Kept:
-    return monitored.opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20)
+    return monitored.opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20)
 
 
 def ticked(house: House) -> None:
-    tick(house.platform, Watched(), now=house.live.clock())
+    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
 
 
 def test_figures_are_those_of_the_page(house: House, kept: Kept) -> None:
@@ -94,7 +94,7 @@ def test_a_flag_is_decided_and_exports_tell(house: House, kept: Kept) -> None:
         stubborn: None,
     }
     assert {row["rater_flagged"] for row in http.get(f"{HERE}/ratings").json()["data"]} == {False}
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     assert [one["content"]["verdict"] for one in rows(http, f"{HERE}/events", 500) if one["kind"] == "decide"] == [
         "exclude",
         "keep",
@@ -139,7 +139,7 @@ def test_notices_are_read_and_settled(house: House) -> None:
     assert http.post(there, json={"show_again": True}).json() == {"id": illegal["id"], "shown_again": True}
     assert [one["id"] for one in rows(http, f"{HERE}/notices")] == [call["id"]]
     assert http.post(f"{HERE}/notices/nothing/settlement", json={}).status_code == 404
-    audit.link_all(house.platform)
+    audit.link_pending_events(house.platform)
     assert sum(one["kind"] == "settle" for one in rows(http, f"{HERE}/events", 500)) == 1
 
 

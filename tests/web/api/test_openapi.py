@@ -10,14 +10,14 @@ from tests.support.paths import ROOT
 from tests.web.live import Live
 
 from dissensus.web.api import requests
-from dissensus.web.api.openapi import document, routes_as_table, troubles_as_table
+from dissensus.web.api.openapi import openapi_document, routes_as_table, errors_as_table
 from dissensus.web.core.permissions import SCOPES
 
 METHODS = {"get", "post", "put", "delete"}
 
 
 def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
-    for path, found in document()["paths"].items():
+    for path, found in openapi_document()["paths"].items():
         for method in METHODS & set(found):
             yield path, method, found[method]
 
@@ -35,9 +35,9 @@ def test_every_operation_is_named_described_and_asks_for_a_scope() -> None:
 
 
 def test_everything_that_it_points_to_is_there() -> None:
-    text = json.dumps(document())
+    text = json.dumps(openapi_document())
     for name in re.findall(r'"#/components/schemas/([^"]+)"', text):
-        assert name in document()["components"]["schemas"]
+        assert name in openapi_document()["components"]["schemas"]
     assert "HTTPValidationError" not in text
 
 
@@ -49,8 +49,8 @@ def test_everything_that_it_points_to_is_there() -> None:
         if name.startswith("Sent") and "json_schema_extra" in one.model_config
     ],
 )
-def test_its_examples_are_taken(model: type[requests.Strict]) -> None:
-    examples = document()["components"]["schemas"][model.__name__]["examples"]
+def test_its_examples_are_taken(model: type[requests.StrictRequest]) -> None:
+    examples = openapi_document()["components"]["schemas"][model.__name__]["examples"]
     assert examples
     for example in examples:
         model.model_validate_json(json.dumps(example))
@@ -60,11 +60,11 @@ def test_its_examples_are_taken(model: type[requests.Strict]) -> None:
 def test_anybody_may_read_it(live: Live) -> None:
     answer = live.visitor().get("/api/v1/openapi.json")
     assert answer.headers["content-type"] == "application/json"
-    assert answer.json() == document()
+    assert answer.json() == openapi_document()
     assert answer.json()["openapi"].startswith("3.1")
 
 
-@pytest.mark.parametrize("table", [routes_as_table(), troubles_as_table()], ids=["requests", "troubles"])
+@pytest.mark.parametrize("table", [routes_as_table(), errors_as_table()], ids=["requests", "troubles"])
 def test_the_documentation_has_its_tables(table: str) -> None:
     page = (ROOT / "docs" / "http.md").read_text(encoding="utf-8")
     head, _, _ = table.partition("\n")

@@ -41,9 +41,9 @@ def peopled(house: House, prolific: Prolific) -> dict[str, str]:
     rating.notify(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     submission = arrived(platform, prolific, kept.id, rater.id)
     arrived(platform, prolific, kept.id, None)
-    owner_id = staff.link(platform, "ada", now=NOW).staff.id
-    members.add(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
-    said(platform, staff.link(platform, "eve", now=NOW).staff.id, YES)
+    owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    members.add_member(platform, "pilot", "eve", "expert", staff_id=owner_id, now=NOW)
+    said(platform, staff.create_sign_in_link(platform, "eve", now=NOW).staff.id, YES)
     return {"name": "pilot", "rater_id": rater.id, "submission": submission}
 
 

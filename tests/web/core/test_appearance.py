@@ -24,7 +24,7 @@ def looks(house: House) -> list[tuple[str, str]]:
 def test_who_looks_at_single_raters_leaves_an_event(house: House) -> None:
     kept = opened(house)
     rater = enter(house.platform, kept.key)
-    members.add(house.platform, "pilot", "bob", "analyst", staff_id=kept.staff_id, now=NOW)
+    members.add_member(house.platform, "pilot", "bob", "analyst", staff_id=kept.staff_id, now=NOW)
     ada, bob = house.owner(), house.owner("bob")
     for browser in (ada, bob):
         for path in ("/campaigns", "/campaigns/pilot", "/campaigns/pilot/watch"):
@@ -36,12 +36,12 @@ def test_who_looks_at_single_raters_leaves_an_event(house: House) -> None:
         browser.get("/campaigns/pilot/pay")
     assert program(house).get("/api/v1/campaigns/pilot/raters").status_code == 200
     assert looks(house) == [("ada", "notices"), ("ada", "pay"), ("ada", "raters")]
-    assert audit.audit(house.platform, "pilot").holds
+    assert audit.audit_campaign(house.platform, "pilot").holds
 
 
 def test_who_may_not_look_leaves_none(house: House) -> None:
     opened(house)
-    staff.link(house.platform, "eve", now=NOW)
+    staff.create_sign_in_link(house.platform, "eve", now=NOW)
     for browser in (house.owner("eve"), house.stranger()):
         assert browser.get("/campaigns/pilot/pay").status_code in (303, 403, 404)
     assert looks(house) == []

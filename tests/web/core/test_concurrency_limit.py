@@ -9,7 +9,7 @@ from tests.web.owners import House
 from tests.web.programs import API, program
 from tests.workflows.campaigns import definition, opened
 
-from dissensus.web.api.requests import TALK
+from dissensus.web.api.requests import ITEM_EXAMPLE
 from dissensus.web.core import concurrency_limit
 
 EXPORT = "/campaigns/pilot/export.csv"
@@ -54,7 +54,7 @@ def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
     ("path", "sent"),
     [
         ("", {"definition": definition("other").as_mapping()}),
-        ("/pilot/items", {"items": [TALK]}),
+        ("/pilot/items", {"items": [ITEM_EXAMPLE]}),
         ("/pilot/gold/comparison", None),
         ("/pilot/gold/platinum", {"source": "May", "labels": [{"item": "item-0", "label": "No"}]}),
         ("/pilot/webhooks", {"address": "https://example.org/"}),

@@ -18,7 +18,7 @@ from tests.workflows.campaigns import AGREED, NOW, definition, items
 from tests.workflows.recruited import PAYING, arrived
 
 from dissensus.errors import NotAllowed
-from dissensus.recruit.prolific import Entry
+from dissensus.recruit.prolific import ProlificEntry
 from dissensus.workflows.campaign import campaigns, pay
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
@@ -50,9 +50,9 @@ def told(answer: httpx.Response, *mine: str) -> tuple[int, str]:
 
 def made(house: House, name: str, **changes: object) -> str:
     """An open campaign of ada's; return its key."""
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition(name, **changes), items(1), staff_id=owner_id, now=NOW)
-    return str(campaigns.move(house.platform, name, "open", staff_id=owner_id, now=NOW).key)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(name, **changes), items(1), staff_id=owner_id, now=NOW)
+    return str(campaigns.change_state(house.platform, name, "open", staff_id=owner_id, now=NOW).key)
 
 
 @pytest.mark.parametrize("brought", [{}, IDS, {"PROLIFIC_PID": "x"}, {"lang": "de"}])
@@ -60,8 +60,8 @@ def test_strangers_cannot_tell_which_campaigns_there_are(house: House, brought: 
     made(house, "plain")
     made(house, "by-prolific", prolific={"codes": CODES})
     made(house, "celled", prolific={"codes": CODES}, **BY_CELLS)
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition("in-draft"), items(1), staff_id=owner_id, now=NOW)
     names, browser = ("plain", "by-prolific", "celled", "in-draft", "never-was"), house.stranger()
     for key in ("", "x", "k" * 32):
         asked = {told(browser.get(f"/c/{name}", params={"key": key, **brought}), name) for name in names}
@@ -78,8 +78,8 @@ def test_strangers_cannot_tell_which_campaigns_there_are(house: House, brought: 
 @one_kind
 def test_links_that_differ_by_one_sign_open_nothing(house: House) -> None:
     by_link = made(house, "plain")
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    (personal,) = campaigns.invite(house.platform, "plain", 1, staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    (personal,) = campaigns.create_invitations(house.platform, "plain", 1, staff_id=owner_id, now=NOW)
     made(house, "celled", **BY_CELLS)
     links = doors_of(house.platform, "celled", "", staff_id=owner_id).cells
     (by_cell,) = re.findall(r"key=(\w+)", links["old"])
@@ -107,7 +107,7 @@ def test_withdrawals_that_differ_by_one_sign_are_of_nobody(house: House) -> None
 @one_kind
 def test_tokens_that_differ_by_one_sign_say_nothing_else(live: Live) -> None:
     tokens = live.site.tokens
-    sent = Entry(pid="a" * 24, study="b" * 24, submission="c" * 24)
+    sent = ProlificEntry(pid="a" * 24, study="b" * 24, submission="c" * 24)
     arrival = Arrival("pilot", "k", "en", enrolment.entry_id(NOW), sent)
     away, token = tokens.away("one"), tokens.arrival(arrival, now=NOW)
     assert tokens.read_arrival(token, now=NOW) == arrival
@@ -143,8 +143,8 @@ def test_ids_of_somebody_elses_campaign_are_as_if_they_never_were(house: House, 
     submission = arrived(house.platform, prolific, kept.id, rater.id)
     ada, bob, payment_id = house.owner(), house.owner("bob"), str(uuid4())
     assert note(ada, rater, "1", payment_id).status_code == 303
-    owner_id = staff.link(house.platform, "bob", now=NOW).staff.id
-    campaigns.create(house.platform, definition("bobs", **PAYING), items(1), staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition("bobs", **PAYING), items(1), staff_id=owner_id, now=NOW)
     for path, theirs, never in (
         ("/campaigns/bobs/pay/raters/{}", rater.id, str(uuid4())),
         ("/campaigns/bobs/pay/submissions/{}", submission, "9" * 24),
@@ -157,6 +157,6 @@ def test_ids_of_somebody_elses_campaign_are_as_if_they_never_were(house: House, 
     for path in (address(rater), f"{QUEUE}/{submission}"):
         there, gone = bob.get(path), bob.get(path.replace("/pilot/", "/never-was/"))
         assert told(there, "pilot") == told(gone, "never-was")
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    kept_payments = pay.history(house.platform, "pilot", rater.id, staff_id=owner_id).payments
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    kept_payments = pay.load_history(house.platform, "pilot", rater.id, staff_id=owner_id).payments
     assert [one.amount for one in kept_payments] == [100]

@@ -30,8 +30,8 @@ HOSTILE = (
 def with_items(live: Live, *items: Item, **changes: Any) -> str:
     """Open a campaign about some items, and return its key."""
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, definition(**changes), items, staff_id=staff_id, now=NOW)
-    return str(campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
+    campaigns.create_campaign(live.platform, definition(**changes), items, staff_id=staff_id, now=NOW)
+    return str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
 
 
 class Said(HTMLParser):

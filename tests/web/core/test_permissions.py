@@ -16,7 +16,7 @@ from tests.workflows.campaigns import AGREED, NOW, definition, items
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
 from dissensus.store.staff import Staff
-from dissensus.web.api.auth import ByToken, TokenRoute
+from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.core.permissions import ACTIONS, SCOPES, WHO, action_named, as_table, may
 from dissensus.web.core.staff_auth import May, Open
 from dissensus.workflows.campaign import campaigns, members
@@ -40,7 +40,7 @@ def routes_of(app: FastAPI) -> list[APIRoute]:
 
 
 def actions_of(route: APIRoute) -> set[str]:
-    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open | ByToken)}
+    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open | RequireScope)}
 
 
 def _flat(dependant: Dependant) -> Iterator[Dependant]:
@@ -69,7 +69,7 @@ class Peopled:
             _, session = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             cookies["dissensus_rater"] = session
         elif who != "stranger":
-            session = staff.sign_in(platform, staff.link(platform, self.people[who].name, now=NOW).key, now=NOW)
+            session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, self.people[who].name, now=NOW).key, now=NOW)
             cookies["dissensus_owner"] = session
         bound, path = self._filled(path)
         arrival = Arrival("pilot", self.key, "en", enrolment.entry_id(NOW))
@@ -94,10 +94,10 @@ class Peopled:
         if path == "/sign-in":
             return DOOR, path
         if path.startswith("/sign-in/"):
-            key = staff.link(platform, "owner", now=NOW).key
+            key = staff.create_sign_in_link(platform, "owner", now=NOW).key
             return key, f"/sign-in/{key}"
         if path.startswith("/join/"):
-            key = members.invite(platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW)
+            key = members.create_member_invitation(platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW)
             return key, f"/join/{key}"
         if path.startswith("/withdraw/"):
             rater, _ = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
@@ -130,17 +130,17 @@ def expected(action: str, who: str) -> str:
 def house(live: Live) -> Iterator[Peopled]:
     platform, people = live.platform, {}
     for role in ("foreign", *ROLES):
-        people[role] = staff.link(platform, role, now=NOW).staff
+        people[role] = staff.create_sign_in_link(platform, role, now=NOW).staff
     owner_id = people["owner"].id
-    campaigns.create(platform, definition(), items(3), staff_id=owner_id, now=NOW)
-    campaigns.create(platform, definition("other"), items(3), staff_id=people["foreign"].id, now=NOW)
-    campaigns.create(platform, definition("third"), items(3), staff_id=owner_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), items(3), staff_id=owner_id, now=NOW)
+    campaigns.create_campaign(platform, definition("other"), items(3), staff_id=people["foreign"].id, now=NOW)
+    campaigns.create_campaign(platform, definition("third"), items(3), staff_id=owner_id, now=NOW)
     for role in ROLES[1:]:
-        members.add(platform, "pilot", role, role, staff_id=owner_id, now=NOW)
-    passwords.set_for(platform, live.site.hasher(), "owner", PASSWORD)
-    key = str(campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
+        members.add_member(platform, "pilot", role, role, staff_id=owner_id, now=NOW)
+    passwords.set_password_for(platform, live.site.hasher(), "owner", PASSWORD)
+    key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
     keys = {
-        who: api_tokens.make(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0] for who, one in people.items()
+        who: api_tokens.create_token(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0] for who, one in people.items()
     }
     with httpx.Client(base_url=live.url, timeout=20) as browser:
         yield Peopled(live, key, people, keys, browser)
@@ -189,7 +189,7 @@ def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peop
             continue
         (action,) = actions_of(route)
         scopes = SCOPES - {action}
-        key, _ = api_tokens.make(
+        key, _ = api_tokens.create_token(
             platform, house.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
         )
         house.keys["owner"] = key
@@ -199,7 +199,7 @@ def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peop
 @one_kind
 def test_what_one_may_see_and_not_do_is_refused_with_the_reason(house: Peopled, live: Live) -> None:
     platform = live.platform
-    session = staff.sign_in(platform, staff.link(platform, "analyst", now=NOW).key, now=NOW)
+    session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "analyst", now=NOW).key, now=NOW)
     with httpx.Client(base_url=live.url, cookies={"dissensus_owner": session}) as browser:
         told = browser.get("/campaigns/pilot/revise").text
     assert "You belong to pilot as analyst, and only owners may change its definition. Ask an owner." in told

@@ -117,5 +117,5 @@ def test_a_language_that_the_interface_does_not_speak_is_read_from_its_own_side(
 
 def _opened(live: Live, **changes: Any) -> str:
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, definition(**changes), items(3), staff_id=staff_id, now=live.clock())
-    return str(campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=live.clock()).key)
+    campaigns.create_campaign(live.platform, definition(**changes), items(3), staff_id=staff_id, now=live.clock())
+    return str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=live.clock()).key)

@@ -150,7 +150,7 @@ def test_programs_read_what_is_asked_and_not_what_is_right(live: Live) -> None:
 
 def test_simulated_raters_over_http_pass(live: Live) -> None:
     kept = checked(live)
-    campaign = campaigns.definition(live.platform, "pilot", staff_id=kept.staff_id)
+    campaign = campaigns.load_definition(live.platform, "pilot", staff_id=kept.staff_id)
     opinions = dict.fromkeys((item.conversation.digest for item in items(2)), Opinion({"Q_safe": "No"}, 2.0))
     with Visitor(f"{live.url}/c/pilot?key={kept.key}") as visitor:
         take_part(visitor, DrawnRater({}, opinions), campaign, language="en", rated=lambda: None)

@@ -21,7 +21,7 @@ from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store import tables as t
 from dissensus.web.core.chat_responder import check_allowed
-from dissensus.workflows.campaign.rehearsal import rehearse
+from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"
 
@@ -292,7 +292,7 @@ def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
 def test_no_simulated_rater_talks(live: Live) -> None:
     kept = talking(live.platform)
     with pytest.raises(Conflict, match="no simulated rater does"):
-        rehearse(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+        run_rehearsal(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
 
 
 PAGES = (

@@ -42,10 +42,10 @@ def shown(page: httpx.Response) -> str:
 def at(live: Live, state: State) -> str:
     """Bring a campaign in two languages to a state, and return the key of its open link."""
     staff_id = owner(live.platform.database)
-    made = campaigns.create(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
+    made = campaigns.create_campaign(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
     if state != "draft":
-        campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-        campaigns.move(live.platform, "pilot", state, staff_id=staff_id, now=NOW)
+        campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+        campaigns.change_state(live.platform, "pilot", state, staff_id=staff_id, now=NOW)
     return str(made.key)
 
 
@@ -77,7 +77,7 @@ def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state
     kept = opened(live.platform, 3, **GERMAN)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(kept.key), language="de")
-    campaigns.move(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
     for page in (visitor.get("/c/pilot/consent"), visitor.send("/c/pilot/consent", purpose="rating")):
         assert (page.status_code, page.url.path) == (200, "/c/pilot")
         assert TOLD[state, "de"] in shown(page)
@@ -86,9 +86,9 @@ def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state
 
 def test_who_entered_before_goes_on_to_where_they_are(live: Live) -> None:
     kept = opened(live.platform, 3)
-    (personal,) = campaigns.invite(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+    (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     live.visitor().enter(personal)
-    campaigns.move(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     page = live.visitor().get("/c/pilot", params={"key": personal})
     assert page.url.path == "/rate"
     assert "What you have given is kept." in shown(page)
@@ -134,9 +134,9 @@ def test_a_form_of_who_has_withdrawn_lets_nobody_in(live: Live) -> None:
     (withdrawal,) = re.findall(r'href="(/withdraw/[^"]+)"', end.text)
     visitor.send(unescape(withdrawal))
     # A changed text would be asked about anew; of who has withdrawn nothing new is kept.
-    campaigns.move(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
-    campaigns.revise(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
-    campaigns.move(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     again = visitor.send("/c/pilot/consent", purpose="rating")
     assert (again.url.path, "You have withdrawn" in shown(again)) == ("/rate", True)
     token = hidden(visitor.get("/rate"))["form_token"]
@@ -163,9 +163,9 @@ def test_what_was_said_is_shown_beside_the_text_as_it_was(live: Live) -> None:
     first = shown(visitor.get("/agreed"))
     assert "This is version 1 of the text. You answered it on 2026-03-01 12:00 UTC. We keep your answers." in first
     assert "My answers may be analysed. Yes My answers may be published. Yes" in first
-    campaigns.move(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
-    campaigns.revise(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
-    campaigns.move(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", longer(), staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     asked = visitor.get("/rate")
     # Nothing was said to the new text yet.
     assert "We keep them longer." not in shown(visitor.get("/agreed"))

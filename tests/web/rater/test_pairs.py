@@ -29,7 +29,7 @@ from dissensus.schema.records.preference import Asked
 from dissensus.store import tables as t
 from dissensus.store.answer_drafts import saves_of
 from dissensus.workflows.campaign import audit, campaigns, rehearsal
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.pairs import export_pairs
 
@@ -83,11 +83,11 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     campaign = comparing(pair={"compared": compared}, break_every=0)
     items, _ = read_pair_items(corpus(tmp_path, 16), seed=campaign.seed)
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, campaign, items, staff_id=staff_id, now=NOW)
-    key = campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
+    campaigns.create_campaign(live.platform, campaign, items, staff_id=staff_id, now=NOW)
+    key = campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key
     for age, polite in (("old", True), ("old", True), ("young", False)):
         compare(live, str(key), age, compared, polite=polite)
-    tick(live.platform, Watched(), now=NOW)
+    refresh_snapshots(live.platform, MonitoringCache(), now=NOW)
     watched = house.owner("owner").get("/campaigns/pilot/watch")
     assert "Q_preference" in watched.text
     done = export_pairs(live.platform, "pilot", tmp_path / "out", now=NOW)
@@ -144,7 +144,7 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     analysis = dissensus.analyse(ratings, by=["rater_age"])
     assert {row.group for row in analysis.rows} >= {"old", "young"}
     csv = tmp_path / "ratings.csv"
-    ratings_workflow.export(live.platform, "pilot", csv, now=NOW)
+    ratings_workflow.export_ratings(live.platform, "pilot", csv, now=NOW)
     assert dissensus.read_ratings(csv).scale("Q_preference")[0] == "-3"
 
 
@@ -171,8 +171,8 @@ def test_a_preference_is_kept_by_the_item_and_shown_by_the_side(live: Live) -> N
     assert {row.shown_first for row in rows} == {"a", "b"}
     answers = sorted(kept[row.id][-1].answers["Q_preference"].value for row in rows)  # type: ignore[type-var]
     assert answers == ["-2"] * 5 + ["-3"]
-    audit.link_all(live.platform)
-    assert audit.audit(live.platform, "pilot").holds
+    audit.link_pending_events(live.platform)
+    assert audit.audit_campaign(live.platform, "pilot").holds
 
 
 def test_nobody_is_told_which_response_is_which(live: Live) -> None:
@@ -202,23 +202,23 @@ def test_pairs_in_a_rating_campaign_and_single_responses_in_this_one(live: Live)
     staff_id = owner(live.platform.database)
     single = tuple(dissensus.Item(one.item_id, one.conversation) for one in pairs(3))
     with pytest.raises(InvalidInput, match=r"Item 'pair-1', number 2, has one response, and with \[pair\] two"):
-        campaigns.create(live.platform, comparing(), (pairs(1)[0], *single[1:]), staff_id=staff_id, now=NOW)
+        campaigns.create_campaign(live.platform, comparing(), (pairs(1)[0], *single[1:]), staff_id=staff_id, now=NOW)
     rating = comparing(pair=None, questionnaire=TWO_QUESTIONS)
     with pytest.raises(InvalidInput, match=r"Item 'pair-0', number 1, has two responses.*2 more such items"):
-        campaigns.create(live.platform, rating, pairs(3), staff_id=staff_id, now=NOW)
-    campaigns.create(live.platform, comparing(), pairs(3), staff_id=staff_id, now=NOW)
+        campaigns.create_campaign(live.platform, rating, pairs(3), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(live.platform, comparing(), pairs(3), staff_id=staff_id, now=NOW)
     with pytest.raises(InvalidInput, match="'pair-0', number 1, has one response"):
         campaigns.add_items(live.platform, "pilot", single, staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pair cannot come or go while pilot has items"):
-        campaigns.revise(live.platform, "pilot", rating, staff_id=staff_id, now=NOW)
+        campaigns.revise_campaign(live.platform, "pilot", rating, staff_id=staff_id, now=NOW)
     other = comparing(pair={"compared": "more harmful"})
-    campaigns.revise(live.platform, "pilot", other, staff_id=staff_id, now=NOW)
-    assert rehearsal.rehearse(live.platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
-    campaigns.clone(live.platform, "pilot", "second", staff_id=staff_id, now=NOW)
-    campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    campaigns.move(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", other, staff_id=staff_id, now=NOW)
+    assert rehearsal.run_rehearsal(live.platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
+    campaigns.clone_campaign(live.platform, "pilot", "second", staff_id=staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="questionnaire and pair cannot change"):
-        campaigns.revise(live.platform, "pilot", comparing(), staff_id=staff_id, now=NOW)
+        campaigns.revise_campaign(live.platform, "pilot", comparing(), staff_id=staff_id, now=NOW)
 
 
 def test_programs_bring_pairs_and_see_them(house: House) -> None:

@@ -115,8 +115,8 @@ def test_no_log_and_no_refusal_has_an_id_of_prolific(
 
 
 def export_of(live: Live, study: Study) -> str:
-    asked, staff_id = ratings.Asked(purposes=("rating",)), study.kept.staff_id
-    parts = ratings.stream_csv(live.platform, "pilot", staff_id=staff_id, asked=asked, now=live.clock())
+    asked, staff_id = ratings.ExportOptions(purposes=("rating",)), study.kept.staff_id
+    parts = ratings.stream_ratings_csv(live.platform, "pilot", staff_id=staff_id, asked=asked, now=live.clock())
     text = b"".join(parts).decode()
     assert "item-0" in text
     return text
@@ -149,7 +149,7 @@ def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, pr
 
 
 def lines(live: Live) -> Any:
-    return overview.all_campaigns(live.platform)
+    return overview.list_all_campaigns(live.platform)
 
 
 def test_two_submissions_that_race_make_one_rater(live: Live, prolific: Prolific) -> None:
@@ -289,7 +289,7 @@ def test_who_ran_out_of_time_may_go_on_while_there_is_a_seat(live: Live, prolifi
 @pytest.mark.parametrize(("state", "code"), [("closed", "quota_full"), ("paused", None)])
 def test_a_campaign_that_lets_nobody_in_sends_back(live: Live, prolific: Prolific, state: Any, code: Any) -> None:
     study = published(live, prolific)
-    campaigns.move(live.platform, "pilot", state, staff_id=study.kept.staff_id, now=live.clock())
+    campaigns.change_state(live.platform, "pilot", state, staff_id=study.kept.staff_id, now=live.clock())
     page = study.somebody().arrive()
     assert ("complete?cc=" in page.text) == (code is not None)
     assert code is None or code_in(page) == CODES[code]
@@ -312,7 +312,7 @@ def test_who_has_worked_and_must_wait_is_decided_on_by_a_person(live: Live, prol
     worked.visitor.rate(worked.agree(), Q_safe="No")
     began.agree()
     if why == "paused":
-        campaigns.move(live.platform, "pilot", "paused", staff_id=study.kept.staff_id, now=live.clock())
+        campaigns.change_state(live.platform, "pilot", "paused", staff_id=study.kept.staff_id, now=live.clock())
     rest = worked.visitor.get("/rate")
     assert "you can end your visit here" in rest.text
     assert code_in(rest) == CODES["screened_out"]
@@ -339,7 +339,7 @@ def test_who_worked_when_the_campaign_was_closed_has_completed(live: Live, proli
     worked, began = study.somebody(), study.somebody()
     worked.visitor.rate(worked.agree(), Q_safe="No")
     began.agree()
-    campaigns.move(live.platform, "pilot", "closed", staff_id=study.kept.staff_id, now=live.clock())
+    campaigns.change_state(live.platform, "pilot", "closed", staff_id=study.kept.staff_id, now=live.clock())
     assert code_in(worked.visitor.get("/rate")) == CODES["completed"]
     assert code_in(began.visitor.get("/rate")) == CODES["quota_full"]
 
@@ -366,7 +366,7 @@ def test_an_address_without_the_ids_lets_nobody_in(
 
 def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
     study = published(live, prolific)
-    (key,) = campaigns.invite(live.platform, "pilot", 1, staff_id=study.kept.staff_id, now=live.clock())
+    (key,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=study.kept.staff_id, now=live.clock())
     visitor = live.visitor()
     page = visitor.enter(key)
     while "/rate/" in page.text:

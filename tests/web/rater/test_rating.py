@@ -193,7 +193,7 @@ def test_a_campaign_that_rests_says_so(live: Live, state: State, told: str) -> N
     kept = opened(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(kept.key))
-    campaigns.move(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
     page = visitor.get("/rate")
     assert told in shown(page)
     assert "/withdraw/" in page.text
@@ -242,11 +242,11 @@ def test_a_new_consent_text_is_asked_about_before_going_on(live: Live) -> None:
     kept = opened(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(kept.key))
-    campaigns.move(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     purposes = [{"name": "rating", "text": "My answers may be analysed.", "required": True}]
     changed = definition(consent={"text": "We keep them longer.", "purposes": purposes})
-    campaigns.revise(live.platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
-    campaigns.move(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(live.platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(live.platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     asked = visitor.get("/rate")
     assert "We keep them longer." in shown(asked)
     assert "withdraw all your answers" in shown(asked)
@@ -256,7 +256,7 @@ def test_a_new_consent_text_is_asked_about_before_going_on(live: Live) -> None:
 
 def test_a_personal_link_leads_back_from_any_device(live: Live) -> None:
     kept = opened(live.platform, 3)
-    (personal,) = campaigns.invite(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+    (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     first: Visitor = live.visitor()
     first.rate(first.enter(personal), Q_safe="No")
     assert "1 of 3 rated" in shown(live.visitor().get("/c/pilot", params={"key": personal}))

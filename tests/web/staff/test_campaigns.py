@@ -29,7 +29,7 @@ POSTS = ("move", "revise", "clone", "invite", "rehearse", "settle", "items", "it
 
 
 def test_a_link_is_not_used_up_by_looking_at_it(house: House) -> None:
-    browser, path = house.stranger(), f"/sign-in/{staff.link(house.platform, 'ada', now=NOW).key}"
+    browser, path = house.stranger(), f"/sign-in/{staff.create_sign_in_link(house.platform, 'ada', now=NOW).key}"
     pages = [house.stranger().get(path) for _ in range(3)]
     assert {page.status_code for page in pages} == {200}
     assert not any(page.cookies for page in pages)
@@ -45,7 +45,7 @@ def test_a_link_is_not_used_up_by_looking_at_it(house: House) -> None:
 @pytest.mark.parametrize("base_url", [None, "https://rate.example.org"])
 def test_the_cookie_is_for_this_site_alone(database_url: str, base_url: str | None) -> None:
     with serving(database_url, base_url=base_url) as live, ExitStack() as browsers:
-        browser, path = House(live, browsers).stranger(), f"/sign-in/{staff.link(live.platform, 'ada', now=NOW).key}"
+        browser, path = House(live, browsers).stranger(), f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
     cookie = done.headers["set-cookie"].lower()
     assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/", "max-age=43200"))
@@ -53,7 +53,7 @@ def test_the_cookie_is_for_this_site_alone(database_url: str, base_url: str | No
 
 
 def test_links_and_sessions_end(house: House) -> None:
-    browser, path = house.owner(), f"/sign-in/{staff.link(house.platform, 'ada', now=NOW).key}"
+    browser, path = house.owner(), f"/sign-in/{staff.create_sign_in_link(house.platform, 'ada', now=NOW).key}"
     house.live.clock.forward(minutes=16)
     assert house.stranger().get(path).status_code == 403
     assert browser.get("/campaigns").status_code == 200
@@ -78,7 +78,7 @@ def test_nobody_else_sees_or_does_anything(house: House) -> None:
 @one_kind
 def test_a_session_of_a_rater_opens_nothing_of_owners(house: House) -> None:
     owner_id, platform = make(house), house.platform
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     _, session = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.stranger()
     browser.cookies.set("dissensus_owner", session)
@@ -293,9 +293,9 @@ def test_a_preview_is_what_raters_see_and_counts_for_nothing(house: House) -> No
 
 
 def test_a_preview_shows_checks_as_raters_meet_them(house: House) -> None:
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     checked = definition(checks=CHECKS, minutes=20)
-    campaigns.create(house.platform, checked, (), staff_id=owner_id, now=NOW)
+    campaigns.create_campaign(house.platform, checked, (), staff_id=owner_id, now=NOW)
     browser = house.owner()
     send(browser, "/campaigns/pilot/items", pasted=PASTED, do="add")
     send(browser, "/campaigns/pilot/rehearse", language="en")
@@ -317,7 +317,7 @@ def test_a_clone_is_a_draft_under_a_name_that_can_be_an_address(house: House) ->
 
 def test_what_raters_report_is_shown_as_text_until_it_is_dealt_with(house: House) -> None:
     owner_id, platform = make(house), house.platform
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     rating.notify(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
     browser = house.owner()
@@ -363,7 +363,7 @@ def test_nothing_large_is_read_from_strangers(house: House) -> None:
 
 def test_metrics_tell_routes_and_numbers_and_nothing_of_anybody(house: House) -> None:
     owner_id, platform = make(house), house.platform
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.owner()
     browser.get("/campaigns/pilot?secret=1")
@@ -381,7 +381,7 @@ def test_metrics_tell_routes_and_numbers_and_nothing_of_anybody(house: House) ->
 
 def test_finished_ratings_come_as_a_file_for_their_owner_alone(house: House) -> None:
     owner_id, platform = make(house), house.platform
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
     browser = house.owner()
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404

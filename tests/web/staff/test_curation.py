@@ -320,8 +320,8 @@ def test_a_column_that_the_sample_cannot_have(house: House) -> None:
 @one_kind
 def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
     staff_id = owner(live.platform.database)
-    campaigns.create(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
-    key = str(campaigns.move(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
+    campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
+    key = str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
     _, session = enrolment.agree(live.platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
     rater = house.stranger()
     rater.cookies.set("dissensus_rater", session)

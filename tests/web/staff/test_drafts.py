@@ -16,8 +16,8 @@ one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def n_items(house: House) -> int:
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    return overview.overview(house.platform, "pilot", staff_id=owner_id).numbers.n_items
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    return overview.load_overview(house.platform, "pilot", staff_id=owner_id).numbers.n_items
 
 
 def test_items_are_shown_as_raters_see_them_before_they_are_added(house: House) -> None:
@@ -145,7 +145,7 @@ def test_a_dry_run_counts_for_nothing_but_itself(house: House) -> None:
 )
 def test_dry_runs_that_a_page_does_not_start(house: House, fields: dict[str, str], says: str) -> None:
     owner_id = owner(house.platform.database, "ada")
-    campaigns.create(house.platform, definition(), items(700), staff_id=owner_id, now=NOW)
+    campaigns.create_campaign(house.platform, definition(), items(700), staff_id=owner_id, now=NOW)
     refused = send(house.owner(), "/campaigns/pilot/dry-run", **{"raters": "1", "seed": "0", **fields})
     assert refused.status_code == 422
     assert says in unescape(refused.text)

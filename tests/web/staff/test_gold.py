@@ -17,7 +17,7 @@ from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.campaign.audit import link_all
+from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.platform import staff
 
 GOLD = "/campaigns/pilot/gold"
@@ -42,16 +42,16 @@ NO: Answers = {
 def opened(house: House, *, rated: tuple[Item, ...] | None = None, **changes: Any) -> str:
     """A campaign with gold, which raters can enter; return its key."""
     platform = house.platform
-    owner = staff.link(platform, "ada", now=NOW).staff.id
+    owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
     made = definition(**{"gold": SMALL, **changes})
-    campaigns.create(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
-    return str(campaigns.move(platform, "pilot", "open", staff_id=owner, now=NOW).key)
+    campaigns.create_campaign(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    return str(campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW).key)
 
 
 def expert(house: House, name: str) -> httpx.Client:
     """The browser of an expert."""
-    owner = staff.link(house.platform, "ada", now=NOW).staff.id
-    members.add(house.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    owner = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    members.add_member(house.platform, "pilot", name, "expert", staff_id=owner, now=NOW)
     return house.owner(name)
 
 
@@ -63,7 +63,7 @@ def label(browser: httpx.Client, answers: Answers, button: str = "Keep it, and g
 def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
     opened(house)
     label(expert(house, "bob"), YES)
-    link_all(house.platform)
+    link_pending_events(house.platform)
     events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
     labels = [one["content"] for one in events if one["kind"] == "label"]
     assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
@@ -267,8 +267,8 @@ def test_a_hostile_conversation_stays_text(house: House) -> None:
 
 
 def test_pages_of_experts_are_where_gold_is_asked_for(house: House) -> None:
-    owner = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition(), items(1), staff_id=owner, now=NOW)
+    owner = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(), items(1), staff_id=owner, now=NOW)
     ada = house.owner("ada")
     assert "its definition has no [gold]" in ada.get(GOLD).text
     assert "What there is to do" not in ada.get("/campaigns/pilot").text

@@ -12,7 +12,7 @@ from tests.workflows.monitored import Habit, crowd, opened, rates
 from dissensus.schema.campaign.roles import Role
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import withdrawal
 
@@ -22,16 +22,16 @@ HOSTILE = '"><script>alert(1)</script>\u202e'
 
 @pytest.fixture
 def kept(house: House) -> Kept:
-    return opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20)
+    return opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20)
 
 
 def ticked(house: House) -> None:
-    tick(house.platform, Watched(), now=house.live.clock())
+    refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
 
 
 def member(house: House, kept: Kept, role: Role) -> httpx.Client:
     browser = house.owner(role)
-    members.add(house.platform, "pilot", role, role, staff_id=kept.staff_id, now=NOW)
+    members.add_member(house.platform, "pilot", role, role, staff_id=kept.staff_id, now=NOW)
     return browser
 
 
@@ -85,7 +85,7 @@ def test_figures_that_are_old_say_so_unless_the_campaign_is_closed(house: House,
     told = read(browser.get(WATCH))
     assert "2 min 0 s ago" in told
     assert "These figures are old. They should be seconds old while the campaign is open" in told
-    campaigns.move(house.platform, "pilot", "closed", staff_id=kept.staff_id, now=house.live.clock())
+    campaigns.change_state(house.platform, "pilot", "closed", staff_id=kept.staff_id, now=house.live.clock())
     assert "These figures are old" not in read(browser.get(WATCH))
 
 
@@ -191,7 +191,7 @@ def test_words_of_the_campaign_are_never_marks(house: House) -> None:
     axis = {"name": "rater_age", "text": "How old?", "scale": [group, "young"], "decline": "Prefer not to say"}
     two = {"name": "two", "languages": ["en"], "title": "Two", "questions": questions}
     asked = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
-    kept = opened(house.platform, staff.link(house.platform, "ada", now=NOW).staff.id, replication=20, **asked)
+    kept = opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20, **asked)
     for number in range(3):
         rates(house.platform, kept, number, Habit(always=answer), said={"rater_age": group})
     ticked(house)

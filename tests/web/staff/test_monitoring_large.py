@@ -11,7 +11,7 @@ from tests.workflows.crowded import rated_campaign
 
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.monitoring import Watched, tick, watch
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots, load_monitoring
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
@@ -21,7 +21,7 @@ N_ITEMS, N_RATERS = 350, 123
 
 
 def pool(platform: Platform) -> tuple[int, int]:
-    found = watch(platform, "crowded", staff_id=overview.staff_id_of(platform, "crowded"), now=NOW).snapshot
+    found = load_monitoring(platform, "crowded", staff_id=overview.owner_id_of(platform, "crowded"), now=NOW).snapshot
     assert found is not None
     return found.figures.pool.n_raters, found.figures.pool.n_ratings
 
@@ -30,15 +30,15 @@ def owner(house: House, staff_id: str) -> httpx.Client:
     """The browser of who owns the campaign, by its own name."""
     with house.platform.database.writing() as tx:
         tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(name="ada"))
-    assert staff.link(house.platform, "ada", now=house.live.clock()).staff.id == staff_id
+    assert staff.create_sign_in_link(house.platform, "ada", now=house.live.clock()).staff.id == staff_id
     return house.owner("ada")
 
 
 def test_figures_follow_and_the_page_has_all_of_them(house: House) -> None:
-    platform, watched = house.platform, Watched()
+    platform, watched = house.platform, MonitoringCache()
     kept = rated_campaign(platform, N_ITEMS, N_RATERS)
     house.live.clock.forward(hours=6)
-    assert tick(platform, watched, now=house.live.clock()) == 1
+    assert refresh_snapshots(platform, watched, now=house.live.clock()) == 1
     assert pool(platform) == (N_RATERS, N_RATERS * N_ITEMS)
     page = owner(house, kept.staff_id).get("/campaigns/crowded/watch")
     assert page.status_code == 200
@@ -47,10 +47,10 @@ def test_figures_follow_and_the_page_has_all_of_them(house: House) -> None:
     with platform.database.reading() as tx:
         leaving = str(tx.exec_driver_sql("SELECT id FROM rater LIMIT 1").scalar())
     withdrawal.withdraw(platform, leaving, now=house.live.clock())
-    assert tick(platform, watched, now=house.live.clock() + timedelta(seconds=2)) == 1
-    followed = watch(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
-    tick(platform, Watched(), now=house.live.clock() + timedelta(seconds=4))
-    anew = watch(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
+    assert refresh_snapshots(platform, watched, now=house.live.clock() + timedelta(seconds=2)) == 1
+    followed = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
+    refresh_snapshots(platform, MonitoringCache(), now=house.live.clock() + timedelta(seconds=4))
+    anew = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
     assert followed is not None
     assert anew is not None
     assert followed.figures == anew.figures

@@ -37,7 +37,7 @@ def house(database_url: str, provider: Provider) -> Iterator[House]:
     settings = {"oidc_issuer": provider.url, "oidc_client_id": CLIENT, "oidc_client_secret": SECRET}
     with serving(database_url, **settings, oidc_button="Sign in at Example") as live, ExitStack() as browsers:
         house = House(live, browsers)
-        staff.link(house.platform, "ada", now=NOW)
+        staff.create_sign_in_link(house.platform, "ada", now=NOW)
         staff.set_email(house.platform, "ada", " ada@example.ORG ")
         yield house
 

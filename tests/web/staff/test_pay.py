@@ -13,7 +13,7 @@ from tests.workflows.campaign.test_pay import HOUR, worker
 from tests.workflows.campaigns import NOW, definition, items
 from tests.workflows.recruited import PAYING
 
-from dissensus.schema.money import MOST
+from dissensus.schema.money import MAX_AMOUNT
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
@@ -26,10 +26,10 @@ one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 def opened(house: House, **changes: object) -> Kept:
     """A campaign of ada's."""
-    staff_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     made = definition(**{**PAYING, **changes})
-    campaigns.create(house.platform, made, items(2), staff_id=staff_id, now=NOW)
-    return campaigns.move(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(house.platform, made, items(2), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def text_of(page: httpx.Response) -> str:
@@ -97,7 +97,7 @@ def test_the_largest_amount_is_kept(house: House) -> None:
     rater = worker(house.platform, opened(house).key, HOUR)
     browser = house.owner()
     for _ in range(3):
-        assert note(browser, rater, f"{MOST / 100:.2f}").status_code == 303
+        assert note(browser, rater, f"{MAX_AMOUNT / 100:.2f}").status_code == 303
     assert "64,424,509.41 GBP" in browser.get(PAY_PAGE).text
 
 

@@ -41,12 +41,12 @@ class Person(NamedTuple):
 
 def opened(house: House, ages: Group, races: Group, *, seats: int) -> str:
     """Open a campaign of crossed cells, and return the key of its link."""
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     axes = {"rater_age": {age: [age] for age in ages}, "rater_race": {race: [race] for race in races}}
     quota = {"axes": axes, "seats": seats, "rest": 1, "hold_minutes": 60}
     made = definition(demographics=about(ages, races), quota=quota)
-    campaigns.create(house.platform, made, items(2), staff_id=owner_id, now=NOW)
-    return str(campaigns.move(house.platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
+    campaigns.create_campaign(house.platform, made, items(2), staff_id=owner_id, now=NOW)
+    return str(campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
 
 
 @contextmanager

@@ -49,12 +49,12 @@ def rate(house: House, kept: Kept, n: int, *, age: str | None = None) -> None:
 
 def opened(house: House, **changes: Any) -> Kept:
     owner_id = make_with(house, **changes)
-    return campaigns.move(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
 
 
 def make_with(house: House, **changes: Any) -> str:
-    owner_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
     return owner_id
 
 
@@ -93,8 +93,8 @@ def test_a_password_is_set_and_signs_in(house: House) -> None:
 
 
 def test_what_is_wrong_looks_the_same_and_takes_ever_longer(house: House) -> None:
-    staff.link(house.platform, "ada", now=NOW)
-    passwords.set_for(house.platform, house.live.site.hasher(), "ada", GOOD)
+    staff.create_sign_in_link(house.platform, "ada", now=NOW)
+    passwords.set_password_for(house.platform, house.live.site.hasher(), "ada", GOOD)
     told: dict[str, list[str]] = {"ada": [], "zzz": []}
     for name, answers in told.items():
         for _ in range(7):
@@ -177,7 +177,7 @@ def test_staff_are_invited_change_and_are_removed(house: House) -> None:
 
 def test_who_is_signed_in_joins_as_who_they_are(house: House) -> None:
     owner_id = make(house)
-    key = members.invite(house.platform, "pilot", "reviewer", staff_id=owner_id, now=NOW)
+    key = members.create_member_invitation(house.platform, "pilot", "reviewer", staff_id=owner_id, now=NOW)
     bob, stranger = house.owner("bob"), house.stranger()
     taken = stranger.post(f"/join/{key}", data={"form_token": token_of(stranger.get(f"/join/{key}")), "name": "bob"})
     assert taken.status_code == 422
@@ -193,7 +193,7 @@ def test_who_is_signed_in_joins_as_who_they_are(house: House) -> None:
 @one_kind
 def test_a_link_that_nobody_used_is_taken_back(house: House) -> None:
     owner_id = make(house)
-    key, owner = members.invite(house.platform, "pilot", "owner", staff_id=owner_id, now=NOW), house.owner()
+    key, owner = members.create_member_invitation(house.platform, "pilot", "owner", staff_id=owner_id, now=NOW), house.owner()
     page = owner.get("/campaigns/pilot/staff").text
     assert key not in page
     (invitation,) = re.findall(r'name="invitation" value="(\w+)"', page)
@@ -231,9 +231,9 @@ def test_a_token_does_no_more_than_its_scopes_and_its_maker(house: House) -> Non
     kept = opened(house)
     rate(house, kept, 1)
     member(house, "grace", "expert")
-    grace = staff.owner_for(house.platform, "grace", now=NOW)
-    none, _ = api_tokens.make(house.platform, grace, "other", scopes=["numbers"], days=1, now=NOW)
-    expert, _ = api_tokens.make(house.platform, grace, "mine", scopes=["export"], days=1, now=NOW)
+    grace = staff.find_or_create_owner(house.platform, "grace", now=NOW)
+    none, _ = api_tokens.create_token(house.platform, grace, "other", scopes=["numbers"], days=1, now=NOW)
+    expert, _ = api_tokens.create_token(house.platform, grace, "mine", scopes=["export"], days=1, now=NOW)
     assert "This token is not for that. Make one that has the scope export." in bearer(house, none).text
     assert "You belong to pilot as expert, and only analysts and owners may" in bearer(house, expert).text
     owner = house.owner()

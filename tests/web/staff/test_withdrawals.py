@@ -12,16 +12,16 @@ from tests.workflows.campaigns import NOW, definition, items
 from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.audit import audit
+from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.platform import staff
 
 PAGE = "/campaigns/pilot/withdraw"
 
 
 def opened(house: House, **changes: object) -> Kept:
-    staff_id = staff.link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create(house.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
-    return campaigns.move(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 def finished(house: House, kept: Kept) -> tuple[Visitor, str]:
@@ -49,7 +49,7 @@ def test_an_owner_deletes_what_a_rater_asks_for(house: House) -> None:
     assert "the answers to 2 items" in done.text
     assert [name for name, kept in rows(house.live).items() if rater_id in kept] == ["rater"]
     assert "not signed in" in visitor.get("/rate").text
-    assert audit(house.platform, "pilot").holds
+    assert audit_campaign(house.platform, "pilot").holds
     with house.platform.database.reading() as tx:
         by = tx.execute(select(t.Event.staff_id, t.Event.rater_id).where(t.Event.kind == "withdraw")).one()
     assert (by.staff_id, by.rater_id) == (kept.staff_id, None)
@@ -72,8 +72,8 @@ def test_who_is_not_there_cannot_be_deleted(house: House, rater: str) -> None:
 def test_raters_of_another_owner_are_not_there(house: House) -> None:
     _, rater_id = finished(house, opened(house))
     other = house.owner("grace")
-    staff_id = staff.link(house.platform, "grace", now=NOW).staff.id
-    campaigns.create(house.platform, definition("second"), items(1), staff_id=staff_id, now=NOW)
+    staff_id = staff.create_sign_in_link(house.platform, "grace", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition("second"), items(1), staff_id=staff_id, now=NOW)
     assert other.get(PAGE, params={"rater": rater_id}).status_code == 404
     assert other.get("/campaigns/second/withdraw", params={"rater": rater_id}).status_code == 422
     assert send(other, "/campaigns/second/withdraw", rater=rater_id).status_code == 404

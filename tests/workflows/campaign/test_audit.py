@@ -15,7 +15,7 @@ from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.campaign import audit as audit_workflow
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.audit import audit
+from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -53,18 +53,18 @@ def worked(platform: Platform) -> Worked:
 def test_what_happened_is_told_in_its_order(worked: Worked) -> None:
     one = ["offer", "submit"]
     assert worked.kinds() == ["create", "move", *["enter", "consent"] * 2, *(one * 2) * 2]
-    found = audit(worked.platform, "pilot")
+    found = audit_campaign(worked.platform, "pilot")
     assert found.holds
     assert (found.n, found.n_erased, found.broken, found.faults) == (14, 0, None, ())
-    again = audit(worked.platform, "pilot", known=found.head)
+    again = audit_campaign(worked.platform, "pilot", known=found.head)
     assert (again.holds, again.head, again.knows) == (True, found.head, True)
-    assert not audit(worked.platform, "pilot", known="0" * 64).holds
+    assert not audit_campaign(worked.platform, "pilot", known="0" * 64).holds
 
 
 def test_a_head_that_was_kept_is_found_among_later_events(worked: Worked) -> None:
-    before = audit(worked.platform, "pilot").head
-    campaigns.move(worked.platform, "pilot", "closed", staff_id=worked.kept.staff_id, now=NOW)
-    after = audit(worked.platform, "pilot", known=before)
+    before = audit_campaign(worked.platform, "pilot").head
+    campaigns.change_state(worked.platform, "pilot", "closed", staff_id=worked.kept.staff_id, now=NOW)
+    after = audit_campaign(worked.platform, "pilot", known=before)
     assert (after.n, after.knows, after.holds) == (15, True, True)
     assert after.head != before
 
@@ -94,10 +94,10 @@ TAMPERED: dict[str, tuple[Change, int, str]] = {
 
 @pytest.mark.parametrize("how", TAMPERED)
 def test_the_first_break_is_named(worked: Worked, how: str) -> None:
-    assert audit(worked.platform, "pilot").holds
+    assert audit_campaign(worked.platform, "pilot").holds
     change, place, why = TAMPERED[how]
     worked.do(change)
-    broken = audit(worked.platform, "pilot").broken
+    broken = audit_campaign(worked.platform, "pilot").broken
     assert broken is not None
     assert broken.place == place
     assert why in broken.why
@@ -127,9 +127,9 @@ def change_save(**values: Any) -> Change:
     ],
 )
 def test_what_no_longer_agrees_with_the_events_is_told(worked: Worked, change: Change, told: str) -> None:
-    assert audit(worked.platform, "pilot").holds
+    assert audit_campaign(worked.platform, "pilot").holds
     worked.do(change)
-    found = audit(worked.platform, "pilot")
+    found = audit_campaign(worked.platform, "pilot")
     assert found.broken is None
     assert not found.holds
     assert any(told in fault for fault in found.faults), found.faults
@@ -138,10 +138,10 @@ def test_what_no_longer_agrees_with_the_events_is_told(worked: Worked, change: C
 @pytest.mark.parametrize("linked", [True, False], ids=["linked", "not linked yet"])
 def test_a_withdrawal_erases_what_was_told_and_breaks_nothing(worked: Worked, linked: bool) -> None:
     platform, (goes, stays) = worked.platform, worked.raters
-    before = audit(platform, "pilot").head if linked else None
+    before = audit_campaign(platform, "pilot").head if linked else None
     for _ in range(2):
         withdrawal.withdraw(platform, goes, now=NOW)
-    found = audit(platform, "pilot", known=before)
+    found = audit_campaign(platform, "pilot", known=before)
     assert found.holds
     assert (found.n, found.n_erased) == (15, 6) if linked else (9, 0)
     with platform.database.reading() as tx:
@@ -160,7 +160,7 @@ def test_previews_are_nothing_that_happened(platform: Platform) -> None:
     with platform.database.reading() as tx:
         kinds = list(tx.scalars(select(t.Event.kind)))
     assert kinds == ["create", "move"]
-    assert audit(platform, "pilot").holds
+    assert audit_campaign(platform, "pilot").holds
 
 
 def test_a_campaign_that_is_older_than_the_log_has_no_faults(worked: Worked) -> None:
@@ -170,12 +170,12 @@ def test_a_campaign_that_is_older_than_the_log_has_no_faults(worked: Worked) -> 
     at = journey.step(worked.platform, rater, now=NOW.replace(hour=23)).assignment
     assert at is not None
     rating.submit(worked.platform, rater, at.id, "k", given(), now=NOW.replace(hour=23))
-    found = audit(worked.platform, "pilot")
+    found = audit_campaign(worked.platform, "pilot")
     assert (found.holds, found.n) == (True, 5)
 
 
 def test_many_link_at_once_and_each_event_has_one_place(worked: Worked) -> None:
     with ThreadPoolExecutor(8) as threads:
-        linked = list(threads.map(lambda _: audit_workflow.link_all(worked.platform), range(8)))
+        linked = list(threads.map(lambda _: audit_workflow.link_pending_events(worked.platform), range(8)))
     assert sum(linked) == 14
-    assert audit(worked.platform, "pilot").holds
+    assert audit_campaign(worked.platform, "pilot").holds

@@ -11,13 +11,13 @@ from dissensus.store import campaigns as store
 from dissensus.store import overview
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.rehearsal import rehearse
+from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
 
 
 def test_a_draft_is_kept_whole(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    made = campaigns.create(platform, definition(demographics=ABOUT_YOU), items(5), staff_id=staff_id, now=NOW)
+    made = campaigns.create_campaign(platform, definition(demographics=ABOUT_YOU), items(5), staff_id=staff_id, now=NOW)
     assert (made.state, made.name, made.n_raters) == ("draft", "pilot", 0)
     with platform.database.reading() as tx:
         assert Platform(platform.database).definitions.of(tx, made) == definition(demographics=ABOUT_YOU)
@@ -27,16 +27,16 @@ def test_a_draft_is_kept_whole(platform: Platform) -> None:
 
 def test_names_and_ids_are_taken_once(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="There is a campaign called pilot"):
-        campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+        campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="There is an item 'item-0' already, and nothing was added"):
         campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW)
 
 
 def test_items_of_a_draft_are_added_in_order_all_or_none(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    made = campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+    made = campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     assert campaigns.add_items(platform, "pilot", items(5)[2:], staff_id=staff_id, now=NOW) == 5
     for wrong in ((*items(7)[5:], *items(1)), items(7)[5:] * 2):
         with pytest.raises(Conflict, match="already, and nothing was added"):
@@ -47,10 +47,10 @@ def test_items_of_a_draft_are_added_in_order_all_or_none(platform: Platform) -> 
 
 def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition("other"), items(2), staff_id=staff_id, now=NOW)
-    made = campaigns.create(platform, definition(), items(3), staff_id=staff_id, now=NOW)
-    rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW)
-    rehearse(platform, "other", 1, staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition("other"), items(2), staff_id=staff_id, now=NOW)
+    made = campaigns.create_campaign(platform, definition(), items(3), staff_id=staff_id, now=NOW)
+    run_rehearsal(platform, "pilot", 2, staff_id=staff_id, now=NOW)
+    run_rehearsal(platform, "other", 1, staff_id=staff_id, now=NOW)
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 3
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 0
     with platform.database.reading() as tx:
@@ -58,22 +58,22 @@ def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: 
         assert tx.scalar(select(func.count()).select_from(t.Save)) == 2
         assert tx.scalar(select(func.count()).select_from(t.Answer))
     assert campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW) == 1
-    assert rehearse(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 1
-    campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 1
+    campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot is open, and its items cannot change now"):
         campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW)
 
 
 def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(), (), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), (), staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot has no items to rate"):
-        campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+        campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     assert campaigns.add_items(platform, "pilot", items(2), staff_id=staff_id, now=NOW) == 2
     for state in ("open", "paused", "open", "closed", "paused"):
-        assert campaigns.move(platform, "pilot", state, staff_id=staff_id, now=NOW).state == state
+        assert campaigns.change_state(platform, "pilot", state, staff_id=staff_id, now=NOW).state == state
     with pytest.raises(Conflict, match="that is paused cannot become draft; it can become open or closed"):
-        campaigns.move(platform, "pilot", "draft", staff_id=staff_id, now=NOW)
+        campaigns.change_state(platform, "pilot", "draft", staff_id=staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot is paused, and its items cannot change now"):
         campaigns.add_items(platform, "pilot", items(3)[2:], staff_id=staff_id, now=NOW)
 
@@ -82,18 +82,18 @@ def test_what_raters_answered_cannot_change_and_what_they_read_can(platform: Pla
     kept = opened(platform)
     change = {"staff_id": kept.staff_id, "now": NOW + timedelta(hours=1)}
     with pytest.raises(Conflict, match="pilot is open, and cannot be changed now"):
-        campaigns.revise(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
-    campaigns.move(platform, "pilot", "paused", **change)  # type: ignore[arg-type]
+        campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
+    campaigns.change_state(platform, "pilot", "paused", **change)  # type: ignore[arg-type]
     with pytest.raises(Conflict, match="replication and seed cannot change after raters came"):
-        campaigns.revise(platform, "pilot", definition(replication=3, seed=4), **change)  # type: ignore[arg-type]
-    found = campaigns.revise(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
+        campaigns.revise_campaign(platform, "pilot", definition(replication=3, seed=4), **change)  # type: ignore[arg-type]
+    found = campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
     with platform.database.reading() as tx:
         assert platform.definitions.of(tx, found).warning["en"] == "Worse."
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:
     kept = opened(platform)
-    made = campaigns.clone(platform, "pilot", "again", staff_id=kept.staff_id, now=NOW)
+    made = campaigns.clone_campaign(platform, "pilot", "again", staff_id=kept.staff_id, now=NOW)
     assert (made.state, made.name, made.n_raters) == ("draft", "again", 0)
     assert made.key not in (None, kept.key)
     with platform.database.reading() as tx:
@@ -104,24 +104,24 @@ def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
     opened(platform)
     other = owner(platform.database, "other")
     for act in (
-        lambda: campaigns.move(platform, "pilot", "closed", staff_id=other, now=NOW),
-        lambda: campaigns.clone(platform, "pilot", "mine", staff_id=other, now=NOW),
-        lambda: campaigns.invite(platform, "pilot", 1, staff_id=other, now=NOW),
-        lambda: campaigns.revise(platform, "pilot", definition(), staff_id=other, now=NOW),
+        lambda: campaigns.change_state(platform, "pilot", "closed", staff_id=other, now=NOW),
+        lambda: campaigns.clone_campaign(platform, "pilot", "mine", staff_id=other, now=NOW),
+        lambda: campaigns.create_invitations(platform, "pilot", 1, staff_id=other, now=NOW),
+        lambda: campaigns.revise_campaign(platform, "pilot", definition(), staff_id=other, now=NOW),
         lambda: campaigns.add_items(platform, "pilot", items(5)[3:], staff_id=other, now=NOW),
         lambda: campaigns.remove_items(platform, "pilot", staff_id=other, now=NOW),
-        lambda: campaigns.draft(platform, "pilot", staff_id=other),
+        lambda: campaigns.load_draft_definition(platform, "pilot", staff_id=other),
     ):
         with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
             act()
     with pytest.raises(NotFound, match="There is no campaign 'nothing'"):
-        campaigns.invite(platform, "nothing", 1, staff_id=other, now=NOW)
+        campaigns.create_invitations(platform, "nothing", 1, staff_id=other, now=NOW)
 
 
 def test_invitations_are_all_different_and_limited(platform: Platform) -> None:
     kept = opened(platform)
-    keys = campaigns.invite(platform, "pilot", 50, staff_id=kept.staff_id, now=NOW)
+    keys = campaigns.create_invitations(platform, "pilot", 50, staff_id=kept.staff_id, now=NOW)
     assert len(set(keys)) == 50
     for n in (0, 10_001):
         with pytest.raises(InvalidInput, match=f"{n:,} invitations were asked for"):
-            campaigns.invite(platform, "pilot", n, staff_id=kept.staff_id, now=NOW)
+            campaigns.create_invitations(platform, "pilot", n, staff_id=kept.staff_id, now=NOW)

@@ -23,7 +23,7 @@ from dissensus.store import tables as t
 from dissensus.store.campaigns import ERASED, Kept
 from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import audit, campaigns, conversation_items
-from dissensus.workflows.export.conversations import export_chats
+from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -32,8 +32,8 @@ from dissensus.workflows.rater.journey import Step
 
 def rated(platform: Platform, items: tuple[Item, ...], owner: Kept, name: str = "review") -> Kept:
     """A campaign of these items, open."""
-    campaigns.create(platform, definition(name), items, staff_id=owner.staff_id, now=NOW)
-    return campaigns.move(platform, name, "open", staff_id=owner.staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(name), items, staff_id=owner.staff_id, now=NOW)
+    return campaigns.change_state(platform, name, "open", staff_id=owner.staff_id, now=NOW)
 
 
 def test_conversations_that_ended_are_items_that_say_what_was_tried(platform: Platform) -> None:
@@ -41,7 +41,7 @@ def test_conversations_that_ended_are_items_that_say_what_was_tried(platform: Pl
     rater = enter(platform, kept.key)
     talked(platform, rater, Pick(strength=3))
     talked(platform, rater, Pick(strength=1), "helpful", ends=False)
-    (item,) = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    (item,) = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert [turn.text for turn in item.conversation.turns] == ["Talk of red team.", "Response B"]
     assert item.attributes.keys() == {"phase", "item_model_type", "item_num_params", "item_intent"}
     assert (item.attributes["phase"], item.attributes["item_intent"]) == ("red team", "Insults.")
@@ -53,12 +53,12 @@ def test_conversations_that_ended_are_items_that_say_what_was_tried(platform: Pl
 def test_there_may_be_none(platform: Platform) -> None:
     kept = talking(platform)
     with pytest.raises(NotFound, match="pilot has no conversation that has ended"):
-        conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+        conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     rated(platform, (Item("one", Conversation.from_turns([("human", "Hi"), ("bot", "Ho")])),), kept)
     with pytest.raises(InvalidInput, match="In review raters rate items"):
-        conversation_items.items_of(platform, "review", staff_id=kept.staff_id, now=NOW)
+        conversation_items.list_conversation_items(platform, "review", staff_id=kept.staff_id, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
-        conversation_items.items_of(platform, "pilot", staff_id="somebody else", now=NOW)
+        conversation_items.list_conversation_items(platform, "pilot", staff_id="somebody else", now=NOW)
 
 
 def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(platform: Platform) -> None:
@@ -66,7 +66,7 @@ def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(
     one, other = enter(platform, kept.key), enter(platform, kept.key)
     for rater in (one, other):
         talked(platform, rater, Pick(strength=3))
-    items = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     review = rated(platform, items, kept)
     # Somebody else's conversation, whose id the page of a rater could have chosen.
     alike = tuple(Item(item.item_id, Conversation.from_turns([("human", "Mine"), ("bot", "!")])) for item in items)
@@ -88,7 +88,7 @@ def test_who_withdraws_takes_their_conversations_back_from_where_they_are_rated(
     assert step.assignment.item.item_id != gone.name
     assert step.following is None
     for name in ("pilot", "review", "other"):
-        assert not audit.audit(platform, name).faults
+        assert not audit.audit_campaign(platform, name).faults
 
 
 def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: Path) -> None:
@@ -96,9 +96,9 @@ def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: P
     one, other = enter(platform, kept.key), enter(platform, kept.key)
     talked(platform, one, Pick(strength=3))
     talked(platform, other, Pick(strength=1), "helpful")
-    items = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
-    campaigns.create(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.move(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=kept.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
     agreed = {"rating": True, "release": False, "return": False}
     for tags in (("Theft", "Other"), ("Other", "Weapons"), None):
         reviewer, _ = enrolment.agree(platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW)
@@ -107,7 +107,7 @@ def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: P
             step = rate(platform, reviewer, given)
     assert step.assignment is None
     withdrawal.withdraw(platform, reviewer.id, now=NOW)
-    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     # What was talked about without a try is no attempt, whoever reviewed it.
     assert (done.n_attempts, done.n_reviews) == (1, 2)
     (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
@@ -121,30 +121,30 @@ def test_reviews_of_attempts_come_back_with_them(platform: Platform, tmp_path: P
 def test_reviews_of_others_campaigns_are_theirs(platform: Platform, tmp_path: Path) -> None:
     kept = talking(platform)
     talked(platform, enter(platform, kept.key), Pick(strength=3))
-    items = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     stranger = owner(platform.database, "stranger")
-    campaigns.create(platform, load_campaign("red-team-review"), items, staff_id=stranger, now=NOW)
-    review = campaigns.move(platform, "red-team-review", "open", staff_id=stranger, now=NOW)
+    campaigns.create_campaign(platform, load_campaign("red-team-review"), items, staff_id=stranger, now=NOW)
+    review = campaigns.change_state(platform, "red-team-review", "open", staff_id=stranger, now=NOW)
     agreed = {"rating": True, "release": False, "return": False}
     reviewer, _ = enrolment.agree(platform, Arrival("red-team-review", str(review.key), "en"), agreed, now=NOW)
     rate(platform, reviewer, {"Q_success": "4"})
-    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
+    assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
 
 
 def test_who_asks_something_else_has_no_reviews(platform: Platform, tmp_path: Path) -> None:
     kept = talking(platform)
     talked(platform, enter(platform, kept.key), Pick(strength=3))
-    items = conversation_items.items_of(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    items = conversation_items.list_conversation_items(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     asked = load_campaign("red-team-review").as_mapping()
     success, tags = asked["questionnaire"]["questions"]
     declining = [{**success, "decline": "I would rather not say", "labels": {}}, tags]
     asked["questionnaire"] = {**asked["questionnaire"], "languages": ["en"], "questions": declining}
     campaign = definition("review", questionnaire=_in_english(asked["questionnaire"]))
-    campaigns.create(platform, campaign, items, staff_id=kept.staff_id, now=NOW)
-    review = campaigns.move(platform, "review", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.create_campaign(platform, campaign, items, staff_id=kept.staff_id, now=NOW)
+    review = campaigns.change_state(platform, "review", "open", staff_id=kept.staff_id, now=NOW)
     reviewer, _ = enrolment.agree(platform, Arrival("review", str(review.key), "en"), AGREED, now=NOW)
     rate(platform, reviewer, {"Q_success": "I would rather not say"})
-    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
+    assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_reviews == 0
 
 
 def _in_english(value: Any) -> Any:

@@ -21,8 +21,8 @@ from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.store.flags import Judgement
 from dissensus.workflows.campaign import flags as flags_workflow
-from dissensus.workflows.campaign.flags import Case, Verdict
-from dissensus.workflows.campaign.monitoring import Watched, tick, watch
+from dissensus.workflows.campaign.flags import FlaggedRaterView, FlagVerdict
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots, load_monitoring
 from dissensus.workflows.export import ratings
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
@@ -39,12 +39,12 @@ def kept(platform: Platform) -> Kept:
 def hasty(platform: Platform, kept: Kept) -> str:
     """Somebody who is flagged for being fast."""
     found, _ = crowd(platform, kept)
-    tick(platform, Watched(), now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return found
 
 
-def case(platform: Platform, kept: Kept, rater_id: str) -> Case:
-    return flags_workflow.case(platform, "pilot", rater_id, staff_id=kept.staff_id)
+def case(platform: Platform, kept: Kept, rater_id: str) -> FlaggedRaterView:
+    return flags_workflow.load_flag_case(platform, "pilot", rater_id, staff_id=kept.staff_id)
 
 
 def decide(
@@ -57,9 +57,9 @@ def decide(
     form: str = "",
     minutes: int = 0,
 ) -> str:
-    given = Verdict(id=form or str(uuid4()), verdict=verdict, reason=reason)
+    given = FlagVerdict(id=form or str(uuid4()), verdict=verdict, reason=reason)
     now = NOW + timedelta(minutes=minutes)
-    flags_workflow.decide(platform, "pilot", rater_id, given, staff_id=kept.staff_id, now=now)
+    flags_workflow.decide_flag(platform, "pilot", rater_id, given, staff_id=kept.staff_id, now=now)
     return given.id
 
 
@@ -76,7 +76,7 @@ def test_the_last_decision_holds_and_all_stay(platform: Platform, kept: Kept, ha
     assert found.flagged is not None
     assert found.decisions[1].evidence.splitlines() == list(found.flagged.reasons)
     assert (found.decisions[1].by, found.decisions[1].at) == ("owner", NOW + timedelta(minutes=1))
-    seen = watch(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    seen = load_monitoring(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert {name: one.verdict for name, one in seen.decisions.items()} == {hasty: "keep"}
 
 
@@ -90,7 +90,7 @@ def test_the_same_form_twice_is_one_decision(platform: Platform, kept: Kept, has
 
 def test_a_form_of_one_rater_decides_about_no_other(platform: Platform, kept: Kept) -> None:
     hasty, stubborn = crowd(platform, kept)
-    tick(platform, Watched(), now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
     sent = decide(platform, kept, hasty, "exclude")
     with pytest.raises(Conflict, match="This form has decided something else already"):
         decide(platform, kept, stubborn, "exclude", form=sent)
@@ -124,33 +124,33 @@ def test_there_is_nothing_to_decide_about_others(platform: Platform, kept: Kept,
     with pytest.raises(NotFound, match="There is no such rater in pilot"):
         decide(platform, kept, "nobody", "exclude")
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
-        flags_workflow.case(platform, "pilot", hasty, staff_id=owner(platform.database, "eve"))
+        flags_workflow.load_flag_case(platform, "pilot", hasty, staff_id=owner(platform.database, "eve"))
 
 
 def test_a_rater_of_another_campaign_is_not_there(platform: Platform, kept: Kept, hasty: str) -> None:
     other = rated_campaign(platform, 3, 1)
     with pytest.raises(NotFound, match="There is no such rater in crowded"):
-        flags_workflow.case(platform, "crowded", hasty, staff_id=other.staff_id)
+        flags_workflow.load_flag_case(platform, "crowded", hasty, staff_id=other.staff_id)
     assert kept.name == "pilot"
 
 
 def test_who_withdraws_takes_what_was_decided_along(platform: Platform, kept: Kept, hasty: str) -> None:
     decide(platform, kept, hasty, "exclude")
     withdrawal.withdraw(platform, hasty, now=NOW)
-    assert watch(platform, "pilot", staff_id=kept.staff_id, now=NOW).decisions == {}
+    assert load_monitoring(platform, "pilot", staff_id=kept.staff_id, now=NOW).decisions == {}
     with pytest.raises(NotFound, match="or they withdrew"):
         case(platform, kept, hasty)
 
 
 def test_all_data_are_exported_and_who_is_excluded_is_flagged(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     hasty, stubborn = crowd(platform, kept)
-    tick(platform, Watched(), now=NOW)
-    ratings.export(platform, "pilot", tmp_path / "before.csv", now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    ratings.export_ratings(platform, "pilot", tmp_path / "before.csv", now=NOW)
     assert "rater_flagged" not in read_frame(tmp_path / "before.csv").columns
     decide(platform, kept, hasty, "exclude")
     decide(platform, kept, stubborn, "keep")
     for ending in ("csv", "parquet"):
-        ratings.export(platform, "pilot", tmp_path / f"after.{ending}", now=NOW)
+        ratings.export_ratings(platform, "pilot", tmp_path / f"after.{ending}", now=NOW)
         read = read_ratings(tmp_path / f"after.{ending}", answer="Q_safe")
         assert read.n_raters == 12
         assert read.exclude_flagged().n_raters == 11
@@ -162,15 +162,15 @@ def test_all_data_are_exported_and_who_is_excluded_is_flagged(platform: Platform
 
 def test_a_file_in_the_columns_of_dices_has_the_flag_as_one_more(platform: Platform, tmp_path: Path) -> None:
     kept = rated_campaign(platform, 24, 3)
-    tick(platform, Watched(), now=NOW)
-    seen = watch(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    seen = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
     assert seen is not None
     assert seen.figures.flagged == ()
     with platform.database.writing() as tx:
         rater_id = str(tx.scalars(select(t.Rater.id)).first())
         judged = Judgement(verdict="exclude", reason="For a test.", evidence="")
         flags.decide(tx, rater_id, str(uuid4()), judged, staff_id=kept.staff_id, now=NOW)
-    ratings.export(platform, "crowded", tmp_path / "crowded.csv", now=NOW)
+    ratings.export_ratings(platform, "crowded", tmp_path / "crowded.csv", now=NOW)
     table = read_frame(tmp_path / "crowded.csv")
     assert table.columns == [*load_questionnaire("dices-350").columns, "rater_flagged"]
     assert read_ratings(tmp_path / "crowded.csv").exclude_flagged().n_raters == 2

@@ -23,64 +23,64 @@ def pilot(platform: Platform) -> Kept:
 
 
 def members(platform: Platform, pilot: Kept) -> dict[str, str]:
-    found, _ = members_workflow.members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
+    found, _ = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
     return {one.name: one.role for one in found}
 
 
 def known(platform: Platform, name: str) -> str:
-    return staff.link(platform, name, now=NOW).staff.id
+    return staff.create_sign_in_link(platform, name, now=NOW).staff.id
 
 
 def test_who_makes_a_campaign_owns_it(platform: Platform, pilot: Kept) -> None:
     assert members(platform, pilot) == {"owner": "owner"}
-    campaigns.clone(platform, "pilot", "second", staff_id=pilot.staff_id, now=NOW)
-    assert members_workflow.role_in(platform, "second", pilot.staff_id) == "owner"
+    campaigns.clone_campaign(platform, "pilot", "second", staff_id=pilot.staff_id, now=NOW)
+    assert members_workflow.member_role(platform, "second", pilot.staff_id) == "owner"
 
 
 def test_a_link_lets_somebody_in_once(platform: Platform, pilot: Kept) -> None:
-    key = members_workflow.invite(platform, "pilot", "analyst", staff_id=pilot.staff_id, now=NOW)
-    assert members_workflow.welcome(platform, key, now=NOW) == members_workflow.Welcome("pilot", "analyst")
-    campaign, session = members_workflow.join_as(platform, key, " grace ", now=NOW)
-    grace = staff.signed_in(platform, session, now=NOW)
+    key = members_workflow.create_member_invitation(platform, "pilot", "analyst", staff_id=pilot.staff_id, now=NOW)
+    assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation("pilot", "analyst")
+    campaign, session = members_workflow.accept_invitation_as_new(platform, key, " grace ", now=NOW)
+    grace = staff.staff_of_session(platform, session, now=NOW)
     assert grace is not None
     assert (campaign, grace.name) == ("pilot", "grace")
     assert members(platform, pilot) == {"owner": "owner", "grace": "analyst"}
     for use in (
-        lambda: members_workflow.welcome(platform, key, now=NOW),
-        lambda: members_workflow.join(platform, key, staff_id=known(platform, "eve"), now=NOW),
-        lambda: members_workflow.join_as(platform, key, "mallory", now=NOW),
+        lambda: members_workflow.preview_member_invitation(platform, key, now=NOW),
+        lambda: members_workflow.accept_invitation(platform, key, staff_id=known(platform, "eve"), now=NOW),
+        lambda: members_workflow.accept_invitation_as_new(platform, key, "mallory", now=NOW),
     ):
         with pytest.raises(NotAllowed, match=r"This link was used, was taken back, is older than 7 days"):
             use()
-    assert staff.owner_for(platform, "grace", now=NOW) == grace
+    assert staff.find_or_create_owner(platform, "grace", now=NOW) == grace
 
 
 def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: Kept) -> None:
     owner = pilot.staff_id
-    old, back = (members_workflow.invite(platform, "pilot", "expert", staff_id=owner, now=NOW) for _ in range(2))
-    _, pending = members_workflow.members(platform, "pilot", staff_id=owner, now=NOW)
+    old, back = (members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW) for _ in range(2))
+    _, pending = members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)
     assert {one.role for one in pending} == {"expert"}
     assert not {old, back} & {one.id for one in pending}
-    campaigns.create(platform, definition("other"), items(1), staff_id=known(platform, "eve"), now=NOW)
+    campaigns.create_campaign(platform, definition("other"), items(1), staff_id=known(platform, "eve"), now=NOW)
     with pytest.raises(NotFound, match="other has no such link"):
-        members_workflow.take_back(platform, "other", pending[0].id, staff_id=known(platform, "eve"))
-    assert len(members_workflow.members(platform, "pilot", staff_id=owner, now=NOW)[1]) == 2
+        members_workflow.revoke_member_invitation(platform, "other", pending[0].id, staff_id=known(platform, "eve"))
+    assert len(members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)[1]) == 2
     for one in pending:
-        members_workflow.take_back(platform, "pilot", one.id, staff_id=pilot.staff_id)
+        members_workflow.revoke_member_invitation(platform, "pilot", one.id, staff_id=pilot.staff_id)
     with pytest.raises(NotAllowed):
-        members_workflow.welcome(platform, back, now=NOW)
-    late = members_workflow.invite(platform, "pilot", "expert", staff_id=owner, now=NOW)
+        members_workflow.preview_member_invitation(platform, back, now=NOW)
+    late = members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
     with pytest.raises(NotAllowed):
-        members_workflow.welcome(platform, late, now=NOW + timedelta(days=7))
+        members_workflow.preview_member_invitation(platform, late, now=NOW + timedelta(days=7))
 
 
 def test_of_many_who_join_by_a_link_at_once_one_gets_in(platform: Platform, pilot: Kept) -> None:
-    key = members_workflow.invite(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
+    key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     people = [known(platform, f"p{i}") for i in range(6)]
 
     def enter(person: str) -> None:
         try:
-            members_workflow.join(platform, key, staff_id=person, now=NOW)
+            members_workflow.accept_invitation(platform, key, staff_id=person, now=NOW)
         except NotAllowed:
             return
 
@@ -97,54 +97,54 @@ def _all_at_once(works: list[Callable[[], None]]) -> None:
 
 
 def test_a_name_that_somebody_has_is_not_taken_over(platform: Platform, pilot: Kept) -> None:
-    key = members_workflow.invite(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
+    key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"Somebody is called 'owner'. If that is you, sign in first"):
-        members_workflow.join_as(platform, key, "owner", now=NOW)
+        members_workflow.accept_invitation_as_new(platform, key, "owner", now=NOW)
     with pytest.raises(InvalidInput, match="cannot be the name of somebody"):
-        members_workflow.join_as(platform, key, "a\nb", now=NOW)
+        members_workflow.accept_invitation_as_new(platform, key, "a\nb", now=NOW)
     with pytest.raises(Conflict, match=r"You belong to pilot already, as owner"):
-        members_workflow.join(platform, key, staff_id=pilot.staff_id, now=NOW)
-    assert members_workflow.welcome(platform, key, now=NOW).role == "owner"
+        members_workflow.accept_invitation(platform, key, staff_id=pilot.staff_id, now=NOW)
+    assert members_workflow.preview_member_invitation(platform, key, now=NOW).role == "owner"
 
 
 def test_the_last_owner_stays_one(platform: Platform, pilot: Kept) -> None:
     owner = pilot.staff_id
     last = r"owner is the last owner of pilot. Make somebody else an owner first"
     with pytest.raises(Conflict, match=last):
-        members_workflow.remove(platform, "pilot", "owner", staff_id=owner, now=NOW)
+        members_workflow.remove_member(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match=last):
         members_workflow.change_role(platform, "pilot", "owner", "analyst", staff_id=owner, now=NOW)
     members_workflow.change_role(platform, "pilot", "owner", "owner", staff_id=owner, now=NOW)
-    members_workflow.add(platform, "pilot", "grace", "analyst", staff_id=owner, now=NOW)
+    members_workflow.add_member(platform, "pilot", "grace", "analyst", staff_id=owner, now=NOW)
     members_workflow.change_role(platform, "pilot", "grace", "owner", staff_id=owner, now=NOW)
-    members_workflow.remove(platform, "pilot", "owner", staff_id=owner, now=NOW)
+    members_workflow.remove_member(platform, "pilot", "owner", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match=r"^There is no campaign 'pilot'\.$"):
-        members_workflow.role_in(platform, "pilot", pilot.staff_id)
-    assert overview.staff_id_of(platform, "pilot") == known(platform, "grace") != pilot.staff_id
-    assert overview.campaigns_of(platform, staff.owner_for(platform, "owner", now=NOW)) == ()
+        members_workflow.member_role(platform, "pilot", pilot.staff_id)
+    assert overview.owner_id_of(platform, "pilot") == known(platform, "grace") != pilot.staff_id
+    assert overview.list_campaigns_of(platform, staff.find_or_create_owner(platform, "owner", now=NOW)) == ()
 
 
 def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilot: Kept) -> None:
-    members_workflow.add(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
+    members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
     grace = known(platform, "grace")
 
     def remove(person: str, by: str) -> None:
         try:
-            members_workflow.remove(platform, "pilot", person, staff_id=by, now=NOW)
+            members_workflow.remove_member(platform, "pilot", person, staff_id=by, now=NOW)
         except (Conflict, NotFound):
             return
 
     _all_at_once([lambda: remove("grace", pilot.staff_id), lambda: remove("owner", grace)])
-    assert len([one for one in members_workflow.everybody(platform, "pilot") if one.role == "owner"]) == 1
+    assert len([one for one in members_workflow.list_memberships(platform, "pilot") if one.role == "owner"]) == 1
 
 
 def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: Kept) -> None:
-    keys = [members_workflow.invite(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW) for _ in range(6)]
+    keys = [members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW) for _ in range(6)]
     told = []
 
     def enter(key: str) -> None:
         try:
-            members_workflow.join_as(platform, key, "grace", now=NOW)
+            members_workflow.accept_invitation_as_new(platform, key, "grace", now=NOW)
         except Conflict as error:
             told.append(str(error))
 
@@ -156,20 +156,20 @@ def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: 
 
 def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: Kept) -> None:
     with pytest.raises(NotFound, match=r"Nobody called 'onwer' belongs to pilot. Did you mean 'owner'"):
-        members_workflow.remove(platform, "pilot", "onwer", staff_id=pilot.staff_id, now=NOW)
+        members_workflow.remove_member(platform, "pilot", "onwer", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(InvalidInput, match=r"'analist' is no role. Did you mean 'analyst'"):
         parse_role("analist")
-    members_workflow.add(platform, "pilot", "grace", "expert", staff_id=pilot.staff_id, now=NOW)
+    members_workflow.add_member(platform, "pilot", "grace", "expert", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"grace belongs to pilot already, as expert"):
-        members_workflow.add(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
+        members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
 
 
 def test_everybody_is_listed_with_what_they_belong_to(platform: Platform, pilot: Kept) -> None:
     known(platform, "eve")
-    found = members_workflow.everybody(platform)
+    found = members_workflow.list_memberships(platform)
     assert [(one.campaign, one.person, one.role) for one in found] == [
         ("pilot", "owner", "owner"),
         (None, "eve", None),
     ]
-    assert [one.person for one in members_workflow.everybody(platform, "pilot")] == ["owner"]
+    assert [one.person for one in members_workflow.list_memberships(platform, "pilot")] == ["owner"]
     assert pilot.name == "pilot"

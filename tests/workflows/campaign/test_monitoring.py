@@ -20,7 +20,7 @@ from dissensus.pipeline.monitor import Figures
 from dissensus.store import raters
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.campaign.monitoring import Watch, Watched, tick, watch
+from dissensus.workflows.campaign.monitoring import MonitoringView, MonitoringCache, refresh_snapshots, load_monitoring
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
 from dissensus.workflows.platform.platform import Platform
@@ -31,8 +31,8 @@ LATER = NOW + timedelta(hours=20)
 OLD = timedelta(days=30)
 
 
-def seen(platform: Platform, name: str = "pilot") -> Watch:
-    return watch(platform, name, staff_id=overview.staff_id_of(platform, name), now=LATER)
+def seen(platform: Platform, name: str = "pilot") -> MonitoringView:
+    return load_monitoring(platform, name, staff_id=overview.owner_id_of(platform, name), now=LATER)
 
 
 def figures(platform: Platform, name: str = "pilot") -> Figures:
@@ -42,7 +42,7 @@ def figures(platform: Platform, name: str = "pilot") -> Figures:
 
 
 def from_scratch(platform: Platform) -> Figures:
-    tick(platform, Watched(), now=LATER)
+    refresh_snapshots(platform, MonitoringCache(), now=LATER)
     return figures(platform)
 
 
@@ -53,12 +53,12 @@ def last_assignment(platform: Platform, rater_id: str) -> str:
 
 
 def test_figures_follow_and_are_those_made_from_scratch(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
-    assert tick(platform, watched, now=NOW) == 1
+    kept, watched = opened(platform), MonitoringCache()
+    assert refresh_snapshots(platform, watched, now=NOW) == 1
     assert figures(platform).pool.n_ratings == 0
     for number in range(4):
         rates(platform, kept, number, HASTY if number == 3 else Habit(), said={} if number == 2 else None)
-        assert tick(platform, watched, now=LATER) == 1
+        assert refresh_snapshots(platform, watched, now=LATER) == 1
         found = figures(platform)
         assert found.pool.n_raters == number + 1
         assert found == from_scratch(platform)
@@ -66,25 +66,25 @@ def test_figures_follow_and_are_those_made_from_scratch(platform: Platform) -> N
 
 
 def test_nothing_new_moves_only_the_time_as_of_which_they_hold(platform: Platform) -> None:
-    watched = Watched()
+    watched = MonitoringCache()
     rates(platform, opened(platform), 1)
-    tick(platform, watched, now=NOW)
-    assert tick(platform, watched, now=LATER) == 0
+    refresh_snapshots(platform, watched, now=NOW)
+    assert refresh_snapshots(platform, watched, now=LATER) == 0
     snapshot = seen(platform).snapshot
     assert snapshot is not None
     assert (snapshot.made_at, snapshot.read_at) == (NOW, LATER)
 
 
 def test_a_revision_takes_the_place_of_what_was_submitted_before(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     rater_id = rates(platform, kept, 1)
-    tick(platform, watched, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     before = figures(platform).pool
     one = last_assignment(platform, rater_id)
     with platform.database.writing() as tx:
         for revision, answer in ((3, "Unsure"), (2, "Yes")):
             saved(tx, one, answer, ms=999_000, at=NOW + timedelta(hours=1), revision=revision)
-    assert tick(platform, watched, now=LATER) == 1
+    assert refresh_snapshots(platform, watched, now=LATER) == 1
     after = figures(platform).pool
     assert (after.n_ratings, after.n_raters) == (before.n_ratings, before.n_raters)
     assert after != before
@@ -92,7 +92,7 @@ def test_a_revision_takes_the_place_of_what_was_submitted_before(platform: Platf
 
 
 def test_a_save_that_is_committed_after_later_ones_is_not_missed(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     first, second = rates(platform, kept, 1), rates(platform, kept, 2)
     late = last_assignment(platform, first)
     with platform.database.writing() as tx:
@@ -101,26 +101,26 @@ def test_a_save_that_is_committed_after_later_ones_is_not_missed(platform: Platf
         tx.execute(delete(t.Answer).where(t.Answer.save_number == row["number"]))
         tx.execute(delete(t.Save).where(t.Save.number == row["number"]))
         tx.execute(update(t.Assignment).where(t.Assignment.id == late).values(state="open"))
-    tick(platform, watched, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     n = figures(platform).pool.n_ratings
     with platform.database.writing() as tx:
         tx.execute(insert(t.Save).values(**row))
         tx.execute(insert(t.Answer).values(**answer))
         tx.execute(update(t.Assignment).where(t.Assignment.id == late).values(state="done"))
     assert second
-    assert tick(platform, watched, now=LATER) == 1
+    assert refresh_snapshots(platform, watched, now=LATER) == 1
     assert figures(platform).pool.n_ratings == n + 1
 
 
 def test_who_withdraws_is_in_no_figure_at_once(platform: Platform) -> None:
-    kept, watched = opened(platform, replication=20), Watched()
+    kept, watched = opened(platform, replication=20), MonitoringCache()
     hasty, _ = crowd(platform, kept)
-    tick(platform, watched, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     before = figures(platform)
     assert hasty in {one.rater_id for one in before.flagged}
     withdrawal.withdraw(platform, hasty, now=LATER)
     assert seen(platform).snapshot is None
-    assert tick(platform, watched, now=LATER) == 1
+    assert refresh_snapshots(platform, watched, now=LATER) == 1
     after = figures(platform)
     assert after.pool.n_raters == before.pool.n_raters - 1
     assert hasty not in {one.rater_id for one in after.flagged}
@@ -128,54 +128,54 @@ def test_who_withdraws_is_in_no_figure_at_once(platform: Platform) -> None:
 
 
 def test_who_withdraws_from_a_closed_campaign_leaves_its_figures_too(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     rater_id = rates(platform, kept, 1)
     rates(platform, kept, 2)
-    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
-    tick(platform, watched, now=NOW)
-    assert tick(platform, watched, now=LATER + OLD) == 0
-    assert tick(platform, watched, now=LATER + 2 * OLD) == 0
+    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
+    assert refresh_snapshots(platform, watched, now=LATER + OLD) == 0
+    assert refresh_snapshots(platform, watched, now=LATER + 2 * OLD) == 0
     assert watched.campaigns == {}
     withdrawal.withdraw(platform, rater_id, now=LATER + 2 * OLD)
-    assert tick(platform, watched, now=LATER + 3 * OLD) == 1
+    assert refresh_snapshots(platform, watched, now=LATER + 3 * OLD) == 1
     assert figures(platform).pool.n_raters == 1
 
 
 def test_figures_written_while_somebody_withdraws_are_made_again(platform: Platform) -> None:
     """A tick reads, the rater withdraws, and only then the tick writes what it has read."""
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     rater_id = rates(platform, kept, 1)
-    tick(platform, watched, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     with platform.database.reading() as tx:
         stale = tx.execute(select(t.Snapshot.__table__)).one()._mapping
-    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
     withdrawal.withdraw(platform, rater_id, now=LATER)
     with platform.database.writing() as tx:
         tx.execute(insert(t.Snapshot).values({**stale, "read_at": LATER + timedelta(seconds=1)}))
-    assert tick(platform, Watched(), now=LATER + timedelta(seconds=3)) == 1
+    assert refresh_snapshots(platform, MonitoringCache(), now=LATER + timedelta(seconds=3)) == 1
     assert figures(platform).pool.n_raters == 0
 
 
 def test_previews_dry_runs_and_drafts_never_count(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     rehearsing = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, rehearsal=True, now=NOW)[0]
     rate_all(platform, rehearsing)
-    campaigns.create(platform, definition("draft"), golden(), staff_id=kept.staff_id, now=NOW)
-    tick(platform, watched, now=NOW)
+    campaigns.create_campaign(platform, definition("draft"), golden(), staff_id=kept.staff_id, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     assert figures(platform).pool.n_raters == 0
     assert seen(platform, "draft").snapshot is None
 
 
 def test_what_raters_say_of_themselves_later_groups_them(platform: Platform) -> None:
-    kept, watched = opened(platform), Watched()
+    kept, watched = opened(platform), MonitoringCache()
     rater_id = rates(platform, kept, 1, said={})
-    tick(platform, watched, now=NOW)
+    refresh_snapshots(platform, watched, now=NOW)
     assert figures(platform).groups == ()
     with platform.database.reading() as tx:
         rater = raters.rater_of(tx, rater_id)
     assert rater is not None
     rating.declare(platform, rater, {"rater_age": "50+", "rater_gender": "Prefer not to say"}, now=NOW)
-    assert tick(platform, watched, now=LATER) == 1
+    assert refresh_snapshots(platform, watched, now=LATER) == 1
     assert [(one.axis, one.group) for one in figures(platform).groups] == [
         ("rater_age", "50+"),
         ("rater_gender", "Prefer not to say"),
@@ -188,7 +188,7 @@ def test_cells_of_a_quota_are_an_axis(platform: Platform) -> None:
     rater = enter(platform, kept.key)
     screening.screen(platform, rater, {"rater_age": "18-29"}, now=NOW)
     rated = len(rate_all(platform, rater))
-    tick(platform, Watched(), now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
     assert [(one.axis, one.group, one.n_ratings) for one in figures(platform).groups] == [
         ("cell", "young", rated),
         ("rater_age", "18-29", rated),
@@ -198,8 +198,8 @@ def test_cells_of_a_quota_are_an_axis(platform: Platform) -> None:
 
 def test_agreement_is_that_of_an_export(platform: Platform, tmp_path: Path) -> None:
     crowd(platform, opened(platform))
-    tick(platform, Watched(), now=NOW)
-    ratings.export(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    ratings.export_ratings(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
     read = read_ratings(tmp_path / "pilot.csv", answer="Q_safe")
     analysis = analyse(read, by=["rater_age", "rater_gender"])
     expected = {(row.axis, row.group): row for row in (*analysis.overall, *analysis.rows) if row.metric == "irr"}
@@ -213,8 +213,8 @@ def test_agreement_is_that_of_an_export(platform: Platform, tmp_path: Path) -> N
 
 def test_times_are_those_of_an_export(platform: Platform, tmp_path: Path) -> None:
     rated_campaign(platform, 8, 3)
-    tick(platform, Watched(), now=NOW)
-    ratings.export(platform, "crowded", tmp_path / "crowded.parquet", now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
+    ratings.export_ratings(platform, "crowded", tmp_path / "crowded.parquet", now=NOW)
     table = pl.read_parquet(tmp_path / "crowded.parquet")
     found = figures(platform, "crowded")
     assert found.pool.times is not None
@@ -227,7 +227,7 @@ def test_times_are_those_of_an_export(platform: Platform, tmp_path: Path) -> Non
 
 def test_figures_that_another_version_made_are_made_again(platform: Platform) -> None:
     rates(platform, opened(platform), 1)
-    tick(platform, Watched(), now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
     with platform.database.writing() as tx:
         tx.execute(update(t.Snapshot).values(content='{"figures": "of another kind"}'))
     assert seen(platform).snapshot is None
@@ -236,36 +236,36 @@ def test_figures_that_another_version_made_are_made_again(platform: Platform) ->
 
 def test_what_fails_on_the_way_is_read_again(platform: Platform) -> None:
     """Where figures cannot be kept, the next tick does not take for granted that they were."""
-    kept, watched = opened(platform), Watched()
-    tick(platform, watched, now=NOW)
+    kept, watched = opened(platform), MonitoringCache()
+    refresh_snapshots(platform, watched, now=NOW)
     rates(platform, kept, 1)
     with platform.database.writing() as tx:
         tx.exec_driver_sql("ALTER TABLE snapshot RENAME TO away")
     with pytest.raises(Exception, match="snapshot"):
-        tick(platform, watched, now=NOW)
+        refresh_snapshots(platform, watched, now=NOW)
     with platform.database.writing() as tx:
         tx.exec_driver_sql("ALTER TABLE away RENAME TO snapshot")
-    tick(platform, watched, now=LATER)
+    refresh_snapshots(platform, watched, now=LATER)
     assert figures(platform).pool.n_raters == 1
 
 
 def test_who_owns_nothing_there_sees_nothing(platform: Platform) -> None:
     opened(platform)
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
-        watch(platform, "pilot", staff_id=owner(platform.database, "eve"), now=NOW)
+        load_monitoring(platform, "pilot", staff_id=owner(platform.database, "eve"), now=NOW)
 
 
 def test_what_experts_settle_is_beside_the_crowd_once_all_have_labelled(platform: Platform) -> None:
     owner_id, experts = staffed(platform)
-    kept, watched = campaigns.move(platform, "pilot", "open", staff_id=owner_id, now=NOW), Watched()
+    kept, watched = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW), MonitoringCache()
     rates(platform, kept, 0, Habit(always="Yes"), said={})
 
     def gold() -> object:
-        tick(platform, watched, now=LATER)
+        refresh_snapshots(platform, watched, now=LATER)
         return figures(platform).gold
 
     def decided(answers: dict[str, Any], why: str, seen: int) -> None:
-        adjudication.decide(platform, "pilot", 0, {**answers, "why": why}, seen=seen, staff_id=owner_id, now=NOW)
+        adjudication.decide_gold(platform, "pilot", 0, {**answers, "why": why}, seen=seen, staff_id=owner_id, now=NOW)
 
     for expert, answers in zip(experts, (YES, YES, {"safety": "No"}), strict=True):
         said(platform, expert, answers)

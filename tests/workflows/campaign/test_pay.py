@@ -62,17 +62,17 @@ def staff_of(platform: Platform) -> str:
         return str(tx.scalar(select(t.Staff.id).where(t.Staff.name == "owner")))
 
 
-def ledger(platform: Platform) -> pay.Ledger:
-    return pay.ledger(platform, "pilot", staff_id=staff_of(platform))
+def ledger(platform: Platform) -> pay.PayLedger:
+    return pay.load_ledger(platform, "pilot", staff_id=staff_of(platform))
 
 
-def history(platform: Platform, rater: Rater) -> pay.History:
-    return pay.history(platform, "pilot", rater.id, staff_id=staff_of(platform))
+def history(platform: Platform, rater: Rater) -> pay.PayHistory:
+    return pay.load_history(platform, "pilot", rater.id, staff_id=staff_of(platform))
 
 
 def note(platform: Platform, rater: Rater, amount: int, payment_id: str) -> None:
     who = {"payment_id": payment_id, "staff_id": staff_of(platform)}
-    pay.note(platform, "pilot", rater.id, amount, **who, now=NOW)
+    pay.record_payment(platform, "pilot", rater.id, amount, **who, now=NOW)
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -82,8 +82,8 @@ def test_time_worked_in_sql_is_what_the_pure_function_counts(
 ) -> None:
     name = f"p{uuid4().hex[:10]}"
     staff_id = owner(platform.database, name)
-    campaigns.create(platform, definition(name, pay=PAY), items(3), staff_id=staff_id, now=NOW)
-    key = campaigns.move(platform, name, "open", staff_id=staff_id, now=NOW).key
+    campaigns.create_campaign(platform, definition(name, pay=PAY), items(3), staff_id=staff_id, now=NOW)
+    key = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW).key
     pair = [enrolment.agree(platform, Arrival(name, str(key), "en"), AGREED, now=NOW)[0] for _ in range(2)]
     expected = [worked_ms(assigned(platform, rater, one)) for rater, one in zip(pair, (first, second), strict=True)]
     with platform.database.reading() as tx:
@@ -96,7 +96,7 @@ def test_accounts_of_all_kinds_of_raters_and_their_sum(platform: Platform) -> No
     kept = opened(platform, 3, **PAYING)
     left, done, started = worker(platform, kept.key, HOUR), enter(platform, kept.key), enter(platform, kept.key)
     rate_all(platform, done)
-    rehearsal.rehearse(platform, "pilot", 1, staff_id=staff_of(platform), seed=0, now=NOW)
+    rehearsal.run_rehearsal(platform, "pilot", 1, staff_id=staff_of(platform), seed=0, now=NOW)
     note(platform, left, 200, str(uuid4()))
     note(platform, done, 650, str(uuid4()))
     found = ledger(platform)
@@ -133,7 +133,7 @@ def test_who_was_sent_away_as_a_rater_is_owed_what_is_promised_for_that(platform
     done, late, unfit = (enter(platform, kept.key) for _ in range(3))
     for rater, value in ((done, "A"), (late, "A"), (unfit, "B"), (unfit, "B")):
         attempt = 1 + len(tries_of(platform, rater).get("rules", ()))
-        attention_checks.answer(platform, rater, "rules", value, attempt=attempt, now=NOW)
+        attention_checks.answer_check(platform, rater, "rules", value, attempt=attempt, now=NOW)
     rate_all(platform, done)
     # Nothing was left for them.
     assert step(platform, late, now=NOW).place == "done"
@@ -205,7 +205,7 @@ def test_a_form_sent_twice_is_one_payment_and_a_mistake_stays_beside_what_takes_
         note(platform, rater, 700, payment_id)
     assert history(platform, rater).paid.account == account(RATES, 1200, 1400)
     for _ in range(2):
-        pay.take_back(platform, "pilot", rater.id, second, staff_id=staff_of(platform), now=NOW)
+        pay.reverse_payment(platform, "pilot", rater.id, second, staff_id=staff_of(platform), now=NOW)
     found = history(platform, rater)
     assert found.paid.account == account(RATES, 1200, 700)
     assert sorted(one.amount for one in found.payments) == [-700, 700, 700]
@@ -234,18 +234,18 @@ def test_payments_that_cannot_be_are_refused(platform: Platform) -> None:
         note(platform, rater, 700, "x")
     for wrong in (payment_id, str(uuid4()), "x"):
         with pytest.raises(NotFound, match="no such payment"):
-            pay.take_back(platform, "pilot", other.id, wrong, staff_id=staff_of(platform), now=NOW)
+            pay.reverse_payment(platform, "pilot", other.id, wrong, staff_id=staff_of(platform), now=NOW)
     assert [paid.account.paid for paid in ledger(platform).raters if paid.work.rater_id != rater.id] == [0, 0]
 
 
 def test_a_rater_of_another_campaign_or_of_a_preview_has_no_account_here(platform: Platform) -> None:
     kept = opened(platform, 1, **PAYING)
     staff_id = staff_of(platform)
-    campaigns.create(platform, definition("other", **PAYING), items(1), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition("other", **PAYING), items(1), staff_id=staff_id, now=NOW)
     for rater in (worker(platform, kept.key, HOUR), enter(platform, kept.key, rehearsal=True)):
         name = "pilot" if rater.rehearsal else "other"
         with pytest.raises(NotFound, match=f"{name} has no rater"):
-            pay.history(platform, name, rater.id, staff_id=staff_id)
+            pay.load_history(platform, name, rater.id, staff_id=staff_id)
 
 
 def test_a_campaign_that_neither_pays_nor_recruits_says_what_to_write(platform: Platform) -> None:
@@ -267,14 +267,14 @@ def test_a_campaign_that_recruits_and_says_nothing_of_pay_has_no_accounts(platfo
 def test_pay_can_become_more_after_raters_came_and_never_less(platform: Platform) -> None:
     opened(platform, 1, pay=PAY)
     staff_id = staff_of(platform)
-    campaigns.move(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     worse = [{**PAY, "hour": 1199}, {**PAY, "finished": 0}, {**PAY, "currency": "EUR"}]
     changed: list[dict[str, Any]] = [*({"pay": one} for one in worse), {}]
     for changes in changed:
         with pytest.raises(Conflict, match="pay cannot become less"):
-            campaigns.revise(platform, "pilot", definition(**changes), staff_id=staff_id, now=NOW)
+            campaigns.revise_campaign(platform, "pilot", definition(**changes), staff_id=staff_id, now=NOW)
     more = definition(pay={**PAY, "hour": 1300})
-    campaigns.revise(platform, "pilot", more, staff_id=staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", more, staff_id=staff_id, now=NOW)
     assert ledger(platform).pay == more.pay
 
 
@@ -282,7 +282,7 @@ def test_the_table_has_all_raters_and_no_id_of_elsewhere(platform: Platform) -> 
     prolific, kept = Prolific(), opened(platform, 1, **PAYING)
     rater = worker(platform, kept.key, HOUR + 1)
     submission = arrived(platform, prolific, kept.id, rater.id, "APPROVED")
-    table = pay.as_csv(platform, "pilot", staff_id=staff_of(platform))
+    table = pay.export_ledger_csv(platform, "pilot", staff_id=staff_of(platform))
     assert pl.read_csv(table, infer_schema=False).rows(named=True) == [
         {
             "rater_id": rater.id,

@@ -8,15 +8,15 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.store import assignments
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.rehearsal import rehearse
+from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
 
 
 def test_simulated_raters_go_the_whole_way_and_are_no_load(platform: Platform) -> None:
     staff_id = owner(platform.database)
     draft = definition(demographics=ABOUT_YOU, replication=2)
-    kept = campaigns.create(platform, draft, items(5), staff_id=staff_id, now=NOW)
-    assert rehearse(platform, "pilot", 3, staff_id=staff_id, now=NOW) == 15
+    kept = campaigns.create_campaign(platform, draft, items(5), staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 3, staff_id=staff_id, now=NOW) == 15
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(t.Declaration)) == 3
         assert set(tx.scalars(select(t.Rater.state))) == {"finished"}
@@ -28,24 +28,24 @@ def test_simulated_raters_go_the_whole_way_and_are_no_load(platform: Platform) -
 def test_every_questionnaire_can_be_rehearsed(platform: Platform, questionnaire: object) -> None:
     staff_id = owner(platform.database)
     draft = definition(questionnaire=questionnaire, demographics="demographics-dices", demographics_placed="before")
-    campaigns.create(platform, draft, items(2), staff_id=staff_id, now=NOW)
-    assert rehearse(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 2
+    campaigns.create_campaign(platform, draft, items(2), staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 2
 
 
 def test_a_campaign_with_a_quota_can_be_rehearsed_beyond_its_seats(platform: Platform) -> None:
     staff_id = owner(platform.database)
     quota = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 1, "rest": 1}
     draft = definition(demographics=ABOUT_YOU, quota=quota)
-    campaigns.create(platform, draft, items(3), staff_id=staff_id, now=NOW)
-    assert rehearse(platform, "pilot", 4, staff_id=staff_id, now=NOW) == 12
+    campaigns.create_campaign(platform, draft, items(3), staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 4, staff_id=staff_id, now=NOW) == 12
 
 
 def test_the_same_seed_gives_the_same_answers(platform: Platform) -> None:
     staff_id = owner(platform.database)
     found = []
     for name, seed in (("one", 1), ("two", 1), ("three", 2)):
-        campaigns.create(platform, definition(name), items(6), staff_id=staff_id, now=NOW)
-        rehearse(platform, name, 2, staff_id=staff_id, seed=seed, now=NOW)
+        campaigns.create_campaign(platform, definition(name), items(6), staff_id=staff_id, now=NOW)
+        run_rehearsal(platform, name, 2, staff_id=staff_id, seed=seed, now=NOW)
         with platform.database.reading() as tx:
             query = select(t.Answer.value).join(t.Save).join(t.Assignment).join(t.Rater).join(t.Campaign)
             ordered = query.where(t.Campaign.name == name).order_by(t.Save.number, t.Answer.question)
@@ -55,9 +55,9 @@ def test_the_same_seed_gives_the_same_answers(platform: Platform) -> None:
 
 def test_who_may_and_how_many(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(), items(1), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, now=NOW)
     for n in (0, 1001):
         with pytest.raises(InvalidInput, match=f"{n:,} raters were asked for"):
-            rehearse(platform, "pilot", n, staff_id=staff_id, now=NOW)
+            run_rehearsal(platform, "pilot", n, staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound):
-        rehearse(platform, "pilot", 1, staff_id=owner(platform.database, "other"), now=NOW)
+        run_rehearsal(platform, "pilot", 1, staff_id=owner(platform.database, "other"), now=NOW)

@@ -11,7 +11,7 @@ from tests.workflows.rater.test_rating import enter, rate_all
 from tests.workflows.recruited import CHECKING, PAY, PAYING, answered, arrived, status_of
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.recruit.prolific import Client, Status
+from dissensus.recruit.prolific import ProlificClient, SubmissionStatus
 from dissensus.store import events
 from dissensus.store import tables as t
 from dissensus.workflows.campaign import campaigns, submissions
@@ -22,30 +22,30 @@ LONG = "You were asked to choose B on two pages, and chose A on both of them. Wr
 
 
 @pytest.fixture
-def client(prolific: Prolific) -> Iterator[Client]:
-    with Client(TOKEN, base=prolific.root, tries=1) as client:
+def client(prolific: Prolific) -> Iterator[ProlificClient]:
+    with ProlificClient(TOKEN, base=prolific.root, tries=1) as client:
         yield client
 
 
-def case(platform: Platform, submission: str) -> submissions.Case:
-    return submissions.case(platform, "pilot", submission, staff_id=staff_of(platform))[1]
+def case(platform: Platform, submission: str) -> submissions.SubmissionCase:
+    return submissions.load_case(platform, "pilot", submission, staff_id=staff_of(platform))[1]
 
 
-def approve(platform: Platform, client: Client, submission: str) -> None:
-    submissions.approve(platform, client, "pilot", submission, staff_id=staff_of(platform), now=NOW)
+def approve(platform: Platform, client: ProlificClient, submission: str) -> None:
+    submissions.approve_submission(platform, client, "pilot", submission, staff_id=staff_of(platform), now=NOW)
 
 
-def ask_return(platform: Platform, client: Client, submission: str, *reasons: str) -> None:
+def ask_return(platform: Platform, client: ProlificClient, submission: str, *reasons: str) -> None:
     who = {"reasons": list(reasons), "staff_id": staff_of(platform), "now": NOW}
-    submissions.ask_return(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
+    submissions.request_return(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
 
 
-def reject(platform: Platform, client: Client, submission: str, category: str, reason: str) -> None:
+def reject(platform: Platform, client: ProlificClient, submission: str, category: str, reason: str) -> None:
     who = {"ground": (category, reason), "staff_id": staff_of(platform), "now": NOW}
-    submissions.reject(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
+    submissions.reject_submission(platform, client, "pilot", submission, **who)  # type: ignore[arg-type]
 
 
-def test_approving_pays_once_and_is_kept(platform: Platform, prolific: Prolific, client: Client) -> None:
+def test_approving_pays_once_and_is_kept(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
     kept = opened(platform, 1, **PAYING)
     rater = enter(platform, kept.key)
     rate_all(platform, rater)
@@ -71,7 +71,7 @@ def test_approving_pays_once_and_is_kept(platform: Platform, prolific: Prolific,
 def test_what_prolific_refuses_is_told_in_its_words_and_changes_nothing(
     platform: Platform,
     prolific: Prolific,
-    client: Client,
+    client: ProlificClient,
     answer: object,
     error: type[DissensusError],
     told: str,
@@ -85,7 +85,7 @@ def test_what_prolific_refuses_is_told_in_its_words_and_changes_nothing(
     assert status_of(platform, submission) == "AWAITING REVIEW"
 
 
-def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: Prolific, client: Client) -> None:
+def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
     kept = opened(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     with pytest.raises(InvalidInput, match="no reason"):
@@ -98,7 +98,7 @@ def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: P
     assert (found.status, found.return_asked_at) == ("AWAITING REVIEW", NOW)
 
 
-def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, client: Client) -> None:
+def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
     kept = opened(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     for _ in range(2):
@@ -112,7 +112,7 @@ def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, clien
     ]
 
 
-def test_one_failed_check_of_two_allows_no_rejection(platform: Platform, prolific: Prolific, client: Client) -> None:
+def test_one_failed_check_of_two_allows_no_rejection(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
     kept = opened(platform, 1, **CHECKING)
     rater = enter(platform, kept.key)
     answered(platform, rater.id, first="A", second="B")
@@ -125,7 +125,7 @@ def test_one_failed_check_of_two_allows_no_rejection(platform: Platform, prolifi
 
 
 def test_a_rejection_needs_failed_checks_a_ground_that_is_not_speed_and_a_long_reason(
-    platform: Platform, prolific: Prolific, client: Client
+    platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
     kept = opened(platform, 1, **CHECKING)
     rater = enter(platform, kept.key)
@@ -155,7 +155,7 @@ def test_answers_to_checks_that_changed_meanwhile_say_nothing(platform: Platform
 
 
 def test_who_was_turned_away_can_be_paid_and_never_rejected(
-    platform: Platform, prolific: Prolific, client: Client
+    platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
     kept = opened(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, None)
@@ -173,10 +173,10 @@ def test_those_that_wait_come_first_and_a_page_has_a_hundred(platform: Platform,
     kept = opened(platform, 1, **PAYING)
     for status in ["APPROVED"] * 100 + ["AWAITING REVIEW"] * 3:
         arrived(platform, prolific, kept.id, None, status)
-    first = submissions.queue(platform, "pilot", staff_id=staff_of(platform))
+    first = submissions.load_queue(platform, "pilot", staff_id=staff_of(platform))
     assert [one.submission.status for one in first.cases[:4]] == ["AWAITING REVIEW"] * 3 + ["APPROVED"]
     assert (first.n, first.n_waiting, first.page, first.pages, len(first.cases)) == (103, 3, 1, 2, 100)
-    last = submissions.queue(platform, "pilot", page=99, staff_id=staff_of(platform))
+    last = submissions.load_queue(platform, "pilot", page=99, staff_id=staff_of(platform))
     assert (last.page, len(last.cases)) == (2, 3)
     ids = {one.submission.submission for one in (*first.cases, *last.cases)}
     assert len(ids) == 103
@@ -197,16 +197,16 @@ def test_erasing_forgets_who_came_and_not_what_they_were_paid(platform: Platform
     kept = opened(platform, 1, **PAYING)
     done, left = enter(platform, kept.key), worker(platform, kept.key, HOUR)
     rate_all(platform, done)
-    arrived(platform, prolific, kept.id, done.id, Status.APPROVED)
-    arrived(platform, prolific, kept.id, left.id, Status.RETURNED)
-    arrived(platform, prolific, kept.id, None, Status.SCREENED_OUT)
+    arrived(platform, prolific, kept.id, done.id, SubmissionStatus.APPROVED)
+    arrived(platform, prolific, kept.id, left.id, SubmissionStatus.RETURNED)
+    arrived(platform, prolific, kept.id, None, SubmissionStatus.SCREENED_OUT)
     staff_id = staff_of(platform)
     with pytest.raises(Conflict, match=r"pilot is open.*Close it first"):
-        submissions.erase(platform, "pilot", staff_id=staff_id, now=NOW)
-    campaigns.move(platform, "pilot", "closed", staff_id=staff_id, now=NOW)
+        submissions.erase_recruiter_ids(platform, "pilot", staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=staff_id, now=NOW)
     before = {paid.work.rater_id: paid.account for paid in ledger(platform).raters}
-    assert submissions.erase(platform, "pilot", staff_id=staff_id, now=NOW) == 3
-    assert submissions.erase(platform, "pilot", staff_id=staff_id, now=NOW) == 0
+    assert submissions.erase_recruiter_ids(platform, "pilot", staff_id=staff_id, now=NOW) == 3
+    assert submissions.erase_recruiter_ids(platform, "pilot", staff_id=staff_id, now=NOW) == 0
     assert {paid.work.rater_id: paid.account for paid in ledger(platform).raters} == before
     assert [(one.amount, one.by) for one in history(platform, done).payments] == [(600, None)]
     with platform.database.reading() as tx:

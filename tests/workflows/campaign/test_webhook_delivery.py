@@ -15,9 +15,9 @@ from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import events
 from dissensus.store.campaigns import Kept
 from dissensus.workflows.campaign import audit, campaigns, members, overview, webhooks
-from dissensus.workflows.campaign.webhook_delivery import PASSED_OVER
-from dissensus.workflows.campaign.webhooks import MOST, Post, Wanted
-from dissensus.workflows.platform.jobs import HELD
+from dissensus.workflows.campaign.webhook_delivery import MAX_SKIPPED_EVENTS
+from dissensus.workflows.campaign.webhooks import MAX_WEBHOOKS, WebhookSigner, NewWebhook
+from dissensus.workflows.platform.jobs import LEASE_DURATION
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -78,7 +78,7 @@ def test_what_happened_is_told_signed_and_once(
 def test_a_new_one_begins_with_its_own_making_or_where_it_is_told_to(
     platform: Platform, kept: Kept, receiver: Receiver, office: Office
 ) -> None:
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     added(platform, kept, receiver, after=None)
     added(platform, kept, receiver, path="ok/second", after=1)
     office.turn()
@@ -108,13 +108,13 @@ def test_kinds_that_were_not_asked_for_are_passed_over_without_a_gap(
     added(platform, kept, receiver, kinds=("move", "pay"))
     office.turn()
     assert kinds(receiver) == ["move"]
-    happen(platform, kept, PASSED_OVER)
+    happen(platform, kept, MAX_SKIPPED_EVENTS)
     office.turn()
     # They are noted, and told to nobody.
-    assert now_is(platform, kept).place == 3 + PASSED_OVER
+    assert now_is(platform, kept).place == 3 + MAX_SKIPPED_EVENTS
     happen(platform, kept, 1, "pay")
     office.turn()
-    assert [data_of(one)["after"] for one in receiver.got] == [0, 3 + PASSED_OVER]
+    assert [data_of(one)["after"] for one in receiver.got] == [0, 3 + MAX_SKIPPED_EVENTS]
     assert kinds(receiver) == ["move", "pay"]
 
 
@@ -182,7 +182,7 @@ def test_who_fails_for_five_days_is_paused_and_goes_on_from_there(
     office.until_failed(days=30)
     assert len(receiver.got) == n
     receiver.first.clear()
-    one = webhooks.go_on(platform, "pilot", found.id, post=POST, staff_id=kept.staff_id, now=office.at)
+    one = webhooks.resume_webhook(platform, "pilot", found.id, post=POST, staff_id=kept.staff_id, now=office.at)
     assert one.id == found.id
     office.turn()
     office.turn()
@@ -206,7 +206,7 @@ def test_what_pauses_by_itself_is_an_event_and_once(platform: Platform, kept: Ke
     one, other = Office(platform), Office(platform, holder="two")
     made, _ = added(platform, kept, receiver, "410")
     added(platform, kept, receiver, kinds=("webhook",))
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     # Another process that still thinks that it delivers sends first, and notes last.
     other.postman(platform, NOW)
     one.turn()
@@ -237,20 +237,20 @@ def test_what_came_of_deliveries_is_counted(platform: Platform, kept: Kept, rece
         added(platform, kept, receiver, path)
     office.turn()
     assert counted == {"taken": 1, "refused": 1, "unanswered": 1}
-    assert overview.tally(platform).webhooks == {"going": 1, "failing": 2, "paused": 0}
+    assert overview.count_platform(platform).webhooks == {"going": 1, "failing": 2, "paused": 0}
 
 
 def test_a_slow_receiver_keeps_nobody_waiting(platform: Platform, kept: Kept, receiver: Receiver) -> None:
     added(platform, kept, receiver, "silent")
     for number in range(3):
         added(platform, kept, receiver, f"ok/{number}")
-    office = Office(platform, post=Post(POST.secret, replace(POST.sender, limit_s=0.5)))
-    audit.link_all(platform)
+    office = Office(platform, post=WebhookSigner(POST.secret, replace(POST.sender, limit_s=0.5)))
+    audit.link_pending_events(platform)
     assert office.runner.turn()
     # The turn is over, and so is that of the others, while one has said nothing yet.
     assert len(office.postman.under_way) == 4
     happen(platform, kept, 1)
-    assert audit.link_all(platform) == 1
+    assert audit.link_pending_events(platform) == 1
     others = [one for one in office.postman.under_way.values() if "silent" not in one.webhook.address]
     for one in others:
         assert one.answer.result(30).taken
@@ -259,7 +259,7 @@ def test_a_slow_receiver_keeps_nobody_waiting(platform: Platform, kept: Kept, re
     assert [len(receiver.at(f"ok/{number}")) for number in range(3)] == [2, 2, 2]
     # One delivery at a time: nothing else was sent to who has not answered.
     assert len(receiver.at("silent")) == 1
-    troubles = {one.trouble for one in webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id)}
+    troubles = {one.trouble for one in webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id)}
     assert troubles == {"", "no answer within 0.5 seconds"}
 
 
@@ -268,14 +268,14 @@ def test_one_process_dies_and_another_goes_on_with_nothing_lost(
 ) -> None:
     added(platform, kept, receiver)
     first, second = Office(platform, "first"), Office(platform, "second")
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     assert first.runner.turn()
     for one in first.postman.under_way.values():
         assert one.answer.result(30).taken
     # It dies before it has noted that this was taken: the second one sends it again, with the same id.
     assert not second.turn()
     happen(platform, kept, 3)
-    assert second.forward(seconds=HELD.total_seconds()).turn()
+    assert second.forward(seconds=LEASE_DURATION.total_seconds()).turn()
     second.turn()
     assert [places(one) for one in receiver.got] == [[1, 2, 3], [1, 2, 3, 4, 5, 6]]
     assert now_is(platform, kept).place == 6
@@ -295,11 +295,11 @@ def test_a_failure_that_another_process_noted_later_moves_nothing_back(
     added(platform, kept, receiver)
     receiver.first["ok"] = ["500"]
     first, second = Office(platform, "first"), Office(platform, "second")
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     first.runner.turn()
     for one in first.postman.under_way.values():
         assert not one.answer.result(30).taken
-    second.forward(seconds=HELD.total_seconds()).turn()
+    second.forward(seconds=LEASE_DURATION.total_seconds()).turn()
     first.postman.finish(platform, first.at)
     found = now_is(platform, kept)
     assert (found.state, found.place) == ("going", 3)
@@ -313,7 +313,7 @@ def test_who_is_let_go_on_while_it_fails_once_more_begins_anew(
     office.turn()
     office.forward(seconds=5)
     assert office.runner.turn()
-    webhooks.go_on(platform, "pilot", made.id, post=POST, staff_id=kept.staff_id, now=office.at)
+    webhooks.resume_webhook(platform, "pilot", made.id, post=POST, staff_id=kept.staff_id, now=office.at)
     # This failure was on its way when the owner said so, and does not make it wait.
     office.postman.finish(platform, office.at)
     found = now_is(platform, kept)
@@ -342,7 +342,7 @@ def test_what_was_withdrawn_is_not_told_also_where_it_is_tried_again(
 def test_all_of_a_batch_that_failed_was_withdrawn(
     platform: Platform, kept: Kept, receiver: Receiver, office: Office
 ) -> None:
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     added(platform, kept, receiver, kinds=("enter", "consent"), after=2)
     rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     receiver.first["ok"] = ["500"]
@@ -357,18 +357,18 @@ def test_all_of_a_batch_that_failed_was_withdrawn(
 def test_who_owns_it_no_more_hears_no_more_until_another_owner_says_so(
     platform: Platform, kept: Kept, receiver: Receiver, office: Office
 ) -> None:
-    members.add(platform, "pilot", "grace", "owner", staff_id=kept.staff_id, now=NOW)
+    members.add_member(platform, "pilot", "grace", "owner", staff_id=kept.staff_id, now=NOW)
     grace = next(
-        one for one in members.members(platform, "pilot", staff_id=kept.staff_id, now=NOW)[0] if one.name == "grace"
+        one for one in members.list_members(platform, "pilot", staff_id=kept.staff_id, now=NOW)[0] if one.name == "grace"
     )
     added(platform, kept, receiver)
     office.turn()
-    members.remove(platform, "pilot", "owner", staff_id=grace.staff_id, now=NOW)
+    members.remove_member(platform, "pilot", "owner", staff_id=grace.staff_id, now=NOW)
     office.turn()
     assert len(receiver.got) == 1
-    (found,) = webhooks.webhooks(platform, "pilot", staff_id=grace.staff_id)
+    (found,) = webhooks.list_webhooks(platform, "pilot", staff_id=grace.staff_id)
     assert found.paused.startswith("Who answers for it is no owner of the campaign any more.")
-    webhooks.go_on(platform, "pilot", found.id, post=POST, staff_id=grace.staff_id, now=NOW)
+    webhooks.resume_webhook(platform, "pilot", found.id, post=POST, staff_id=grace.staff_id, now=NOW)
     office.turn()
     assert [one["kind"] for one in data_of(receiver.got[1])["events"]] == ["staff", "webhook", "webhook"]
 
@@ -377,20 +377,20 @@ def test_another_key_of_the_site_pauses_what_nobody_could_check_any_more(
     platform: Platform, kept: Kept, receiver: Receiver
 ) -> None:
     made, _ = added(platform, kept, receiver)
-    other = Post("another key of the site, made after the first was lost", POST.sender)
+    other = WebhookSigner("another key of the site, made after the first was lost", POST.sender)
     Office(platform, post=other).turn()
     assert receiver.got == []
     assert now_is(platform, kept).paused.startswith("The secret key of the site is another one since it was added")
     with pytest.raises(Conflict, match="Remove it, and add it again"):
-        webhooks.go_on(platform, "pilot", made.id, post=other, staff_id=kept.staff_id, now=NOW)
+        webhooks.resume_webhook(platform, "pilot", made.id, post=other, staff_id=kept.staff_id, now=NOW)
 
 
 def test_a_name_that_leads_inside_later_is_not_asked(platform: Platform, kept: Kept, receiver: Receiver) -> None:
     found = [["93.184.215.14"], ["10.0.0.1"]]
     sender = replace(POST.sender, resolve=lambda *_: found.pop(0))
-    post = Post(POST.secret, sender)
-    wanted = Wanted(address="https://hooks.example.org/", after=0)
-    webhooks.add(platform, "pilot", wanted, post=post, staff_id=kept.staff_id, now=NOW)
+    post = WebhookSigner(POST.secret, sender)
+    wanted = NewWebhook(address="https://hooks.example.org/", after=0)
+    webhooks.add_webhook(platform, "pilot", wanted, post=post, staff_id=kept.staff_id, now=NOW)
     Office(platform, post=post).turn()
     assert now_is(platform, kept).trouble == "it has no address that may be asked"
 
@@ -399,7 +399,7 @@ def test_a_campaign_that_is_closed_is_still_told_of(
     platform: Platform, kept: Kept, receiver: Receiver, office: Office
 ) -> None:
     added(platform, kept, receiver, kinds=("move",), after=None)
-    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
     office.turn()
     assert [one["content"] for got in receiver.got for one in data_of(got)["events"]][-1] == {"to": "closed"}
 
@@ -408,19 +408,19 @@ def test_one_that_was_removed_while_something_was_on_its_way(
     platform: Platform, kept: Kept, receiver: Receiver, office: Office
 ) -> None:
     made, _ = added(platform, kept, receiver, "brief")
-    audit.link_all(platform)
+    audit.link_pending_events(platform)
     office.runner.turn()
-    webhooks.remove(platform, "pilot", made.id, staff_id=kept.staff_id, now=NOW)
+    webhooks.remove_webhook(platform, "pilot", made.id, staff_id=kept.staff_id, now=NOW)
     office.turn()
     office.turn()
     assert len(receiver.got) == 1
-    assert webhooks.webhooks(platform, "pilot", staff_id=kept.staff_id) == ()
+    assert webhooks.list_webhooks(platform, "pilot", staff_id=kept.staff_id) == ()
 
 
 def test_everything_that_is_wrong_with_one_is_told_at_once(platform: Platform, kept: Kept) -> None:
-    wanted = Wanted(address="https://10.0.0.1/", kinds=("submitt", "erased"), after=99)
+    wanted = NewWebhook(address="https://10.0.0.1/", kinds=("submitt", "erased"), after=99)
     with pytest.raises(InvalidInput) as caught:
-        webhooks.add(platform, "pilot", wanted, post=POST, staff_id=kept.staff_id, now=NOW)
+        webhooks.add_webhook(platform, "pilot", wanted, post=POST, staff_id=kept.staff_id, now=NOW)
     assert str(caught.value).splitlines() == [
         "'10.0.0.1' is nowhere on the public internet.",
         "'submitt' is no kind of event. Did you mean 'submit'?",
@@ -430,10 +430,10 @@ def test_everything_that_is_wrong_with_one_is_told_at_once(platform: Platform, k
 
 
 def test_a_campaign_has_some_and_no_more(platform: Platform, kept: Kept, receiver: Receiver) -> None:
-    for _ in range(MOST):
+    for _ in range(MAX_WEBHOOKS):
         added(platform, kept, receiver)
     with pytest.raises(Conflict, match="has 10 webhooks, and can have no more"):
         added(platform, kept, receiver)
-    for act in (webhooks.remove, lambda *args, **options: webhooks.go_on(*args, post=POST, **options)):
+    for act in (webhooks.remove_webhook, lambda *args, **options: webhooks.resume_webhook(*args, post=POST, **options)):
         with pytest.raises(NotFound, match="There is no webhook 'x' here"):
             act(platform, "pilot", "x", staff_id=kept.staff_id, now=NOW)

@@ -56,7 +56,7 @@ def test_one_is_killed_and_the_other_goes_on(platform: Platform, database_url: s
         second = processes.enter_context(working(tmp_path, database_url))
         first.kill()
         first.wait()
-        campaigns.clone(platform, "pilot", "again", staff_id=staff_of(platform), now=NOW)
+        campaigns.clone_campaign(platform, "pilot", "again", staff_id=staff_of(platform), now=NOW)
         wait_until_linked(platform, 3)
         second.send_signal(signal.SIGTERM)
         assert second.wait(PATIENCE_S) == 0

@@ -18,20 +18,20 @@ from dissensus.files.pairs.votes import read_all, read_people
 from dissensus.pipeline.collect.chat import Pick
 from dissensus.store.raters import Rater
 from dissensus.workflows.export import ratings
-from dissensus.workflows.export.conversations import export_chats
+from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, rating, withdrawal
-from dissensus.workflows.rater.chat import Ending
+from dissensus.workflows.rater.chat import ConversationEnd
 
 
 def talked(platform: Platform, rater: Rater, pick: Pick, mode: str = "red team", *, ends: bool = True) -> None:
     """One conversation of one exchange, whose responses are A and B."""
     chat_id = begun(platform, rater, mode)
     exchange, _ = said(platform, rater, chat_id, f"Talk of {mode}.")
-    chat.pick(platform, rater, exchange, pick, now=NOW)
+    chat.pick_response(platform, rater, exchange, pick, now=NOW)
     if ends:
         success = 3 if mode == "red team" else None
-        chat.end(platform, rater, chat_id, Ending(success=success), now=NOW)
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=success), now=NOW)
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -45,7 +45,7 @@ def test_the_less_harmful_response_is_chosen_whatever_was_asked(
     modes = [{**RED_TEAM, "compared": "less harmful" if less else "more harmful"}]
     rater = enter(platform, talking(platform, chat={"modes": modes}).key)
     talked(platform, rater, Pick(strength=3))
-    export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
     # As it was picked, and as it was asked.
     assert (kept["picks"][0]["side"], kept["picks"][0]["strength"]) == ("b", 3)
@@ -62,12 +62,12 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
     talked(platform, one, Pick(strength=1, edit="Response B, improved."), "helpful")
     talked(platform, one, Pick(strength=3), "helpful", ends=False)
     talked(platform, other, Pick(strength=2))
-    chat.finish(platform, other, now=NOW)
+    chat.finish_chatting(platform, other, now=NOW)
     rating.declare(platform, other, {"rater_age": "old"}, now=NOW)
     gone = enter(platform, kept.key)
     talked(platform, gone, Pick(strength=2))
     withdrawal.withdraw(platform, gone.id, now=NOW)
-    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_chats, done.n_raters, done.n_preferences) == (3, 2, 3)
     assert (done.n_attempts, done.n_items) == (2, 3)
     folder = tmp_path / "out"
@@ -105,8 +105,8 @@ def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> N
     rater = enter(platform, talking(platform, chat={"modes": [PLAIN]}).key)
     chat_id = begun(platform, rater, "natural")
     said(platform, rater, chat_id)
-    chat.end(platform, rater, chat_id, Ending(), now=NOW)
-    done = export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
+    done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_preferences, done.n_attempts, done.n_items) == (0, 0, 1)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "README.txt",
@@ -118,19 +118,19 @@ def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> N
 def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
     kept = talking(platform)
     with pytest.raises(NotFound, match="no conversation to export yet"):
-        export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     with pytest.raises(InvalidInput, match="Name a folder"):
-        ratings.export(platform, "pilot", tmp_path / "out.csv", now=NOW)
+        ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
     talked(platform, enter(platform, kept.key), Pick(strength=2))
     with pytest.raises(NotFound, match="no conversation to export yet"):
-        export_chats(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "mine").write_text("x")
     with pytest.raises(Conflict, match="holds something already"):
-        export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     (tmp_path / "file").write_text("x")
     with pytest.raises(InvalidInput, match="cannot be a folder"):
-        export_chats(platform, "pilot", tmp_path / "file", now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "file", now=NOW)
 
 
 def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Platform, tmp_path: Path) -> None:
@@ -138,8 +138,8 @@ def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Pl
     chat_id = begun(platform, rater, "natural")
     text = "Write to ann@example.org, please."
     said(platform, rater, chat_id, text)
-    chat.end(platform, rater, chat_id, Ending(), now=NOW)
-    assert export_chats(platform, "pilot", tmp_path / "out", now=NOW).n_personal == 1
+    chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
+    assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_personal == 1
     (mark,) = lines(tmp_path / "out" / "personal-data.jsonl")
     (item,) = lines(tmp_path / "out" / "conversations.jsonl")
     assert (mark["item_id"], mark["turn"], mark["kind"]) == (item["item_id"], 1, "email_address")
@@ -176,9 +176,9 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
     rater = enter(platform, talking(platform, chat={"chatbots": [best]}).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id, ranked_by=ranked_by)
-    chat.pick(platform, rater, exchange, Pick(strength=-2), now=NOW)
-    chat.end(platform, rater, chat_id, Ending(success=0), now=NOW)
-    export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+    chat.pick_response(platform, rater, exchange, Pick(strength=-2), now=NOW)
+    chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
+    export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
     assert (kept["ranked_by"], kept["models"]) == ([ranked_by] * 2, [model] * 2)
     (twin,) = (tmp_path / "out" / "pairs").rglob("*.parquet")

@@ -30,8 +30,8 @@ def collected(platform: Platform, name: str, n_raters: int, staff_id: str) -> No
     """A campaign in which so many have rated all."""
     talk = Conversation.from_turns([("human", "Hello"), ("bot", TURN)])
     made = [Item(f"item-{i}", talk, {}) for i in range(N_ITEMS)]
-    campaigns.create(platform, definition(name), made, staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, name, "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(name), made, staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
     with platform.database.writing() as tx:
         text_id, _ = stored.consent_text(tx, kept.id, definition(name).consent, now=NOW)
         times = {"entered_at": NOW, "seen_at": NOW, "changed_at": NOW, "rehearsal": False}

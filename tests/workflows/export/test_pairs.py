@@ -17,9 +17,9 @@ from dissensus.files.pairs.reader import read_pairs
 from dissensus.pipeline.release import PairPolicy
 from dissensus.store import flags
 from dissensus.store.raters import Rater
-from dissensus.workflows.export.conversations import export_chats
+from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.pairs import export_pairs
-from dissensus.workflows.export.ratings import Asked
+from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating, withdrawal
 
@@ -95,7 +95,7 @@ def test_where_all_are_equal_there_are_no_pairs(platform: Platform, tmp_path: Pa
 def test_own_words_are_in_no_file_unless_they_are_asked_for(platform: Platform, tmp_path: Path) -> None:
     kept = opened(platform, 2, questionnaire=TWO_QUESTIONS)
     prefer(platform, enter(platform, kept.key), 3, why="I am Zoë.")
-    for asked, there in ((Asked(), False), (Asked(with_text=True), True)):
+    for asked, there in ((ExportOptions(), False), (ExportOptions(with_text=True), True)):
         folder = tmp_path / str(there)
         export_pairs(platform, "pilot", folder, asked=asked, now=NOW)
         assert ("Why" in pl.read_parquet(folder / "ratings.parquet").columns) is there
@@ -108,9 +108,9 @@ def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
         export_pairs(platform, "pilot", tmp_path / "out", now=NOW)
     prefer(platform, enter(platform, kept.key), 3)
     with pytest.raises(NotFound, match="'fun' is no purpose of pilot"):
-        export_pairs(platform, "pilot", tmp_path / "out", asked=Asked(purposes=("fun",)), now=NOW)
+        export_pairs(platform, "pilot", tmp_path / "out", asked=ExportOptions(purposes=("fun",)), now=NOW)
     with pytest.raises(InvalidInput, match="In pilot raters rate items"):
-        export_chats(platform, "pilot", tmp_path / "out", now=NOW)
+        export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     (tmp_path / "mine").write_text("x")
     with pytest.raises(Conflict, match="holds something already"):
         export_pairs(platform, "pilot", tmp_path, now=NOW)

@@ -26,7 +26,7 @@ from dissensus.store.core.database import connect
 from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.export import ratings as ratings_workflow
-from dissensus.workflows.export.ratings import Asked
+from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import attention_checks, enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
@@ -74,7 +74,7 @@ def kept(platform: Platform) -> Kept:
 
 def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
-    done = ratings_workflow.export(platform, "pilot", path, now=NOW)
+    done = ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
     counts = done.counts
     assert (counts.exported.ratings, counts.exported.raters) == (7, 3)
     assert (counts.rehearsing.ratings, counts.rehearsing.raters) == (3, 1)
@@ -94,16 +94,16 @@ def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept:
 
 
 def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: Kept, tmp_path: Path) -> None:
-    done = ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(purposes=("release",)), now=NOW)
+    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW)
     assert (done.counts.exported.ratings, done.counts.disagreeing.ratings) == (4, 3)
     assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
     with pytest.raises(NotFound, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
-        ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("releases",)), now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("releases",)), now=NOW)
     assert not (tmp_path / "b.csv").exists()
 
 
 def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept, tmp_path: Path) -> None:
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     changed = definition(
         demographics=ABOUT_YOU,
         consent={
@@ -114,17 +114,17 @@ def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept
             ],
         },
     )
-    campaigns.revise(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
-    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
-    counted = ratings_workflow.export(
-        platform, "pilot", tmp_path / "a.csv", asked=Asked(purposes=("release",)), now=NOW
+    campaigns.revise_campaign(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    counted = ratings_workflow.export_ratings(
+        platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW
     ).counts
     assert counted.exported.ratings == 4
     with platform.database.reading() as tx:
         window = next(store.rated_of(tx, kept.id, ["release"], window=1))
     enrolment.agree_again(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
-    counted = ratings_workflow.export(
-        platform, "pilot", tmp_path / "b.csv", asked=Asked(purposes=("release",)), now=NOW
+    counted = ratings_workflow.export_ratings(
+        platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("release",)), now=NOW
     ).counts
     assert counted.exported.ratings in (1, 3)
 
@@ -141,7 +141,7 @@ def enter_again(platform: Platform, rater_id: str) -> Rater:
 def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     found = []
     for name in ("a.csv", "b.csv"):
-        ratings_workflow.export(platform, "pilot", tmp_path / name, now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / name, now=NOW)
         found.append(read_frame(tmp_path / name))
     assert found[0].drop("rater_id").equals(found[1].drop("rater_id"))
     assert not set(found[0]["rater_id"]) & set(found[1]["rater_id"])
@@ -151,34 +151,34 @@ def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: Kept, t
 def test_own_words_only_where_they_are_asked_for_and_never_as_formulas(
     platform: Platform, kept: Kept, tmp_path: Path
 ) -> None:
-    asked = Asked(with_text=True)
-    done = ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=asked, now=NOW)
+    asked = ExportOptions(with_text=True)
+    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=asked, now=NOW)
     assert done.guarded == 7
     assert set(read_frame(tmp_path / "a.csv")["Why"]) == {"'=cmd|' /C calc'!A0"}
-    ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(with_text=True, raw=True), now=NOW)
-    ratings_workflow.export(platform, "pilot", tmp_path / "c.jsonl", asked=asked, now=NOW)
-    ratings_workflow.export(platform, "pilot", tmp_path / "d.parquet", asked=asked, now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True, raw=True), now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "c.jsonl", asked=asked, now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "d.parquet", asked=asked, now=NOW)
     for name in ("b.csv", "c.jsonl", "d.parquet"):
         assert set(read_frame(tmp_path / name)["Why"]) == {"=cmd|' /C calc'!A0"}
     assert "an apostrophe before it" in (tmp_path / "a.csv.README.txt").read_text()
     assert "Texts are as they are" in (tmp_path / "d.parquet.README.txt").read_text()
     assert (
         "Without a column: 'Why'."
-        in ratings_workflow.export(platform, "pilot", tmp_path / "e.csv", now=NOW).readme.read_text()
+        in ratings_workflow.export_ratings(platform, "pilot", tmp_path / "e.csv", now=NOW).readme.read_text()
     )
 
 
 def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     frames = {}
     for end in ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"):
-        ratings_workflow.export(platform, "pilot", tmp_path / f"a.{end}", now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / f"a.{end}", now=NOW)
         frames[end] = read_frame(tmp_path / f"a.{end}").drop("rater_id").cast(pl.String)
     assert all(frame.equals(frames["csv"]) for frame in frames.values())
     assert pl.read_parquet_schema(tmp_path / "a.parquet")["Q_safe"] == pl.Enum(["No", "Unsure", "Yes"])
 
 
 def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: Kept, tmp_path: Path) -> None:
-    done = ratings_workflow.export(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
+    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
     assert done.readme == tmp_path / "pilot.csv.README.txt"
     said = done.readme.read_text()
     assert said.startswith("pilot.csv is internal: it is not for publication.\n")
@@ -197,32 +197,32 @@ def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: K
 def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform, tmp_path: Path) -> None:
     made = opened(platform, 2)
     with pytest.raises(NotFound, match="pilot has no rating to export yet"):
-        ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     with pytest.raises(NotFound, match="There is no campaign 'pilots'"):
-        ratings_workflow.export(platform, "pilots", tmp_path / "a.csv", now=NOW)
+        ratings_workflow.export_ratings(platform, "pilots", tmp_path / "a.csv", now=NOW)
     rate(platform, enter(platform, made, BOTH), answers={"Q_safe": "No"})
     with pytest.raises(
         InvalidInput, match=r"name a file that ends in one of .csv, .csv.gz, .jsonl, .jsonl.gz, .parquet"
     ):
-        ratings_workflow.export(platform, "pilot", tmp_path / "a.xlsx", now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.xlsx", now=NOW)
     with pytest.raises(Unavailable, match="cannot be written"):
-        ratings_workflow.export(platform, "pilot", tmp_path / "no" / "a.csv", now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "no" / "a.csv", now=NOW)
     assert list(tmp_path.glob("a*")) == []
-    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     with pytest.raises(Conflict, match="is there already"):
-        ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
-    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", overwrite=True, now=NOW)
+        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", overwrite=True, now=NOW)
 
 
 def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: Kept, tmp_path: Path) -> None:
-    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     (tmp_path / "b.csv").write_bytes(
-        b"".join(ratings_workflow.stream_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW))
+        b"".join(ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW))
     )
     frames = [read_frame(tmp_path / name).drop("rater_id") for name in ("a.csv", "b.csv")]
     assert frames[0].equals(frames[1])
     with pytest.raises(NotFound, match="There is no campaign 'pilot'"):
-        ratings_workflow.stream_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
+        ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
 
 
 def test_it_is_of_one_moment(platform: Platform, kept: Kept) -> None:
@@ -252,13 +252,13 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
         given = {name: Given(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
         save = Save(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=given)
         rating.submit(platform, rater, at.id, f"{n}", save, now=NOW + timedelta(hours=n))
-    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert row["Q_safe"] is None
     assert json.loads(row["Q_kinds"]) == ["a", "b, c"]
     assert "Q_who_text" not in row
     assert (row["answer_time_ms"], row["answer_timestamp"]) == ("1500", "2026-03-01T13:00:00.000Z")
-    ratings_workflow.export(platform, "pilot", tmp_path / "b.csv", asked=Asked(with_text=True), now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True), now=NOW)
     assert read_frame(tmp_path / "b.csv")["Q_who_text"].to_list() == ["my boss"]
 
 
@@ -271,7 +271,7 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
             if at.due is not None:
                 check, attempt = at.due.check, at.due.attempt
                 value = check.right[0] if attempt > 1 else answers.get(check.name, check.right[0])
-                at = attention_checks.answer(platform, rater, check.name, value, attempt=attempt, now=NOW)
+                at = attention_checks.answer_check(platform, rater, check.name, value, attempt=attempt, now=NOW)
             elif at.progress.n_done == 2 and age == "old":
                 break
             else:
@@ -279,7 +279,7 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
                 at = journey.step(platform, rater, now=NOW)
         rating.declare(platform, rater, {"rater_age": age}, now=NOW)
     path = tmp_path / "checked.parquet"
-    ratings_workflow.export(platform, "pilot", path, now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
     frame = read_frame(path)
     assert frame.columns[2:6] == ["rater_age", "checks_passed", "checks_failed", "Q_safe"]
     numbers = frame.group_by("rater_age", "checks_passed", "checks_failed").len().sort("rater_age", descending=True)
@@ -294,9 +294,9 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
 def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_path: Path) -> None:
     made = opened(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
     rater = enter(platform, made, BOTH)
-    attention_checks.answer(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
+    attention_checks.answer_check(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
     rate(platform, rater, answers={one.name: one.scale[0] for one in load_questionnaire("dices-350").questions})
-    done = ratings_workflow.export(platform, "pilot", tmp_path / "checked.csv", now=NOW)
+    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "checked.csv", now=NOW)
     assert done.left_out[-2:] == ("checks_passed", "checks_failed")
     assert tuple(read_frame(tmp_path / "checked.csv").columns) == load_questionnaire("dices-350").columns
 
@@ -313,7 +313,7 @@ def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Pa
     rating.save(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
     rating.submit(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
     rating.save(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
-    ratings_workflow.export(platform, "pilot", tmp_path / "a.csv", asked=Asked(with_text=True), now=NOW)
+    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(with_text=True), now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert (row["Q_safe"], row["Why"]) == ("No", None)
 
@@ -337,8 +337,8 @@ def official(platform: Platform) -> Kept:
         for n, turns in enumerate(TALKS)
     ]
     campaign = renamed(load_campaign("dices-350"), "official")
-    campaigns.create(platform, campaign, made, staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, "official", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, campaign, made, staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, "official", "open", staff_id=staff_id, now=NOW)
     questions = campaign.questionnaire.questions
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     about = {"rater_gender": "Woman", "rater_race": "White", "rater_age": "gen z", "rater_education": "Other"}
@@ -353,7 +353,7 @@ def official(platform: Platform) -> Kept:
 
 def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, official: Kept, tmp_path: Path) -> None:
     path = tmp_path / "official.csv"
-    done = ratings_workflow.export(platform, "official", path, asked=Asked(raw=True), now=NOW)
+    done = ratings_workflow.export_ratings(platform, "official", path, asked=ExportOptions(raw=True), now=NOW)
     assert done.official == "dices-350"
     assert "item_mine" in done.left_out
     frame = read_frame(path)
@@ -372,7 +372,7 @@ def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, officia
 
 
 def test_conversations_are_no_formulas_in_csv(platform: Platform, official: Kept, tmp_path: Path) -> None:
-    done = ratings_workflow.export(platform, "official", tmp_path / "a.csv", now=NOW)
+    done = ratings_workflow.export_ratings(platform, "official", tmp_path / "a.csv", now=NOW)
     assert done.guarded == 4
     responses = set(read_frame(tmp_path / "a.csv")["response"])
     assert {"'=1+1", "'- no question"} <= responses
@@ -383,7 +383,7 @@ def test_a_whole_campaign_reads_and_reports_without_a_finding(sqlite_template: P
     platform = Platform(connect(f"sqlite:///{tmp_path / 'whole.db'}"))
     rated_campaign(platform, 350, 24)
     path = tmp_path / "whole.csv"
-    ratings_workflow.export(platform, "crowded", path, now=NOW)
+    ratings_workflow.export_ratings(platform, "crowded", path, now=NOW)
     platform.close()
     found = validate(path, questions="all")
     assert (found.ok, list(found.findings)) == (True, [])

@@ -23,10 +23,10 @@ from dissensus.store import tables as t
 from dissensus.store.core.database import connect
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign import members as members_workflow
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication, queue
-from dissensus.workflows.gold.labelling import columns_by_item
+from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 
@@ -43,17 +43,17 @@ def crowded(database_url: str) -> Iterator[Platform]:
 
 def decided(platform: Platform, who: str, answers: dict[str, Any], *, why: str = "I looked.", seen: int = 0) -> None:
     given = {**answers, "why": why}
-    adjudication.decide(platform, "pilot", 0, given, seen=seen, staff_id=who, now=NOW + timedelta(hours=seen))
+    adjudication.decide_gold(platform, "pilot", 0, given, seen=seen, staff_id=who, now=NOW + timedelta(hours=seen))
 
 
 def columns(platform: Platform, who: str, item: str = "item-0") -> dict[str, str]:
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, "pilot", who)
-        return columns_by_item(tx, platform.definitions.of(tx, kept), kept)[item]
+        kept, _ = campaign_for_member(tx, "pilot", who)
+        return gold_columns_by_item(tx, platform.definitions.of(tx, kept), kept)[item]
 
 
 def state(platform: Platform, who: str, position: int = 0) -> str:
-    return queue.every_label(platform, "pilot", staff_id=who)[position].state
+    return queue.list_labels(platform, "pilot", staff_id=who)[position].state
 
 
 def rows(platform: Platform) -> int:
@@ -96,9 +96,9 @@ def test_nobody_sees_what_others_said_until_all_have(platform: Platform) -> None
     owner, experts = staffed(platform)
     said(platform, experts[0], YES)
     for who in (experts[1], owner):
-        task = queue.task(platform, "pilot", 0, staff_id=who)
+        task = queue.load_gold_task(platform, "pilot", 0, staff_id=who)
         assert (task.told, task.answers, task.deciding) == (False, {}, None)
-    mine = queue.task(platform, "pilot", 0, staff_id=experts[0])
+    mine = queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
     assert (mine.told, mine.answers["safety"], mine.seen) == (False, "Yes", 3)
 
 
@@ -160,7 +160,7 @@ def test_a_label_can_be_corrected_until_all_are_in_and_its_history_stays(platfor
     assert said(platform, experts[0], {**NO, "degree": "Debatable"}, seen=3) == "first"
     with pytest.raises(Conflict, match="nobody verifies their own"):
         said(platform, experts[0], YES, seen=3)
-    (first, *_) = queue.every_label(platform, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
     assert [label.said["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
     assert first.standings["degree"].labels[0].said["degree"] == "Debatable"
     assert len(first.standings["safety"].history) == 1
@@ -179,7 +179,7 @@ def test_who_comes_late_with_a_part_keeps_the_rest(platform: Platform) -> None:
     said(platform, experts[0], YES)
     said(platform, experts[1], YES)
     assert said(platform, experts[2], NO) == "partly"
-    (first, *_) = queue.every_label(platform, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
 
@@ -213,8 +213,8 @@ def test_a_decision_says_why_and_decides_all_that_differs(platform: Platform) ->
 
 def test_of_two_decisions_the_second_knows_of_the_first(platform: Platform) -> None:
     owner, _ = disputed(platform)
-    members_workflow.add(platform, "pilot", "grace", "expert", staff_id=owner, now=NOW)
-    grace = staff.link(platform, "grace", now=NOW).staff.id
+    members_workflow.add_member(platform, "pilot", "grace", "expert", staff_id=owner, now=NOW)
+    grace = staff.create_sign_in_link(platform, "grace", now=NOW).staff.id
     decided(platform, owner, {"safety": "No"})
     decided(platform, owner, {"safety": "No"})
     with pytest.raises(Conflict, match="ada decided on this item meanwhile"):
@@ -222,7 +222,7 @@ def test_of_two_decisions_the_second_knows_of_the_first(platform: Platform) -> N
     with pytest.raises(Conflict, match="ada decided so already"):
         decided(platform, grace, {"safety": "No"}, why="So do I.", seen=1)
     decided(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, why="Look again.", seen=1)
-    (first, *_) = queue.every_label(platform, "pilot", staff_id=owner)
+    (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
     history = [(one.name, one.said["safety"], one.why) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
     assert columns(platform, owner)["safety_gold"] == "Yes"
@@ -241,10 +241,10 @@ def test_there_is_nothing_to_decide_while_labels_lack_or_agree(platform: Platfor
 
 def test_labels_of_who_left_stay(platform: Platform) -> None:
     owner, experts = disputed(platform)
-    members_workflow.remove(platform, "pilot", "expert-0", staff_id=owner, now=NOW)
+    members_workflow.remove_member(platform, "pilot", "expert-0", staff_id=owner, now=NOW)
     with pytest.raises(NotFound, match="There is no campaign"):
         said(platform, experts[0], YES, 1)
-    (first, *_) = queue.every_label(platform, "pilot", staff_id=owner)
+    (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
     assert [label.name for label in first.standings["safety"].labels] == ["expert-0", "expert-1", "expert-2"]
 
 
@@ -252,7 +252,7 @@ def test_what_the_file_says_needs_no_expert_and_stays(platform: Platform) -> Non
     talk = items(1)[0].conversation
     known = {"safety_gold": "No", "harm_type": "Legal"}
     owner, experts = staffed(platform, rated=(Item("item-0", talk, known), Item("item-1", talk)))
-    task = queue.task(platform, "pilot", 0, staff_id=experts[0])
+    task = queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
     assert task.asked is not None
     assert [question.name for question in task.asked.questions] == ["degree"]
     for expert in experts[:2]:
@@ -264,11 +264,11 @@ def test_what_the_file_says_needs_no_expert_and_stays(platform: Platform) -> Non
 def test_gold_is_exported_beside_what_the_file_says(platform: Platform, tmp_path: Path) -> None:
     talk = items(1)[0].conversation
     owner, experts = staffed(platform, rated=(Item("theirs", talk, {"safety_gold": "Unsure"}), Item("ours", talk)))
-    kept = campaigns.move(platform, "pilot", "open", staff_id=owner, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner, now=NOW)
     rate_all(platform, enter(platform, kept.key))
     for expert in experts:
         said(platform, expert, NO, 1)
-    done = ratings.export(platform, "pilot", tmp_path / "out.csv", now=NOW)
+    done = ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
     found = read_frame(tmp_path / "out.csv").sort("item_id")
     assert found.select("item_id", "safety_gold", "safety_gold_reason", "degree_of_harm", "harm_type").rows() == [
         ("ours", "No", "[]", "Benign", "Health"),
@@ -285,16 +285,16 @@ def test_the_columns_of_dices_have_room_for_gold() -> None:
 
 def test_a_queue_offers_what_lacks_least_and_counts_what_there_is(platform: Platform) -> None:
     owner, experts = staffed(platform)
-    assert queue.queue(platform, "pilot", staff_id=experts[0]).next == 0
+    assert queue.load_gold_queue(platform, "pilot", staff_id=experts[0]).next == 0
     said(platform, experts[0], YES, 1)
-    mine, others = (queue.queue(platform, "pilot", staff_id=one) for one in experts[:2])
+    mine, others = (queue.load_gold_queue(platform, "pilot", staff_id=one) for one in experts[:2])
     assert (mine.next, mine.n_first, mine.n_verify, mine.n_check) == (0, 2, 0, 0)
     assert (others.next, others.n_first, others.n_verify, others.n_check) == (1, 2, 1, 1)
     assert [one.target.name for one in mine.correctable] == ["item-1"]
     said(platform, experts[1], NO, 1)
     said(platform, experts[2], {"safety": "No"}, 1)
-    assert not queue.queue(platform, "pilot", staff_id=experts[2]).to_decide
-    (one,) = queue.queue(platform, "pilot", staff_id=owner).to_decide
+    assert not queue.load_gold_queue(platform, "pilot", staff_id=experts[2]).to_decide
+    (one,) = queue.load_gold_queue(platform, "pilot", staff_id=owner).to_decide
     assert (one.target.name, one.differing) == ("item-1", ("safety", "degree", "topics"))
 
 
@@ -302,39 +302,39 @@ def test_what_a_rater_reported_is_shown_to_no_expert(platform: Platform) -> None
     _, experts = staffed(platform)
     with platform.database.writing() as tx:
         tx.execute(update(t.Item).where(t.Item.position == 0).values(withheld=True))
-    found = queue.queue(platform, "pilot", staff_id=experts[0])
+    found = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
     assert (found.next, found.n_withheld) == (1, 1)
     with pytest.raises(Conflict, match="A rater reported this item"):
-        queue.task(platform, "pilot", 0, staff_id=experts[0])
+        queue.load_gold_task(platform, "pilot", 0, staff_id=experts[0])
     with pytest.raises(Conflict, match="A rater reported this item"):
         said(platform, experts[0], YES)
 
 
 def test_there_is_no_gold_where_none_was_asked_for(platform: Platform) -> None:
-    staff_id = staff.link(platform, "ada", now=NOW).staff.id
-    campaigns.create(platform, definition(), items(1), staff_id=staff_id, now=NOW)
+    staff_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(platform, definition(), items(1), staff_id=staff_id, now=NOW)
     with pytest.raises(NotFound, match=r"its definition has no \[gold\]"):
-        queue.queue(platform, "pilot", staff_id=staff_id)
+        queue.load_gold_queue(platform, "pilot", staff_id=staff_id)
 
 
 def test_no_item_is_at_a_place_that_there_is_not(platform: Platform) -> None:
     _, experts = staffed(platform)
     with pytest.raises(NotFound, match="no item at this place"):
-        queue.task(platform, "pilot", 3, staff_id=experts[0])
+        queue.load_gold_task(platform, "pilot", 3, staff_id=experts[0])
 
 
 def test_labels_are_never_lost_by_changing_the_campaign(platform: Platform) -> None:
     owner, experts = staffed(platform)
-    old = campaigns.definition(platform, "pilot", staff_id=owner)
+    old = campaigns.load_definition(platform, "pilot", staff_id=owner)
     said(platform, experts[0], YES)
     with pytest.raises(Conflict, match="what they said is never erased"):
         campaigns.remove_items(platform, "pilot", staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match="gold cannot change"):
-        campaigns.revise(platform, "pilot", definition(gold={**SMALL, "verifiers": 3}), staff_id=owner, now=NOW)
+        campaigns.revise_campaign(platform, "pilot", definition(gold={**SMALL, "verifiers": 3}), staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match="gold cannot change"):
-        campaigns.revise(platform, "pilot", definition(), staff_id=owner, now=NOW)
-    assert campaigns.definition(platform, "pilot", staff_id=owner) == old
-    campaigns.revise(platform, "pilot", definition(gold=SMALL, minutes=5), staff_id=owner, now=NOW)
+        campaigns.revise_campaign(platform, "pilot", definition(), staff_id=owner, now=NOW)
+    assert campaigns.load_definition(platform, "pilot", staff_id=owner) == old
+    campaigns.revise_campaign(platform, "pilot", definition(gold=SMALL, minutes=5), staff_id=owner, now=NOW)
 
 
 def test_of_many_at_once_one_is_first_and_no_more_are_kept_than_needed(crowded: Platform) -> None:
@@ -349,7 +349,7 @@ def test_of_many_at_once_one_is_first_and_no_more_are_kept_than_needed(crowded: 
     with ThreadPoolExecutor(THREADS) as threads:
         outcomes = Counter(threads.map(act, experts))
     assert outcomes == {"first": 1, "further": 1, "partly": 1, "late": 13}
-    (first, *_) = queue.every_label(crowded, "pilot", staff_id=experts[0])
+    (first, *_) = queue.list_labels(crowded, "pilot", staff_id=experts[0])
     assert [label.place for label in first.standings["safety"].labels] == [0, 1, 2]
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
@@ -358,8 +358,8 @@ def test_of_many_who_decide_at_once_one_does(crowded: Platform) -> None:
     owner, _ = disputed(crowded)
     names = [f"judge-{number}" for number in range(THREADS)]
     for name in names:
-        members_workflow.add(crowded, "pilot", name, "expert", staff_id=owner, now=NOW)
-    members, _ = members_workflow.members(crowded, "pilot", staff_id=owner, now=NOW)
+        members_workflow.add_member(crowded, "pilot", name, "expert", staff_id=owner, now=NOW)
+    members, _ = members_workflow.list_members(crowded, "pilot", staff_id=owner, now=NOW)
     judges = [one.staff_id for one in members if one.name in names]
 
     def act(judge: str) -> str:

@@ -43,7 +43,7 @@ class Labelling(RuleBasedStateMachine):
 
     @rule(expert=EXPERTS, label=LABELS)
     def labels(self, expert: int, label: dict[str, str]) -> None:
-        task = queue.task(self.platform, "pilot", self.position, staff_id=self.experts[expert])
+        task = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.experts[expert])
         answers: dict[str, Any] = {**label, "reasons": ["Other"], "motivation": "So.", "topics": ["Legal"]}
         if not self.open:
             # The same label once more is no second one.
@@ -59,7 +59,7 @@ class Labelling(RuleBasedStateMachine):
     @rule(expert=EXPERTS, decision=LABELS)
     def decides(self, expert: int, decision: dict[str, str]) -> None:
         who = self.experts[expert]
-        task = queue.task(self.platform, "pilot", self.position, staff_id=who)
+        task = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=who)
         differing = {part for part in NEEDED if len({*self.said[part].values()}) > 1}
         labelled = any(expert in theirs for theirs in self.said.values())
         wanted = {part: decision[part] for part in differing}
@@ -67,7 +67,7 @@ class Labelling(RuleBasedStateMachine):
         if "safety" in wanted and wanted["safety"] != "No":
             answers["reasons"] = ["Other"]
         try:
-            adjudication.decide(self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=who, now=NOW)
+            adjudication.decide_gold(self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=who, now=NOW)
         except Conflict:
             assert self.open or not differing or self.holding(differing) == wanted
         except NotAllowed:
@@ -82,7 +82,7 @@ class Labelling(RuleBasedStateMachine):
 
     @invariant()
     def what_is_kept_is_what_the_rules_say(self) -> None:
-        first = queue.task(self.platform, "pilot", self.position, staff_id=self.owner).labelled
+        first = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.owner).labelled
         for part, standing in first.standings.items():
             kept = {self.experts.index(one.staff_id): one.said[part] for one in standing.labels}
             expected = {who: ("Legal",) if part == "topics" else one for who, one in self.said[part].items()}

@@ -37,19 +37,19 @@ from dissensus.store.chats import Come
 from dissensus.store.raters import Rater
 from dissensus.text.transcripts import write_hh
 from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.campaign.audit import audit, link_all
+from dissensus.workflows.campaign.audit import audit_campaign, link_pending_events
 from dissensus.workflows.models.retraining import (
-    Comparisons,
-    Learning,
-    comparisons_for,
-    retrain,
-    retrain_here,
-    roll_back,
+    TrainingComparisons,
+    RetrainingJob,
+    collect_comparisons,
+    retrain_model,
+    retrain_from_campaigns,
+    roll_back_model,
 )
-from dissensus.workflows.models.training_pairs import compared_for
+from dissensus.workflows.models.training_pairs import collect_preferences
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses, rating, withdrawal
-from dissensus.workflows.rater.chat import Ending
+from dissensus.workflows.rater.chat import ConversationEnd
 
 SIDES = ("chosen", "rejected")
 GOOD, BAD = "I would rather not, sorry.", "Sure, here is how."
@@ -70,7 +70,7 @@ def prefers(
     """Have conversations in each of which one response refuses, and pick the other one as the more harmful."""
     for number in range(first, first + n):
         chat_id, exchange_id = begun(platform, rater), str(uuid4())
-        chat.say(platform, rater, chat_id, exchange_id, f"Tell me {number}.", now=NOW)
+        chat.send_message(platform, rater, chat_id, exchange_id, f"Tell me {number}.", now=NOW)
         asked = chat_responses.claim(platform, rater, exchange_id, now=NOW)
         assert asked is not None
         bad = number % 2
@@ -78,14 +78,14 @@ def prefers(
             text = f"{BAD if one.place == bad else GOOD} ({number})"
             come = Come(text=text, finish="stop", first_ms=1, total_ms=2, ranked_by="harmless/3")
             chat_responses.respond(platform, rater, exchange_id, one, come, now=NOW)
-        chat.pick(platform, rater, exchange_id, Pick(strength=2 if bad else -2), now=NOW)
+        chat.pick_response(platform, rater, exchange_id, Pick(strength=2 if bad else -2), now=NOW)
         if ends:
-            chat.end(platform, rater, chat_id, Ending(success=1), now=NOW)
+            chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=1), now=NOW)
 
 
 def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Platform, line: Line) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 60)
-    entry = retrain_here(platform, line.folder, now=NOW)
+    entry = retrain_from_campaigns(platform, line.folder, now=NOW)
     assert entry is not None
     assert (entry.what, entry.version, entry.current) == ("promoted", 1, 1)
     assert (entry.found["by_campaign"], entry.found["from_files"]) == ({"pilot": 60}, 0)
@@ -98,11 +98,11 @@ def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Plat
     ((bad, good),) = model.score([talk])
     assert good > bad
     # It is in the log of the campaign, which says nothing of what anybody picked.
-    link_all(platform)
+    link_pending_events(platform)
     with platform.database.reading() as tx:
         content = tx.scalar(select(t.Event.content).where(t.Event.kind == "train"))
     assert content == {"line": "harmless", "version": 1, "promoted": True, "n": 60}
-    assert audit(platform, "pilot").holds
+    assert audit_campaign(platform, "pilot").holds
 
 
 def test_only_what_may_be_learned_from(platform: Platform, line: Line) -> None:
@@ -114,14 +114,14 @@ def test_only_what_may_be_learned_from(platform: Platform, line: Line) -> None:
     prefers(platform, flagged, 2, first=20)
     withdrawal.withdraw(platform, gone.id, now=NOW)
     exclude(platform, kept, flagged)
-    found = compared_for(platform, "harmless")
+    found = collect_preferences(platform, "harmless")
     (preferences,) = found.preferences.values()
     assert sorted(one.context[0].text for one in preferences) == ["Tell me 0.", "Tell me 1.", "Tell me 2."]
     assert one.id not in repr(found)
-    assert compared_for(platform, "helpful").preferences == {}
-    assert compared_for(platform, "harmless", ["another"]).preferences == {}
+    assert collect_preferences(platform, "helpful").preferences == {}
+    assert collect_preferences(platform, "harmless", ["another"]).preferences == {}
     # Whoever chose cannot be followed from one training to the next.
-    (again,) = compared_for(platform, "harmless", ["pilot"]).preferences.values()
+    (again,) = collect_preferences(platform, "harmless", ["pilot"]).preferences.values()
     assert {one.picks[0].rater_id for one in preferences} & {one.picks[0].rater_id for one in again} == set()
 
 
@@ -132,20 +132,20 @@ def exclude(platform: Platform, kept: Kept, rater: Rater) -> None:
         flags.decide(tx, rater.id, f"decision {rater.id}"[:36], judged, staff_id=kept.staff_id, now=NOW)
 
 
-def from_files(*pairs: Pair) -> Callable[[Line], Comparisons]:
-    return lambda _: Comparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
+def from_files(*pairs: Pair) -> Callable[[Line], TrainingComparisons]:
+    return lambda _: TrainingComparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
 
 
 def learned(line: Line, n: int) -> Entry | None:
     """Let a line learn from so many pairs of people whose taste is known."""
-    return retrain(line.folder, from_files(*simulated(n)[0]), now=NOW)
+    return retrain_model(line.folder, from_files(*simulated(n)[0]), now=NOW)
 
 
 def test_nothing_new_makes_no_version(platform: Platform, line: Line) -> None:
     rater = enter(platform, learning_from(platform).key)
     prefers(platform, rater, 60)
-    assert retrain_here(platform, line.folder, now=NOW) is not None
-    assert retrain_here(platform, line.folder, now=NOW) is None
+    assert retrain_from_campaigns(platform, line.folder, now=NOW) is not None
+    assert retrain_from_campaigns(platform, line.folder, now=NOW) is None
     with platform.database.reading() as tx:
         assert len(tx.scalars(select(t.Event.number).where(t.Event.kind == "train")).all()) == 1
 
@@ -153,7 +153,7 @@ def test_nothing_new_makes_no_version(platform: Platform, line: Line) -> None:
 def test_what_was_rolled_back_does_not_come_again_by_itself(line: Line) -> None:
     assert learned(line, 200) is not None
     assert learned(line, 400) is not None
-    assert roll_back(line.folder, now=NOW).current == 1
+    assert roll_back_model(line.folder, now=NOW).current == 1
     assert learned(line, 400) is None
     assert read_line(line.folder).current == 1
     # What was trained last is what is not new: the same as an earlier version is.
@@ -162,10 +162,10 @@ def test_what_was_rolled_back_does_not_come_again_by_itself(line: Line) -> None:
 
 def test_what_is_worse_is_kept_back(line: Line) -> None:
     known, apart = deal(simulated(600)[0])
-    assert retrain(line.folder, from_files(*known, *apart), now=NOW) is not None
+    assert retrain_model(line.folder, from_files(*known, *apart), now=NOW) is not None
     # Many come who pick the other way round: trained on all, a model follows them and is wrong for the first ones.
     others = (pair.swapped() for pair in known for _ in range(3))
-    entry = retrain(line.folder, from_files(*known, *others, *apart), now=NOW)
+    entry = retrain_model(line.folder, from_files(*known, *others, *apart), now=NOW)
     assert entry is not None
     assert (entry.what, entry.version, entry.current) == ("kept back", 2, 1)
     assert "not shown to be no worse than the one in use by more than 0.1" in entry.why
@@ -173,15 +173,15 @@ def test_what_is_worse_is_kept_back(line: Line) -> None:
     assert entry.difference.ci_low < -0.1
     assert read_line(line.folder).current == 1
     # It is there all the same, and somebody may decide otherwise; then back from that.
-    assert roll_back(line.folder, 2, why="We asked others.", now=NOW).current == 2
+    assert roll_back_model(line.folder, 2, why="We asked others.", now=NOW).current == 2
     assert read_line(line.folder).entries[-1].why == "We asked others."
-    assert roll_back(line.folder, now=NOW).current == 1
+    assert roll_back_model(line.folder, now=NOW).current == 1
 
 
 def test_a_new_version_is_compared_with_the_current_one(line: Line) -> None:
     for n in (200, 400, 800):
         assert learned(line, n) is not None
-    roll_back(line.folder, 1, now=NOW)
+    roll_back_model(line.folder, 1, now=NOW)
     entry = learned(line, 1000)
     assert entry is not None
     assert entry.found["against"] == 1
@@ -204,30 +204,30 @@ def test_a_new_version_is_compared_with_the_reference(line: Line) -> None:
     hits = [np.mean(load_model(read_line(line.folder).version(number)).margins(pairs) > 0) for number in (1, 3)]
     assert entry.over_reference is not None
     assert entry.over_reference.estimate == pytest.approx(hits[1] - hits[0])
-    roll_back(line.folder, 2, now=NOW)
+    roll_back_model(line.folder, 2, now=NOW)
     assert read_line(line.folder).reference == 2
 
 
 def test_back_to_a_version(line: Line) -> None:
     with pytest.raises(Conflict, match="could go back: it has none"):
-        roll_back(line.folder, now=NOW)
+        roll_back_model(line.folder, now=NOW)
     for number, n in enumerate((200, 400, 800), 1):
         entry = learned(line, n)
         assert entry is not None
         assert entry.current == number
-    assert roll_back(line.folder, now=NOW).current == 2
-    assert roll_back(line.folder, now=NOW).current == 1
+    assert roll_back_model(line.folder, now=NOW).current == 2
+    assert roll_back_model(line.folder, now=NOW).current == 1
     with pytest.raises(Conflict, match=r"before version 1 there was none. Name one"):
-        roll_back(line.folder, now=NOW)
+        roll_back_model(line.folder, now=NOW)
     with pytest.raises(Conflict, match="Version 1 of harmless is current already"):
-        roll_back(line.folder, 1, now=NOW)
+        roll_back_model(line.folder, 1, now=NOW)
     with pytest.raises(NotFound, match="has no version 7"):
-        roll_back(line.folder, 7, now=NOW)
+        roll_back_model(line.folder, 7, now=NOW)
     with pytest.raises(InvalidInput, match="The reason"):
-        roll_back(line.folder, 2, why="caf\udce9", now=NOW)
+        roll_back_model(line.folder, 2, why="caf\udce9", now=NOW)
     (line.folder / "3" / "weights.npz").write_bytes(b"cut")
     with pytest.raises(InvalidInput, match="cut or changed"):
-        roll_back(line.folder, 3, now=NOW)
+        roll_back_model(line.folder, 3, now=NOW)
     assert read_line(line.folder).current == 1
 
 
@@ -238,9 +238,9 @@ def test_a_line_can_be_rolled_back_while_it_learns(line: Line) -> None:
 
     def progress(share: float) -> None:
         if not went_back:
-            went_back.append(roll_back(line.folder, why="In an emergency.", now=NOW))
+            went_back.append(roll_back_model(line.folder, why="In an emergency.", now=NOW))
 
-    entry = retrain(line.folder, from_files(*simulated(800)[0]), now=NOW, progress=progress)
+    entry = retrain_model(line.folder, from_files(*simulated(800)[0]), now=NOW, progress=progress)
     assert entry is not None
     # It was compared with what was current then.
     assert entry.found["against"] == 1
@@ -250,7 +250,7 @@ def test_a_line_can_be_rolled_back_while_it_learns(line: Line) -> None:
 def test_a_model_is_judged_by_what_chooses_responses(tmp_path: Path) -> None:
     votes = people(1.5, seed=3, known=300, rater_sd=1.5).votes
     line = make_line(tmp_path / "both", Terms(purpose="helpful", kind="groups", rule=Rule(margin=0.1)))
-    entry = retrain(line.folder, from_files(*votes), now=NOW)
+    entry = retrain_model(line.folder, from_files(*votes), now=NOW)
     model = load_model(line.folder / "1")
     assert isinstance(model, Groups)
     assert model.effects
@@ -276,7 +276,7 @@ def test_far_less_than_before_is_refused_unless_it_may_be(line: Line) -> None:
     assert learned(line, 800) is not None
     with pytest.raises(InvalidInput, match=r"and the current version of harmless learned from 6\d\d"):
         learned(line, 200)
-    assert retrain(line.folder, from_files(*simulated(200)[0]), fewer=True, now=NOW) is not None
+    assert retrain_model(line.folder, from_files(*simulated(200)[0]), fewer=True, now=NOW) is not None
 
 
 def test_what_cannot_be_noted_is_not_kept(line: Line) -> None:
@@ -284,7 +284,7 @@ def test_what_cannot_be_noted_is_not_kept(line: Line) -> None:
         raise Unavailable("The database is gone.")
 
     with pytest.raises(Unavailable):
-        retrain(line.folder, from_files(*simulated(200)[0]), now=NOW, note=note)
+        retrain_model(line.folder, from_files(*simulated(200)[0]), now=NOW, note=note)
     assert read_line(line.folder).entries == ()
     entry = learned(line, 200)
     assert entry is not None
@@ -294,7 +294,7 @@ def test_what_cannot_be_noted_is_not_kept(line: Line) -> None:
 def test_files_that_are_of_something_else_are_refused(line: Line, tmp_path: Path) -> None:
     (tmp_path / "helpful-base.jsonl").write_text(json.dumps({"chosen": "x", "rejected": "y"}))
     with pytest.raises(NotAllowed, match="people chose by something else than what is harmless"):
-        comparisons_for(line, platform=None, files=[tmp_path / "helpful-base.jsonl"])
+        collect_comparisons(line, platform=None, files=[tmp_path / "helpful-base.jsonl"])
 
 
 def test_a_line_may_learn_from_named_campaigns_alone(platform: Platform, tmp_path: Path) -> None:
@@ -302,9 +302,9 @@ def test_a_line_may_learn_from_named_campaigns_alone(platform: Platform, tmp_pat
     prefers(platform, enter(platform, kept.key), 4)
     line = make_line(tmp_path / "harmless", Terms(purpose="harmless", campaigns=("another",)))
     with pytest.raises(NotFound, match="No campaign names harmless"):
-        comparisons_for(line, platform=platform)
+        collect_comparisons(line, platform=platform)
     line = make_line(tmp_path / "two" / "harmless", Terms(purpose="harmless", campaigns=("another", "pilot")))
-    assert comparisons_for(line, platform=platform).by_campaign == {"pilot": 4}
+    assert collect_comparisons(line, platform=platform).by_campaign == {"pilot": 4}
 
 
 def test_a_campaign_that_asked_for_something_else_holds_up_no_other(platform: Platform, tmp_path: Path) -> None:
@@ -312,7 +312,7 @@ def test_a_campaign_that_asked_for_something_else_holds_up_no_other(platform: Pl
     line = make_line(tmp_path / "helpful", Terms(purpose="helpful"))
     rows = [{side: write_hh([("human", f"{n}?"), ("bot", f"{side} {n}")]) for side in SIDES} for n in range(60)]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    entry = retrain_here(platform, line.folder, files=[tmp_path / "pairs.jsonl"], now=NOW)
+    entry = retrain_from_campaigns(platform, line.folder, files=[tmp_path / "pairs.jsonl"], now=NOW)
     assert entry is not None
     assert (entry.found["by_campaign"], entry.found["from_files"]) == ({}, 60)
     assert entry.found["left_out"] == {"people were asked for something else": 4}
@@ -322,14 +322,14 @@ def test_a_campaign_that_asked_for_something_else_holds_up_no_other(platform: Pl
 
 def test_nobody_is_learned_from_who_did_not_know(platform: Platform) -> None:
     kept = talking(platform, lines=["harmless"])
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     with platform.database.reading() as tx:
         campaign = platform.definitions.of(tx, kept)
     with pytest.raises(Conflict, match="lines can only be taken out after raters came: they did not know"):
-        campaigns.revise(
+        campaigns.revise_campaign(
             platform, "pilot", replace(campaign, lines=("harmless", "helpful")), staff_id=kept.staff_id, now=NOW
         )
-    campaigns.revise(platform, "pilot", replace(campaign, lines=()), staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", replace(campaign, lines=()), staff_id=kept.staff_id, now=NOW)
 
 
 def test_campaigns_of_pairs_teach_too(platform: Platform, line: Line) -> None:
@@ -340,7 +340,7 @@ def test_campaigns_of_pairs_teach_too(platform: Platform, line: Line) -> None:
     rating.declare(platform, one, {"rater_age": "old"}, now=NOW)
     prefer(platform, flagged, 3)
     exclude(platform, kept, flagged)
-    found = comparisons_for(read_line(line.folder.parent / "helpful"), platform=platform)
+    found = collect_comparisons(read_line(line.folder.parent / "helpful"), platform=platform)
     assert found.by_campaign == {"pilot": 3}
     assert {pair.chosen for pair in found.read.pairs} == {f"Short {i}." for i in range(3)}
     assert {(pair.strength, *pair.groups) for pair in found.read.pairs} == {(2.0, ("rater_age", "old"))}
@@ -348,35 +348,35 @@ def test_campaigns_of_pairs_teach_too(platform: Platform, line: Line) -> None:
 
 def test_too_little(platform: Platform, line: Line) -> None:
     with pytest.raises(NotFound, match=r'No campaign names harmless: lines = \["harmless"\]'):
-        retrain_here(platform, line.folder, now=NOW)
+        retrain_from_campaigns(platform, line.folder, now=NOW)
     kept = learning_from(platform)
     rater = enter(platform, kept.key)
     with pytest.raises(NotFound, match="Nothing was preferred yet"):
-        retrain_here(platform, line.folder, now=NOW)
+        retrain_from_campaigns(platform, line.folder, now=NOW)
     prefers(platform, rater, 1)
     with pytest.raises((InvalidInput, UndefinedEstimate), match="Collect more"):
-        retrain_here(platform, line.folder, now=NOW)
+        retrain_from_campaigns(platform, line.folder, now=NOW)
     assert read_line(line.folder).entries == ()
     # A mode that asks for something else teaches nothing of what is harmless.
     make_line(line.folder.parent / "helpful", Terms(purpose="helpful"))
     talking(platform, "other", chat={"modes": [RED_TEAM]}, lines=["helpful"], staff_id=kept.staff_id)
     with pytest.raises(NotFound, match="Nothing was preferred yet in campaigns that name helpful"):
-        retrain_here(platform, line.folder.parent / "helpful", now=NOW)
+        retrain_from_campaigns(platform, line.folder.parent / "helpful", now=NOW)
 
 
 def test_lines_learn_when_it_is_time(platform: Platform, line: Line, caplog: pytest.LogCaptureFixture) -> None:
-    learning = Learning(line.folder.parent, every_h=24)
+    learning = RetrainingJob(line.folder.parent, every_h=24)
     rater = enter(platform, learning_from(platform).key)
     prefers(platform, rater, 60)
     with caplog.at_level(logging.INFO, "dissensus.models"):
-        Learning(line.folder.parent, every_h=0)(platform, NOW)
+        RetrainingJob(line.folder.parent, every_h=0)(platform, NOW)
         assert read_line(line.folder).current is None
         learning(platform, NOW)
         assert read_line(line.folder).current == 1
         prefers(platform, rater, 60, first=100)
         learning(platform, NOW + timedelta(hours=23))
         # Nor does another process that knows nothing of it.
-        Learning(line.folder.parent, every_h=24)(platform, NOW + timedelta(hours=23))
+        RetrainingJob(line.folder.parent, every_h=24)(platform, NOW + timedelta(hours=23))
         assert len(read_line(line.folder).entries) == 1
         learning(platform, NOW + timedelta(hours=24))
         assert len(read_line(line.folder).entries) == 2
@@ -389,7 +389,7 @@ def test_a_line_that_cannot_learn_keeps_no_other_from_it(
 ) -> None:
     kept = learning_from(platform)
     talking(platform, "other", lines=["absent"], staff_id=kept.staff_id)
-    Learning(line.folder.parent, every_h=1)(platform, NOW)
+    RetrainingJob(line.folder.parent, every_h=1)(platform, NOW)
     assert "absent did not learn: There is no model line 'absent'" in caplog.text
     assert "harmless did not learn: Nothing was preferred yet" in caplog.text
 
@@ -398,7 +398,7 @@ def test_training_is_given_up_where_the_process_ends(
     platform: Platform, line: Line, caplog: pytest.LogCaptureFixture
 ) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 30)
-    learning = Learning(line.folder.parent, every_h=1)
+    learning = RetrainingJob(line.folder.parent, every_h=1)
     learning.stopped.set()
     with caplog.at_level(logging.INFO, "dissensus.models"):
         learning(platform, NOW)
@@ -408,7 +408,7 @@ def test_training_is_given_up_where_the_process_ends(
 
 def test_a_line_that_is_trained_now_is_looked_at_again_soon(platform: Platform, line: Line) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 60)
-    learning = Learning(line.folder.parent, every_h=24)
+    learning = RetrainingJob(line.folder.parent, every_h=24)
     with alone(line.folder):
         learning(platform, NOW)
     learning(platform, NOW + timedelta(minutes=4))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.preference.pairs import simulated
 
-from dissensus.chat import SCORERS, Response, opened, whole
+from dissensus.chat import SCORERS, Response, open_chatbot, collect_response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.models.folder import identity, save_model
 from dissensus.files.models.registry import Entry, Line, Terms, add_entry, make_line, next_version
@@ -18,7 +18,7 @@ from dissensus.schema.campaign.chatbot import Chatbot, Samples
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
 from dissensus.stats.proportion import Share
-from dissensus.workflows.models.scorers import Lines, opened_scorers
+from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
 
 TALK = Conversation.from_turns([("human", "Hi")])
 DEFINITION = """
@@ -51,9 +51,9 @@ def bot(scorer: object, more: str = "") -> Chatbot:
 
 def said(chatbot: Chatbot) -> str:
     async def say() -> str:
-        with opened_scorers(chatbot) as scorers:
-            async with opened(chatbot, environment={}, scorers=scorers) as found:
-                return (await whole(found, TALK, 7)).text
+        with open_chatbot_scorers(chatbot) as scorers:
+            async with open_chatbot(chatbot, environment={}, scorers=scorers) as found:
+                return (await collect_response(found, TALK, 7)).text
 
     return asyncio.run(say())
 
@@ -96,7 +96,7 @@ def test_names_that_lead_nowhere(tmp_path: Path) -> None:
         said(bot("brevety"))
     with pytest.raises(NotFound, match="is no whole model"):
         said(bot(tmp_path))
-    with opened_scorers(bot("brevity")) as scorers:
+    with open_chatbot_scorers(bot("brevity")) as scorers:
         assert scorers is SCORERS
 
 
@@ -119,16 +119,16 @@ def promoted(line: Line, number: int) -> Line:
     return add_entry(line, Entry(at=at, what="promoted", n_pairs=200, accuracy=right, sha256=sha256, **told))  # type: ignore[arg-type]
 
 
-def on_line(lines: Lines, scorer: str, more: str = "") -> Response:
+def on_line(lines: ModelRegistry, scorer: str, more: str = "") -> Response:
     async def say() -> Response:
-        async with opened(bot(scorer, more), environment={}, ranking=lines.ranker) as found:
-            return await whole(found, TALK, 7)
+        async with open_chatbot(bot(scorer, more), environment={}, ranking=lines.ranker) as found:
+            return await collect_response(found, TALK, 7)
 
     return asyncio.run(say())
 
 
 def test_a_chatbot_on_a_line_goes_on_with_its_current_version(line: Line) -> None:
-    lines = Lines(line.folder.parent)
+    lines = ModelRegistry(line.folder.parent)
     first = on_line(lines, "line:taste")
     assert (first.ranked_by, first.cost.samples) == ("", 1)
     line = promoted(line, 1)
@@ -144,7 +144,7 @@ def test_a_chatbot_on_a_line_goes_on_with_its_current_version(line: Line) -> Non
 
 
 def test_what_a_line_refuses(line: Line) -> None:
-    line, lines = promoted(line, 1), Lines(line.folder.parent)
+    line, lines = promoted(line, 1), ModelRegistry(line.folder.parent)
     known = identity(line.version(1)).sha256
     assert on_line(lines, "line:taste/1", f'sha256 = "{known}"').ranked_by == "taste/1"
     with pytest.raises(Conflict, match="another model than the definition names"):
@@ -159,16 +159,16 @@ def test_what_a_line_refuses(line: Line) -> None:
     (line.folder / "1" / "weights.npz").write_bytes(b"cut")
     assert on_line(lines, "line:taste").ranked_by == "taste/1"
     with pytest.raises(InvalidInput, match="cut or changed"):
-        on_line(Lines(line.folder.parent), "line:taste")
+        on_line(ModelRegistry(line.folder.parent), "line:taste")
 
 
 def test_a_purpose_is_refused_before_there_is_a_version(line: Line) -> None:
     with pytest.raises(NotAllowed, match="is for what is harmless"):
-        on_line(Lines(line.folder.parent), "line:taste", 'purpose = "helpful"')
+        on_line(ModelRegistry(line.folder.parent), "line:taste", 'purpose = "helpful"')
 
 
 def test_a_line_that_is_made_anew_is_another_one(line: Line) -> None:
-    lines = Lines(line.folder.parent)
+    lines = ModelRegistry(line.folder.parent)
     promoted(line, 1)
     assert on_line(lines, "line:taste").text == "sorry the road"
     shutil.move(line.folder, line.folder.with_name("old"))
@@ -181,4 +181,4 @@ def test_a_line_that_is_made_anew_is_another_one(line: Line) -> None:
     shutil.rmtree(other.folder / "1")
     shutil.copytree(line.folder.with_name("old") / "1", other.folder / "1")
     with pytest.raises(Conflict, match="holds another model than the one that was trained as version 1"):
-        on_line(Lines(line.folder.parent), "line:taste")
+        on_line(ModelRegistry(line.folder.parent), "line:taste")

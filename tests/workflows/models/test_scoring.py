@@ -17,9 +17,9 @@ from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.model import Identity
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.conversation import Conversation
-from dissensus.workflows.models.scoring import BATCH, Asked, score_attempts
+from dissensus.workflows.models.scoring import BATCH_SIZE, ScoringOptions, score_attempts
 
-N = 3 * BATCH + 7
+N = 3 * BATCH_SIZE + 7
 NAME = Identity("taste", "f" * 64)
 
 
@@ -68,8 +68,8 @@ class Failing:
         return self.model.score(transcripts)
 
 
-def asked(source: Path, target: Path, model: object, **options: bool) -> Asked:
-    return Asked(source=source, target=target, model=model, identity=NAME, **options)  # type: ignore[arg-type]
+def asked(source: Path, target: Path, model: object, **options: bool) -> ScoringOptions:
+    return ScoringOptions(source=source, target=target, model=model, identity=NAME, **options)  # type: ignore[arg-type]
 
 
 def test_the_score_of_an_attempt_is_its_worst_turn(model: Linear, source: Path, tmp_path: Path) -> None:
@@ -102,7 +102,7 @@ def test_how_much_is_done_is_told_after_each_batch(model: Linear, source: Path, 
     told: list[tuple[int, float]] = []
     given = asked(tmp_path / name, tmp_path / "out.jsonl", model)
     score_attempts(given, progress=lambda n, share: told.append((n, share)))
-    assert [n for n, _ in told] == [BATCH, 2 * BATCH, 3 * BATCH, N]
+    assert [n for n, _ in told] == [BATCH_SIZE, 2 * BATCH_SIZE, 3 * BATCH_SIZE, N]
     assert [share for _, share in told] == pytest.approx([n / N for n, _ in told], abs=0.02)
     assert told[-1][1] == 1
 
@@ -111,9 +111,9 @@ def test_what_was_done_before_the_interruption_is_done(model: Linear, source: Pa
     target, told = tmp_path / "out.jsonl", list[float]()
     with pytest.raises(Unavailable):
         score_attempts(asked(source, target, Failing(model, 1)), progress=lambda _, share: told.append(share))
-    assert told == pytest.approx([BATCH / N], abs=0.02)
+    assert told == pytest.approx([BATCH_SIZE / N], abs=0.02)
     score_attempts(asked(source, target, model, resume=True), progress=lambda _, share: told.append(share))
-    assert told[1:] == pytest.approx([BATCH / N, 2 * BATCH / N, 3 * BATCH / N, 1], abs=0.02)
+    assert told[1:] == pytest.approx([BATCH_SIZE / N, 2 * BATCH_SIZE / N, 3 * BATCH_SIZE / N, 1], abs=0.02)
 
 
 @pytest.mark.parametrize("torn", [False, True])
@@ -130,7 +130,7 @@ def test_an_interruption_changes_no_byte(model: Linear, source: Path, tmp_path: 
         score_attempts(asked(source, target, model))
     again = Failing(model, 3 if torn else 2)
     done = score_attempts(asked(source, target, again, resume=True))
-    assert (done.n_resumed, again.left) == ((1 if torn else 2) * BATCH, 0)
+    assert (done.n_resumed, again.left) == ((1 if torn else 2) * BATCH_SIZE, 0)
     assert target.read_bytes() == whole.read_bytes()
     assert done.tally == score_attempts(asked(source, tmp_path / "third.jsonl", model)).tally
     assert sorted(path.name for path in tmp_path.glob("out*")) == ["out.jsonl", "out.jsonl.scores.json"]

@@ -15,20 +15,20 @@ from dissensus.workflows.platform.platform import Platform
 
 @pytest.fixture
 def ada(platform: Platform) -> Staff:
-    return staff.link(platform, "ada", now=NOW).staff
+    return staff.create_sign_in_link(platform, "ada", now=NOW).staff
 
 
 def make(platform: Platform, whose: Staff, name: str = "nightly", days: int = 30) -> str:
-    return api_tokens.make(platform, whose, name, scopes=["export"], days=days, now=NOW)[0]
+    return api_tokens.create_token(platform, whose, name, scopes=["export"], days=days, now=NOW)[0]
 
 
 def test_a_token_tells_whose_it_is_until_it_ends(platform: Platform, ada: Staff) -> None:
     key = make(platform, ada)
-    found = api_tokens.bearer(platform, key, now=NOW)
+    found = api_tokens.authenticate_token(platform, key, now=NOW)
     assert found is not None
     assert (found[0], found[1].name, found[1].scopes) == (ada, "nightly", frozenset({"export"}))
-    assert api_tokens.bearer(platform, key, now=NOW + timedelta(days=30)) is None
-    assert api_tokens.bearer(platform, f"{key}x", now=NOW) is None
+    assert api_tokens.authenticate_token(platform, key, now=NOW + timedelta(days=30)) is None
+    assert api_tokens.authenticate_token(platform, f"{key}x", now=NOW) is None
     with platform.database.reading() as tx:
         assert key not in {*tx.scalars(select(t.Token.key_hash)), *tx.scalars(select(t.Token.name))}
 
@@ -37,21 +37,21 @@ def test_the_last_use_is_kept_to_the_minute(platform: Platform, ada: Staff) -> N
     key = make(platform, ada)
 
     def used() -> object:
-        return api_tokens.tokens_of(platform, ada, now=NOW)[0].used_at
+        return api_tokens.list_tokens(platform, ada, now=NOW)[0].used_at
 
     assert used() is None
     for seconds, kept in ((0, 0), (59, 0), (60, 60), (90, 60)):
-        api_tokens.bearer(platform, key, now=NOW + timedelta(seconds=seconds))
+        api_tokens.authenticate_token(platform, key, now=NOW + timedelta(seconds=seconds))
         assert used() == NOW + timedelta(seconds=kept)
 
 
 def test_a_token_is_revoked_at_once_by_whose_it_is(platform: Platform, ada: Staff) -> None:
-    key, eve = make(platform, ada), staff.link(platform, "eve", now=NOW).staff
-    (token,) = api_tokens.tokens_of(platform, ada, now=NOW)
-    api_tokens.revoke(platform, eve, token.id)
-    assert api_tokens.bearer(platform, key, now=NOW) is not None
-    api_tokens.revoke(platform, ada, token.id)
-    assert api_tokens.bearer(platform, key, now=NOW) is None
+    key, eve = make(platform, ada), staff.create_sign_in_link(platform, "eve", now=NOW).staff
+    (token,) = api_tokens.list_tokens(platform, ada, now=NOW)
+    api_tokens.revoke_token(platform, eve, token.id)
+    assert api_tokens.authenticate_token(platform, key, now=NOW) is not None
+    api_tokens.revoke_token(platform, ada, token.id)
+    assert api_tokens.authenticate_token(platform, key, now=NOW) is None
     assert make(platform, ada)
 
 
@@ -66,6 +66,6 @@ def test_tokens_that_cannot_be(platform: Platform, ada: Staff) -> None:
         with pytest.raises(InvalidInput, match="A token ends within 365 days"):
             make(platform, ada, "other", days)
     with pytest.raises(InvalidInput, match="can do nothing"):
-        api_tokens.make(platform, ada, "none", scopes=[], days=1, now=NOW)
+        api_tokens.create_token(platform, ada, "none", scopes=[], days=1, now=NOW)
     with pytest.raises(InvalidInput, match=r"'exprt' is no scope of a token. Scopes are 'export'"):
         api_tokens.check_scopes(["exprt"], {"export"})

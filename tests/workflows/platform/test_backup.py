@@ -22,7 +22,7 @@ from dissensus.store.core.database import Database, connect
 from dissensus.store.core.ids import hashed
 from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import campaigns, members
-from dissensus.workflows.campaign.monitoring import Watched, tick
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import backup
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, screening
@@ -58,7 +58,7 @@ ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 def kept(platform: Platform) -> Kept:
     """A platform with a row in every table."""
     made = opened(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
-    key, *_ = campaigns.invite(platform, "pilot", 2, staff_id=made.staff_id, now=NOW)
+    key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=made.staff_id, now=NOW)
     rater = enter(platform, key)
     assert screening.screen(platform, rater, {"rater_age": "old"}, now=NOW) is not None
     assert screening.screen(platform, enter(platform, made.key), {"rater_age": "old"}, now=NOW) is None
@@ -67,7 +67,7 @@ def kept(platform: Platform) -> Kept:
     rating.save(platform, rater, at.id, "draft", save("No"), now=NOW)
     rating.submit(platform, rater, at.id, "final", save("Yes"), now=NOW)
     rating.notify(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
-    members.invite(platform, "pilot", "analyst", staff_id=made.staff_id, now=NOW)
+    members.create_member_invitation(platform, "pilot", "analyst", staff_id=made.staff_id, now=NOW)
     with platform.database.writing() as tx:
         tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id=made.staff_id, expires_at=NOW))
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
@@ -99,14 +99,14 @@ def kept(platform: Platform) -> Kept:
         tx.execute(insert(t.Feeling).values(rater_id=rater.id, number=0, **felt))
         tx.execute(insert(t.ChatPick).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
         tx.execute(update(t.Assignment).where(t.Assignment.id == at.id).values(shown_first="b"))
-    tick(platform, Watched(), now=NOW)
+    refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return made
 
 
 @pytest.fixture
 def written(platform: Platform, kept: Kept, tmp_path: Path) -> Path:
     path = tmp_path / "backup.zip"
-    backup.backup(platform, path, now=NOW)
+    backup.write_backup(platform, path, now=NOW)
     return path
 
 
@@ -137,14 +137,14 @@ def restored(url: str) -> Rows:
 def test_every_row_goes_from_either_kind_to_either(platform: Platform, written: Path, empty_url: str) -> None:
     before = rows(platform.database)
     assert all(before.values())
-    done = backup.restore(empty_url, written)
+    done = backup.restore_backup(empty_url, written)
     assert restored(empty_url) == before == rows(platform.database)
     assert done.rows == sum(map(len, before.values()))
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
 
 
 def test_what_was_restored_goes_on(written: Path, kept: Kept, empty_url: str) -> None:
-    backup.restore(empty_url, written)
+    backup.restore_backup(empty_url, written)
     platform = Platform(connect(empty_url))
     rater = enter(platform, kept.key)
     assert rater.number == 2
@@ -159,8 +159,8 @@ def test_what_was_restored_goes_on(written: Path, kept: Kept, empty_url: str) ->
 
 def test_a_platform_with_no_answer_yet_goes_on_too(platform: Platform, tmp_path: Path, empty_url: str) -> None:
     kept = opened(platform, 1)
-    backup.backup(platform, tmp_path / "b.zip", now=NOW)
-    backup.restore(empty_url, tmp_path / "b.zip")
+    backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
+    backup.restore_backup(empty_url, tmp_path / "b.zip")
     other = Platform(connect(empty_url))
     rater = enter(other, kept.key)
     at = journey.step(other, rater, now=NOW).assignment
@@ -187,11 +187,11 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
     for thread in raters:
         thread.start()
     assert going.wait(30)
-    backup.backup(platform, tmp_path / "b.zip", now=NOW)
+    backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
     stop.set()
     for thread in raters:
         thread.join()
-    backup.restore(sqlite_url, tmp_path / "b.zip")
+    backup.restore_backup(sqlite_url, tmp_path / "b.zip")
     found = restored(sqlite_url)
     database = connect(sqlite_url)
     with database.reading() as tx:
@@ -208,15 +208,15 @@ def test_a_database_with_rows_is_left_alone(written: Path, platform: Platform, d
     with pytest.raises(
         Conflict, match=r"The database is not empty: there are rows in 'event', 'failure', 'lease', 'staff', "
     ):
-        backup.restore(database_url, written)
+        backup.restore_backup(database_url, written)
     assert rows(platform.database) == before
 
 
 def test_what_one_kind_cannot_hold_is_not_half_restored(
     platform: Platform, kept: Kept, server: "Databases", tmp_path: Path
 ) -> None:
-    backup.backup(platform, tmp_path / "good.zip", now=NOW)
-    backup.backup(platform, tmp_path / "bad.zip", now=NOW)
+    backup.write_backup(platform, tmp_path / "good.zip", now=NOW)
+    backup.write_backup(platform, tmp_path / "bad.zip", now=NOW)
     change(tmp_path / "bad.zip", "notice.jsonl", lambda data: data.replace(b"I need", b"I\\u0000need"))
     with zipfile.ZipFile(tmp_path / "bad.zip") as archive:
         digest = hashlib.sha256(archive.read("notice.jsonl")).hexdigest()
@@ -224,9 +224,9 @@ def test_what_one_kind_cannot_hold_is_not_half_restored(
     edit_manifest(tmp_path / "bad.zip", parts={**parts, "notice": {"rows": 1, "sha256": digest}})
     url = server.blank()
     with pytest.raises(InvalidInput, match=r"This database cannot hold notice.jsonl: .* NUL"):
-        backup.restore(url, tmp_path / "bad.zip")
+        backup.restore_backup(url, tmp_path / "bad.zip")
     assert not any(restored(url).values())
-    backup.restore(url, tmp_path / "good.zip")
+    backup.restore_backup(url, tmp_path / "good.zip")
     assert restored(url) == rows(platform.database)
     server.drop(url)
 
@@ -273,7 +273,7 @@ def test_what_is_damaged_is_refused_before_anything_is_written(
     path = _backup_of_one(sqlite_template, tmp_path)
     damage(path)
     with pytest.raises((InvalidInput, NotFound), match=says):
-        backup.restore(sqlite_url, path)
+        backup.restore_backup(sqlite_url, path)
     assert not (tmp_path / "target.db").exists()
 
 
@@ -284,7 +284,7 @@ def test_one_byte_that_changed_is_found(sqlite_template: Path, tmp_path: Path, s
     data[int(share * len(data))] ^= 0xFF
     path.write_bytes(data)
     try:
-        backup.restore(sqlite_url, path)
+        backup.restore_backup(sqlite_url, path)
     except DissensusError as error:
         assert str(path) in str(error)  # noqa: PT017 - or the byte meant nothing, and every row is there
         assert not (tmp_path / "target.db").exists()
@@ -301,27 +301,27 @@ def _backup_of_one(template: Path, folder: Path) -> Path:
     at = journey.step(platform, rater, now=NOW).assignment
     assert at is not None
     rating.submit(platform, rater, at.id, "one", save("Yes"), now=NOW)
-    backup.backup(platform, folder / "backup.zip", now=NOW)
+    backup.write_backup(platform, folder / "backup.zip", now=NOW)
     platform.close()
     return folder / "backup.zip"
 
 
 def test_where_a_backup_goes(platform: Platform, kept: Kept, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
-    backup.backup(platform, path, now=NOW)
+    backup.write_backup(platform, path, now=NOW)
     with pytest.raises(Conflict, match="is there already"):
-        backup.backup(platform, path, now=NOW)
-    backup.backup(platform, path, overwrite=True, now=NOW)
+        backup.write_backup(platform, path, now=NOW)
+    backup.write_backup(platform, path, overwrite=True, now=NOW)
     with pytest.raises(Unavailable, match="cannot be written"):
-        backup.backup(platform, tmp_path / "no" / "b.zip", now=NOW)
+        backup.write_backup(platform, tmp_path / "no" / "b.zip", now=NOW)
     with pytest.raises(InvalidInput, match="is a folder or a device"):
-        backup.backup(platform, tmp_path, overwrite=True, now=NOW)
+        backup.write_backup(platform, tmp_path, overwrite=True, now=NOW)
     assert list(tmp_path.glob(".*")) == []
 
 
 def test_there_must_be_something_to_back_up(platform: Platform, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is nothing in the database to back up"):
-        backup.backup(platform, tmp_path / "b.zip", now=NOW)
+        backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
     assert not (tmp_path / "b.zip").exists()
     owner(platform.database)
-    assert backup.backup(platform, tmp_path / "b.zip", now=NOW).rows == 1
+    assert backup.write_backup(platform, tmp_path / "b.zip", now=NOW).rows == 1

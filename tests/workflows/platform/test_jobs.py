@@ -13,9 +13,9 @@ from tests.workflows.webhook_receiver import POST, added, places
 
 from dissensus.errors import Unavailable
 from dissensus.store import tables as t
-from dissensus.workflows.models.retraining import Learning
+from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform import jobs
-from dissensus.workflows.platform.jobs import HELD, N_RUNNERS, Runner, Spaced, every_job, every_runner
+from dissensus.workflows.platform.jobs import LEASE_DURATION, N_RUNNERS, JobRunner, ThrottledJob, default_jobs, build_runners
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -34,22 +34,22 @@ def clock() -> Hands:
     return Hands()
 
 
-def runner(platform: Platform, holder: str, clock: Hands, done: list[str], **jobs: object) -> Runner:
+def runner(platform: Platform, holder: str, clock: Hands, done: list[str], **jobs: object) -> JobRunner:
     def job(name: str) -> object:
         return lambda *_: done.append(f"{holder} {name}")
 
     every = {"count": job("count"), **jobs}
-    return Runner(platform=platform, holder=holder, jobs=every, clock=clock)  # type: ignore[arg-type]
+    return JobRunner(platform=platform, holder=holder, jobs=every, clock=clock)  # type: ignore[arg-type]
 
 
 def test_one_does_the_work_and_another_goes_on_when_it_gives_no_sign(platform: Platform, clock: Hands) -> None:
     done: list[str] = []
     first, second = (runner(platform, name, clock, done) for name in ("first", "second"))
     assert [first.turn(), second.turn(), first.turn()] == [True, False, True]
-    clock.at += HELD - timedelta(seconds=1)
+    clock.at += LEASE_DURATION - timedelta(seconds=1)
     assert [first.turn(), second.turn()] == [True, False]
     # The first one dies: the second waits for the lease to end, and no longer.
-    clock.at += HELD - timedelta(seconds=1)
+    clock.at += LEASE_DURATION - timedelta(seconds=1)
     assert not second.turn()
     clock.at += timedelta(seconds=1)
     assert second.turn()
@@ -59,7 +59,7 @@ def test_one_does_the_work_and_another_goes_on_when_it_gives_no_sign(platform: P
 def test_who_was_thought_dead_finds_that_another_goes_on(platform: Platform, clock: Hands) -> None:
     first, second = (runner(platform, name, clock, []) for name in ("first", "second"))
     assert first.turn()
-    clock.at += HELD
+    clock.at += LEASE_DURATION
     assert second.turn()
     assert [first.turn(), second.turn()] == [False, True]
 
@@ -67,7 +67,7 @@ def test_who_was_thought_dead_finds_that_another_goes_on(platform: Platform, clo
 def test_many_ask_at_once_and_one_gets_it(platform: Platform, clock: Hands) -> None:
     many = [runner(platform, f"{n}", clock, []) for n in range(8)]
     with ThreadPoolExecutor(8) as threads:
-        assert sum(threads.map(Runner.turn, many)) == 1
+        assert sum(threads.map(JobRunner.turn, many)) == 1
 
 
 def test_who_stops_lets_another_go_on_at_once(platform: Platform, clock: Hands) -> None:
@@ -99,7 +99,7 @@ def test_a_job_that_fails_keeps_no_other_from_being_done(
 
     done: list[str] = []
     every = {"broken": broken, "busy": busy, "last": lambda *_: done.append("last")}
-    one = Runner(platform=platform, holder="one", jobs=every, clock=clock)
+    one = JobRunner(platform=platform, holder="one", jobs=every, clock=clock)
     assert [one.turn(), one.turn()] == [True, True]
     assert done == ["last", "last"]
     told = [record.getMessage() for record in caplog.records]
@@ -108,15 +108,15 @@ def test_a_job_that_fails_keeps_no_other_from_being_done(
 
 def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
     opened(platform, 1)
-    Runner(platform=platform, holder="one", jobs=every_job(), clock=clock).turn()
+    JobRunner(platform=platform, holder="one", jobs=default_jobs(), clock=clock).turn()
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
         assert tx.scalar(select(t.Chain.n)) == 2
 
 
 def test_lines_learn_under_a_lease_of_their_own_and_end_with_the_process(platform: Platform, clock: Hands) -> None:
-    learning = Learning(Path("models"), every_h=1)
-    runners = every_runner(platform, post=POST, clock=clock, learning=learning)
+    learning = RetrainingJob(Path("models"), every_h=1)
+    runners = build_runners(platform, post=POST, clock=clock, learning=learning)
     assert len({one.lease for one in runners}) == len(runners) == N_RUNNERS
     (its_own,) = [one for one in runners if learning in one.jobs.values()]
     assert its_own.stopped is learning.stopped
@@ -126,7 +126,7 @@ def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform
     kept, end = opened(platform, 1), time.monotonic() + 30
     with receiving() as receiver:
         added(platform, kept, receiver)
-        runners = every_runner(platform, post=POST, clock=clock, learning=Learning(Path("models"), every_h=0))
+        runners = build_runners(platform, post=POST, clock=clock, learning=RetrainingJob(Path("models"), every_h=0))
         threads = [one.start() for one in runners]
         while not receiver.got:
             assert time.monotonic() < end
@@ -153,7 +153,7 @@ def test_a_job_rests_in_proportion_to_its_work_and_never_for_long(
         now[0] += took[0]
 
     monkeypatch.setattr(jobs, "monotonic", lambda: now[0])
-    job = Spaced(work)
+    job = ThrottledJob(work)
     for took[0], rest in ((0.1, 2.0), (1.0, 4.0), (20.0, 10.0)):
         job(platform, NOW)
         now[0] += rest - 0.1

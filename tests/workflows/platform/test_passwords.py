@@ -23,8 +23,8 @@ WRONG = "The name or the password is not right"
 
 @pytest.fixture
 def platform(platform: Platform) -> Platform:
-    staff.link(platform, "ada", now=NOW)
-    passwords.set_for(platform, CHEAP, "ada", GOOD)
+    staff.create_sign_in_link(platform, "ada", now=NOW)
+    passwords.set_password_for(platform, CHEAP, "ada", GOOD)
     return platform
 
 
@@ -36,7 +36,7 @@ def enter(
     traces: dict[str, int] = TRACES,
     at: datetime = NOW,
 ) -> str:
-    return passwords.sign_in(platform, CHEAP, name, password, traces=traces, now=at)
+    return passwords.sign_in_with_password(platform, CHEAP, name, password, traces=traces, now=at)
 
 
 def kept(platform: Platform) -> str:
@@ -45,7 +45,7 @@ def kept(platform: Platform) -> str:
 
 
 def test_a_password_signs_in_and_is_kept_as_argon2id(platform: Platform) -> None:
-    found = staff.signed_in(platform, enter(platform, name=" ada "), now=NOW)
+    found = staff.staff_of_session(platform, enter(platform, name=" ada "), now=NOW)
     assert found is not None
     assert found.name == "ada"
     assert kept(platform).startswith("$argon2id$v=19$m=1024,t=1,p=1$")
@@ -54,7 +54,7 @@ def test_a_password_signs_in_and_is_kept_as_argon2id(platform: Platform) -> None
 
 @pytest.mark.parametrize(("name", "password"), [("ada", "wrong"), ("eve", GOOD), ("new", GOOD), ("", ""), ("ada", "")])
 def test_what_is_wrong_is_not_told(platform: Platform, name: str, password: str) -> None:
-    staff.link(platform, "new", now=NOW)
+    staff.create_sign_in_link(platform, "new", now=NOW)
     with pytest.raises(NotAllowed, match=f"^{WRONG}\\.$"):
         enter(platform, password, name)
 
@@ -77,21 +77,21 @@ def test_who_is_unknown_costs_the_same_work(platform: Platform, monkeypatch: pyt
 
 def test_letters_count_the_same_however_they_are_composed(platform: Platform) -> None:
     whole = unicodedata.normalize("NFC", "Zürich im Frühling")
-    passwords.set_for(platform, CHEAP, "ada", whole)
+    passwords.set_password_for(platform, CHEAP, "ada", whole)
     assert enter(platform, unicodedata.normalize("NFD", whole))
 
 
 @pytest.mark.parametrize("password", ["", "x" * 11, "x" * 1001])
 def test_passwords_that_are_too_short_or_long(platform: Platform, password: str) -> None:
     with pytest.raises(InvalidInput, match=r"it needs 12 to 1,000. Any will do"):
-        passwords.set_for(platform, CHEAP, "ada", password)
+        passwords.set_password_for(platform, CHEAP, "ada", password)
     with pytest.raises(NotFound, match="There is nobody called 'eve'"):
-        passwords.set_for(platform, CHEAP, "eve", GOOD)
+        passwords.set_password_for(platform, CHEAP, "eve", GOOD)
     assert enter(platform)
 
 
 def test_longest_passwords_are_not_cut(platform: Platform) -> None:
-    passwords.set_for(platform, CHEAP, "ada", "é" * 1000)
+    passwords.set_password_for(platform, CHEAP, "ada", "é" * 1000)
     with pytest.raises(NotAllowed):
         enter(platform, "é" * 1001)
     assert enter(platform, "é" * 1000)
@@ -156,29 +156,29 @@ def test_tries_at_once_count_each(platform: Platform) -> None:
 
 def test_a_higher_cost_takes_hold_at_the_next_sign_in(platform: Platform) -> None:
     dearer = passwords.make_hasher(passes=2, memory_mib=1)
-    passwords.sign_in(platform, dearer, "ada", GOOD, traces=TRACES, now=NOW)
+    passwords.sign_in_with_password(platform, dearer, "ada", GOOD, traces=TRACES, now=NOW)
     assert "m=1024,t=2,p=1" in kept(platform)
     assert enter(platform)
 
 
 def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Platform) -> None:
     here, there = enter(platform), enter(platform)
-    link = staff.link(platform, "ada", now=NOW).key
-    ada = staff.signed_in(platform, here, now=NOW)
+    link = staff.create_sign_in_link(platform, "ada", now=NOW).key
+    ada = staff.staff_of_session(platform, here, now=NOW)
     assert ada is not None
 
     def change(old: str) -> None:
-        passwords.confirm(platform, CHEAP, ada, old, traces={"name": 5}, now=NOW)
-        passwords.change(platform, CHEAP, ada, "another good one", session=here)
+        passwords.confirm_password(platform, CHEAP, ada, old, traces={"name": 5}, now=NOW)
+        passwords.change_password(platform, CHEAP, ada, "another good one", session=here)
 
     with pytest.raises(NotAllowed, match="The password that you have now is not right"):
         change("wrong")
-    assert staff.signed_in(platform, there, now=NOW) is not None
+    assert staff.staff_of_session(platform, there, now=NOW) is not None
     change(GOOD)
-    assert staff.signed_in(platform, here, now=NOW) == ada
-    assert staff.signed_in(platform, there, now=NOW) is None
+    assert staff.staff_of_session(platform, here, now=NOW) == ada
+    assert staff.staff_of_session(platform, there, now=NOW) is None
     with pytest.raises(NotAllowed):
-        staff.sign_in(platform, link, now=NOW)
+        staff.sign_in_with_link(platform, link, now=NOW)
     with pytest.raises(NotAllowed):
         enter(platform)
     assert enter(platform, "another good one")
@@ -186,13 +186,13 @@ def test_a_new_password_needs_the_old_one_and_ends_other_sessions(platform: Plat
 
 def test_sessions_are_listed_and_ended_by_whose_they_are(platform: Platform) -> None:
     here, there = enter(platform), enter(platform, at=NOW + timedelta(minutes=1))
-    ada = staff.signed_in(platform, here, now=NOW)
-    eve = staff.link(platform, "eve", now=NOW).staff
+    ada = staff.staff_of_session(platform, here, now=NOW)
+    eve = staff.create_sign_in_link(platform, "eve", now=NOW).staff
     assert ada is not None
-    found = staff.sessions(platform, ada, now=NOW)
-    assert [one.id for one in found] == [staff.session_id(there), staff.session_id(here)]
-    staff.end_session(platform, eve, staff.session_id(there))
-    assert len(staff.sessions(platform, ada, now=NOW)) == 2
-    staff.end_session(platform, ada, staff.session_id(there))
-    assert staff.signed_in(platform, there, now=NOW) is None
-    assert staff.signed_in(platform, here, now=NOW) == ada
+    found = staff.list_sessions(platform, ada, now=NOW)
+    assert [one.id for one in found] == [staff.hash_session_key(there), staff.hash_session_key(here)]
+    staff.end_session(platform, eve, staff.hash_session_key(there))
+    assert len(staff.list_sessions(platform, ada, now=NOW)) == 2
+    staff.end_session(platform, ada, staff.hash_session_key(there))
+    assert staff.staff_of_session(platform, there, now=NOW) is None
+    assert staff.staff_of_session(platform, here, now=NOW) == ada

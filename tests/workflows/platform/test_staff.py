@@ -20,23 +20,23 @@ LATER = NOW + timedelta(minutes=16)
 
 
 def test_a_link_signs_in_once(platform: Platform) -> None:
-    link = staff.link(platform, " ada ", now=NOW)
+    link = staff.create_sign_in_link(platform, " ada ", now=NOW)
     assert (link.staff.name, link.new) == ("ada", True)
-    staff.check_link(platform, link.key, now=NOW)
-    staff.check_link(platform, link.key, now=NOW)
-    session = staff.sign_in(platform, link.key, now=NOW)
-    assert staff.signed_in(platform, session, now=NOW) == link.staff
-    for use in (staff.check_link, staff.sign_in):
+    staff.check_sign_in_link(platform, link.key, now=NOW)
+    staff.check_sign_in_link(platform, link.key, now=NOW)
+    session = staff.sign_in_with_link(platform, link.key, now=NOW)
+    assert staff.staff_of_session(platform, session, now=NOW) == link.staff
+    for use in (staff.check_sign_in_link, staff.sign_in_with_link):
         with pytest.raises(NotAllowed, match="This link was used, is older than 15 minutes, or is not whole"):
             use(platform, link.key, now=NOW)
 
 
 def test_of_many_who_use_a_link_at_once_one_gets_in(platform: Platform) -> None:
-    key, inside = staff.link(platform, "ada", now=NOW).key, []
+    key, inside = staff.create_sign_in_link(platform, "ada", now=NOW).key, []
 
     def enter() -> None:
         try:
-            inside.append(staff.sign_in(platform, key, now=NOW))
+            inside.append(staff.sign_in_with_link(platform, key, now=NOW))
         except NotAllowed:
             return
 
@@ -51,39 +51,39 @@ def test_of_many_who_use_a_link_at_once_one_gets_in(platform: Platform) -> None:
 @pytest.mark.parametrize("key", ["", "guess", "\udc80", "é" * 500])
 def test_a_key_that_is_none_signs_nobody_in(platform: Platform, key: str) -> None:
     with pytest.raises(NotAllowed):
-        staff.sign_in(platform, key, now=NOW)
-    assert staff.signed_in(platform, key, now=NOW) is None
+        staff.sign_in_with_link(platform, key, now=NOW)
+    assert staff.staff_of_session(platform, key, now=NOW) is None
 
 
 def test_links_and_sessions_end_by_themselves(platform: Platform) -> None:
-    link = staff.link(platform, "ada", now=NOW)
+    link = staff.create_sign_in_link(platform, "ada", now=NOW)
     with pytest.raises(NotAllowed):
-        staff.sign_in(platform, link.key, now=LATER)
-    again = staff.link(platform, "ada", now=NOW)
+        staff.sign_in_with_link(platform, link.key, now=LATER)
+    again = staff.create_sign_in_link(platform, "ada", now=NOW)
     assert (again.staff, again.new) == (link.staff, False)
-    session = staff.sign_in(platform, again.key, now=NOW)
-    assert staff.signed_in(platform, session, now=NOW + timedelta(hours=11)) is not None
-    assert staff.signed_in(platform, session, now=NOW + timedelta(hours=13)) is None
+    session = staff.sign_in_with_link(platform, again.key, now=NOW)
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=11)) is not None
+    assert staff.staff_of_session(platform, session, now=NOW + timedelta(hours=13)) is None
 
 
 def test_signing_out_ends_one_session_or_all_and_the_links(platform: Platform) -> None:
-    keys = [staff.link(platform, "ada", now=NOW).key for _ in range(4)]
-    other = staff.sign_in(platform, staff.link(platform, "bob", now=NOW).key, now=NOW)
-    sessions = [staff.sign_in(platform, key, now=NOW) for key in keys[:3]]
+    keys = [staff.create_sign_in_link(platform, "ada", now=NOW).key for _ in range(4)]
+    other = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "bob", now=NOW).key, now=NOW)
+    sessions = [staff.sign_in_with_link(platform, key, now=NOW) for key in keys[:3]]
     staff.sign_out(platform, sessions[0])
-    assert [staff.signed_in(platform, one, now=NOW) is not None for one in sessions] == [False, True, True]
+    assert [staff.staff_of_session(platform, one, now=NOW) is not None for one in sessions] == [False, True, True]
     assert staff.sign_out_everywhere(platform, "ada") == 2
-    assert not any(staff.signed_in(platform, one, now=NOW) for one in sessions)
+    assert not any(staff.staff_of_session(platform, one, now=NOW) for one in sessions)
     with pytest.raises(NotAllowed):
-        staff.sign_in(platform, keys[3], now=NOW)
-    assert staff.signed_in(platform, other, now=NOW) is not None
+        staff.sign_in_with_link(platform, keys[3], now=NOW)
+    assert staff.staff_of_session(platform, other, now=NOW) is not None
     with pytest.raises(NotFound, match="There is nobody called 'eve'; there are 'ada', 'bob'"):
         staff.sign_out_everywhere(platform, "eve")
 
 
 def test_keys_are_not_kept(platform: Platform) -> None:
-    key = staff.link(platform, "ada", now=NOW).key
-    session = staff.sign_in(platform, key, now=NOW)
+    key = staff.create_sign_in_link(platform, "ada", now=NOW).key
+    session = staff.sign_in_with_link(platform, key, now=NOW)
     with platform.database.reading() as tx:
         kept = [*tx.scalars(select(t.SignIn.key_hash)), *tx.scalars(select(t.Session.key_hash))]
     assert all(len(one) == 64 for one in kept)
@@ -91,20 +91,20 @@ def test_keys_are_not_kept(platform: Platform) -> None:
 
 
 def test_what_ended_is_forgotten_with_the_next_link(platform: Platform) -> None:
-    staff.sign_in(platform, staff.link(platform, "ada", now=NOW).key, now=NOW)
-    staff.link(platform, "ada", now=NOW)
+    staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
+    staff.create_sign_in_link(platform, "ada", now=NOW)
     later = NOW + timedelta(hours=13)
-    staff.link(platform, "ada", now=later)
+    staff.create_sign_in_link(platform, "ada", now=later)
     with platform.database.reading() as tx:
-        assert list(tx.scalars(select(t.SignIn.expires_at))) == [later + staff.LINK]
+        assert list(tx.scalars(select(t.SignIn.expires_at))) == [later + staff.LINK_LIFETIME]
         assert list(tx.scalars(select(t.Session.expires_at))) == []
 
 
 def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
     kept = opened(platform)
     _, raters_key = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    owners_key = staff.sign_in(platform, staff.link(platform, "ada", now=NOW).key, now=NOW)
-    assert staff.signed_in(platform, raters_key, now=NOW) is None
+    owners_key = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
+    assert staff.staff_of_session(platform, raters_key, now=NOW) is None
     assert enrolment.signed_in(platform, owners_key, now=NOW) is None
     staff.sign_out(platform, raters_key)
     assert enrolment.signed_in(platform, raters_key, now=NOW) is not None
@@ -113,19 +113,19 @@ def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101, "a\x1b[2J"])
 def test_names_that_cannot_be(platform: Platform, name: str) -> None:
     with pytest.raises(InvalidInput, match=r"cannot be the name of somebody\. Give 1 to 100 characters"):
-        staff.link(platform, name, now=NOW)
+        staff.create_sign_in_link(platform, name, now=NOW)
 
 
 def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
-    made = staff.owner_for(platform, None, now=NOW)
+    made = staff.find_or_create_owner(platform, None, now=NOW)
     assert made.name == "owner"
-    assert staff.owner_for(platform, None, now=NOW) == staff.owner_for(platform, "owner", now=NOW) == made
+    assert staff.find_or_create_owner(platform, None, now=NOW) == staff.find_or_create_owner(platform, "owner", now=NOW) == made
     with pytest.raises(InvalidInput, match=r"nobody called 'ada'; there are 'owner'. Make one: dissensus sign-in"):
-        staff.owner_for(platform, "ada", now=NOW)
-    staff.link(platform, "ada", now=NOW)
+        staff.find_or_create_owner(platform, "ada", now=NOW)
+    staff.create_sign_in_link(platform, "ada", now=NOW)
     with pytest.raises(InvalidInput, match=r"There are several people: 'ada', 'owner'. Name one"):
-        staff.owner_for(platform, None, now=NOW)
-    assert staff.owner_for(platform, "ada", now=NOW).name == "ada"
+        staff.find_or_create_owner(platform, None, now=NOW)
+    assert staff.find_or_create_owner(platform, "ada", now=NOW).name == "ada"
 
 
 def rate(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
@@ -142,11 +142,11 @@ def rate(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> No
 
 def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
     kept = opened(platform, 3, replication=3)
-    campaigns.invite(platform, "pilot", 5, staff_id=kept.staff_id, now=NOW)
+    campaigns.create_invitations(platform, "pilot", 5, staff_id=kept.staff_id, now=NOW)
     rate(platform, str(kept.key), 2)
     rate(platform, str(kept.key), 1)
     rate(platform, "", 1, rehearsal=True)
-    found = overview.overview(platform, "pilot", staff_id=kept.staff_id)
+    found = overview.load_overview(platform, "pilot", staff_id=kept.staff_id)
     numbers = found.numbers
     assert (numbers.n_items, numbers.n_rehearsals, numbers.n_invited, numbers.n_entered) == (3, 1, 5, 0)
     assert numbers.raters == {"rating": 2, "finished": 0, "stopped": 0, "withdrawn": 0}
@@ -154,36 +154,36 @@ def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
     assert sum(n for _, n in numbers.loads) == 3
     assert found.moves == ("paused", "closed")
     assert found.sample == items(3)
-    (line,) = overview.all_campaigns(platform)
+    (line,) = overview.list_all_campaigns(platform)
     assert (line.kept.name, line.owners, line.numbers) == ("pilot", ("owner",), numbers)
-    tally = overview.tally(platform)
+    tally = overview.count_platform(platform)
     assert (tally.n_saves, tally.raters["rating"]) == (4, 2)
 
 
 def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
     kept = opened(platform, 3)
-    other = staff.link(platform, "other", now=NOW).staff
-    campaigns.create(platform, definition("another"), items(1), staff_id=other.id, now=NOW)
+    other = staff.create_sign_in_link(platform, "other", now=NOW).staff
+    campaigns.create_campaign(platform, definition("another"), items(1), staff_id=other.id, now=NOW)
     rate(platform, str(kept.key), 1)
-    (notice,) = overview.overview(platform, "pilot", staff_id=kept.staff_id).notices
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices
     assert (notice.kind, notice.text, notice.at) == ("help", "It stays with me.", NOW)
     assert notice.item in {"item-0", "item-1", "item-2"}
     with pytest.raises(NotFound, match="another has no such notice"):
-        overview.settle(platform, "another", notice.id, staff_id=other.id, now=NOW)
-    assert overview.overview(platform, "pilot", staff_id=kept.staff_id).notices == (notice,)
-    overview.settle(platform, "pilot", notice.id, staff_id=kept.staff_id, now=NOW)
-    assert overview.overview(platform, "pilot", staff_id=kept.staff_id).notices == ()
+        overview.settle_notice(platform, "another", notice.id, staff_id=other.id, now=NOW)
+    assert overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices == (notice,)
+    overview.settle_notice(platform, "pilot", notice.id, staff_id=kept.staff_id, now=NOW)
+    assert overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices == ()
 
 
 def test_what_is_somebody_elses_is_as_if_it_were_not_there(platform: Platform) -> None:
     opened(platform)
-    other = staff.link(platform, "other", now=NOW).staff
+    other = staff.create_sign_in_link(platform, "other", now=NOW).staff
     told = []
     for name in ("pilot", "nothing"):
         with pytest.raises(NotFound) as caught:
-            overview.overview(platform, name, staff_id=other.id)
+            overview.load_overview(platform, name, staff_id=other.id)
         told.append(str(caught.value).replace(name, "NAME"))
         with pytest.raises(NotFound):
-            overview.settle(platform, name, "x", staff_id=other.id, now=NOW)
+            overview.settle_notice(platform, name, "x", staff_id=other.id, now=NOW)
     assert told[0] == told[1]
-    assert overview.campaigns_of(platform, other) == ()
+    assert overview.list_campaigns_of(platform, other) == ()

@@ -42,7 +42,7 @@ def rate(platform: Platform, rater: Rater, at: Step) -> Step:
 
 def meet(platform: Platform, rater: Rater, at: Step, value: str) -> Step:
     assert at.due is not None
-    return attention_checks.answer(platform, rater, at.due.check.name, value, attempt=at.due.attempt, now=NOW)
+    return attention_checks.answer_check(platform, rater, at.due.check.name, value, attempt=at.due.attempt, now=NOW)
 
 
 def tries(platform: Platform, rater: Rater) -> dict[str, list[str]]:
@@ -133,16 +133,16 @@ def test_a_double_click_is_one_try(platform: Platform) -> None:
 def test_a_check_that_is_not_due_is_not_kept(platform: Platform, name: str, attempt: int) -> None:
     rater = enter(platform, checked(platform))
     answer = {"rules": "The last answer", "swim": "Disagree", "choose": "Unsure"}[name]
-    assert due(attention_checks.answer(platform, rater, name, answer, attempt=attempt, now=NOW)) == ("rules", 1)
+    assert due(attention_checks.answer_check(platform, rater, name, answer, attempt=attempt, now=NOW)) == ("rules", 1)
     assert tries(platform, rater) == {}
 
 
 def test_what_is_none_of_the_campaign_is_refused(platform: Platform) -> None:
     rater = enter(platform, checked(platform))
     with pytest.raises(NotFound, match="no such check in this campaign"):
-        attention_checks.answer(platform, rater, "sink", "Agree", attempt=1, now=NOW)
+        attention_checks.answer_check(platform, rater, "sink", "Agree", attempt=1, now=NOW)
     with pytest.raises(InvalidInput, match=r"'Some' is no answer to it\. Choose one of 'The last answer', 'All of it'"):
-        attention_checks.answer(platform, rater, "rules", "Some", attempt=1, now=NOW)
+        attention_checks.answer_check(platform, rater, "rules", "Some", attempt=1, now=NOW)
     assert tries(platform, rater) == {}
 
 
@@ -154,7 +154,7 @@ def test_who_does_not_understand_at_the_start_rates_nothing(platform: Platform) 
     assert rating.stop(platform, rater, now=LATER).place == "unfit"
     with pytest.raises(Conflict, match="Your visit has ended"):
         rating.go_on(platform, rater, now=LATER)
-    assert attention_checks.answer(platform, rater, "rules", "The last answer", attempt=3, now=LATER).place == "unfit"
+    assert attention_checks.answer_check(platform, rater, "rules", "The last answer", attempt=3, now=LATER).place == "unfit"
     assert tries(platform, rater) == {"rules": ["All of it", "All of it"]}
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).select_from(t.Assignment)) == 0
@@ -203,11 +203,11 @@ def test_who_lost_their_seat_meets_a_check_with_another_one(platform: Platform) 
 def test_items_that_were_planned_go_back(platform: Platform) -> None:
     """A campaign that was a draft without checks may have raters with items, in a preview."""
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(replication=1), items(3), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(replication=1), items(3), staff_id=staff_id, now=NOW)
     rater, _ = enrolment.agree(platform, Arrival("pilot", "", "en"), AGREED, rehearsal=True, now=NOW)
     assert journey.step(platform, rater, now=NOW).progress.n_open == 3
     again = definition(replication=1, checks=CHECKS, minutes=20)
-    campaigns.revise(platform, "pilot", again, staff_id=staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", again, staff_id=staff_id, now=NOW)
     assert failed_twice(platform, rater).place == "unfit"
     with platform.database.reading() as tx:
         assert set(tx.scalars(select(t.Assignment.state))) == {"reclaimed"}
@@ -232,7 +232,7 @@ def test_stopped_paused_and_closed_nothing_is_due(platform: Platform) -> None:
     assert meet(platform, rater, first, "The last answer").place == "done"
     assert due(rating.go_on(platform, rater, now=NOW)) == ("rules", 1)
     for state in ("paused", "closed"):
-        campaigns.move(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+        campaigns.change_state(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
         assert meet(platform, rater, first, "The last answer").place == state
     assert tries(platform, rater) == {}
 
@@ -247,21 +247,21 @@ def test_a_check_comes_before_the_end_of_the_day(platform: Platform) -> None:
 
 def test_what_passes_is_frozen_and_its_words_are_not(platform: Platform) -> None:
     kept = checked(platform)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     rewarded = [{**CHECKS[0], "text": "This time choose Unsure."}, *CHECKS[1:]]
     revised = definition(checks=rewarded, minutes=20)
-    campaigns.revise(platform, "pilot", revised, staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", revised, staff_id=kept.staff_id, now=NOW)
     for change in ({"right": ["Agree"]}, {"after": 2}, {"kind": "comprehension"}, {"name": "sink"}):
         checks = [CHECKS[0], {**CHECKS[1], **change}, CHECKS[2]]
         with pytest.raises(Conflict, match="what passes the checks, and where they come, cannot change"):
-            campaigns.revise(platform, "pilot", definition(checks=checks, minutes=20), staff_id=kept.staff_id, now=NOW)
+            campaigns.revise_campaign(platform, "pilot", definition(checks=checks, minutes=20), staff_id=kept.staff_id, now=NOW)
 
 
 def test_without_checks_a_submit_asks_the_database_nothing_more(platform: Platform) -> None:
     counts = {}
     for name, changes in (("plain", {}), ("checked", {"checks": CHECKS, "minutes": 20})):
         staff_id = owner(platform.database, name)
-        campaigns.create(platform, definition(name, **changes), items(9), staff_id=staff_id, now=NOW)
+        campaigns.create_campaign(platform, definition(name, **changes), items(9), staff_id=staff_id, now=NOW)
         rater, _ = enrolment.agree(platform, Arrival(name, "", "en"), AGREED, rehearsal=True, now=NOW)
         at = journey.step(platform, rater, now=NOW)
         at = at if at.due is None else meet(platform, rater, at, "The last answer")
@@ -276,8 +276,8 @@ def test_without_checks_a_submit_asks_the_database_nothing_more(platform: Platfo
 
 def test_a_dry_run_passes(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(checks=CHECKS, minutes=20), items(3), staff_id=staff_id, now=NOW)
-    assert rehearsal.rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
+    campaigns.create_campaign(platform, definition(checks=CHECKS, minutes=20), items(3), staff_id=staff_id, now=NOW)
+    assert rehearsal.run_rehearsal(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 6
     with platform.database.reading() as tx:
         query = select(t.CheckAnswer.name, func.count()).group_by(t.CheckAnswer.name)
         assert dict(tx.execute(query).all()) == {"choose": 2, "rules": 2, "swim": 2}

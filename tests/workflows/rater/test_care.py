@@ -17,12 +17,12 @@ from dissensus.store import tables as t
 from dissensus.store.campaigns import Kept
 from dissensus.store.raters import Rater
 from dissensus.workflows.campaign import audit, campaigns
-from dissensus.workflows.campaign.rehearsal import rehearse
+from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.export import ratings
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import care as care_workflow
 from dissensus.workflows.rater import journey, withdrawal
-from dissensus.workflows.rater.care import Telling
+from dissensus.workflows.rater.care import ContactRequest
 from dissensus.workflows.rater.journey import Step
 
 CARE: dict[str, Any] = {"every": 2, "contact": "Somebody who listens"}
@@ -41,9 +41,9 @@ def rate(platform: Platform, rater: Rater, n: int) -> Step:
     return step
 
 
-def feel(platform: Platform, rater: Rater, answers: dict[str, str], telling: Telling = Telling()) -> Step:  # noqa: B008
+def feel(platform: Platform, rater: Rater, answers: dict[str, str], telling: ContactRequest = ContactRequest()) -> Step:  # noqa: B008
     number = at(platform, rater).n_asked
-    return care_workflow.answer(platform, rater, number, answers, telling, now=NOW)
+    return care_workflow.answer_survey(platform, rater, number, answers, telling, now=NOW)
 
 
 def test_raters_are_asked_after_every_so_many_items_and_may_say_nothing(platform: Platform) -> None:
@@ -79,14 +79,14 @@ def test_who_talks_is_asked_between_conversations_and_in_none(platform: Platform
 
 def test_what_is_sent_twice_or_late_is_kept_once(platform: Platform) -> None:
     rater = enter(platform, opened(platform, 5, care=CARE).key)
-    care_workflow.answer(platform, rater, 0, BAD, now=NOW)
+    care_workflow.answer_survey(platform, rater, 0, BAD, now=NOW)
     rate(platform, rater, 0)
     with platform.database.reading() as tx:
         early = tx.execute(select(t.Feeling)).all()
     assert [row.number for row in early] == []
     rate(platform, rater, 2)
     for answers in (BAD, {}):
-        assert care_workflow.answer(platform, rater, 0, answers, now=NOW).place == "rate"
+        assert care_workflow.answer_survey(platform, rater, 0, answers, now=NOW).place == "rate"
     with platform.database.reading() as tx:
         assert [row.answers for row in tx.execute(select(t.Feeling))] == [BAD]
 
@@ -94,11 +94,11 @@ def test_what_is_sent_twice_or_late_is_kept_once(platform: Platform) -> None:
 def test_only_the_contact_learns_and_only_of_those_who_want_it(platform: Platform) -> None:
     kept = opened(platform, 2, care=CARE)
     quiet, loud = enter(platform, kept.key), enter(platform, kept.key)
-    nobody, somebody = Telling(told=False, reach="me@example.org"), Telling(told=True, reach="@x")
+    nobody, somebody = ContactRequest(told=False, reach="me@example.org"), ContactRequest(told=True, reach="@x")
     for rater, telling in ((quiet, nobody), (loud, somebody)):
         rate(platform, rater, 2)
         feel(platform, rater, BAD, telling)
-    cared = care_workflow.cared(platform, "pilot", staff_id=kept.staff_id)
+    cared = care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id)
     assert [(one.rater_id, one.reach, dict(one.answers)) for one in cared.told] == [(loud.id, "@x", BAD)]
     # Fewer than five raters: no mean.
     assert cared.means["rater_upset"] == (None, 0)
@@ -106,24 +106,24 @@ def test_only_the_contact_learns_and_only_of_those_who_want_it(platform: Platfor
         # Who does not want to be reached leaves no address.
         assert tx.scalars(select(t.Feeling.reach_text).where(~t.Feeling.told)).all() == [None]
         contents = [json.dumps(one) for one in tx.scalars(select(t.Event.content))]
-    asked = ratings.Asked(with_text=True)
-    exported = b"".join(ratings.stream_csv(platform, "pilot", staff_id=kept.staff_id, asked=asked, now=NOW)).decode()
+    asked = ratings.ExportOptions(with_text=True)
+    exported = b"".join(ratings.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, asked=asked, now=NOW)).decode()
     for word in ("@x", "rater_upset", "me@example.org"):
         assert not any(word in one for one in (*contents, exported))
-    assert not audit.audit(platform, "pilot").faults
+    assert not audit.audit_campaign(platform, "pilot").faults
 
 
 def test_the_contact_settles_and_a_withdrawal_erases(platform: Platform) -> None:
     kept = opened(platform, 2, care=CARE)
     rater = enter(platform, kept.key)
     rate(platform, rater, 2)
-    feel(platform, rater, BAD, Telling(told=True))
-    care_workflow.settle(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
-    assert care_workflow.cared(platform, "pilot", staff_id=kept.staff_id).told[0].settled_at == NOW
+    feel(platform, rater, BAD, ContactRequest(told=True))
+    care_workflow.settle_contact_request(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
+    assert care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id).told[0].settled_at == NOW
     with pytest.raises(NotFound, match="Nothing of this is open"):
-        care_workflow.settle(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
+        care_workflow.settle_contact_request(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
     withdrawal.withdraw(platform, rater.id, now=NOW)
-    assert care_workflow.cared(platform, "pilot", staff_id=kept.staff_id).told == ()
+    assert care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id).told == ()
     with platform.database.reading() as tx:
         assert tx.execute(select(t.Feeling)).all() == []
 
@@ -135,7 +135,7 @@ def test_means_are_of_raters_and_from_five_on(platform: Platform) -> None:
         for answer in ("0", "4") if number == 0 else (str(number % 3), str(number % 3)):
             rate(platform, rater, 2)
             feel(platform, rater, {"rater_upset": answer})
-    mean, n = care_workflow.cared(platform, "pilot", staff_id=kept.staff_id).means["rater_upset"]
+    mean, n = care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id).means["rater_upset"]
     assert mean == pytest.approx((2 + 1 + 2 + 0 + 1) / 5)
     assert n == 5
 
@@ -147,21 +147,21 @@ def test_what_cannot_be(platform: Platform) -> None:
     with pytest.raises(InvalidInput, match="'7' is not among its answers"):
         feel(platform, rater, {"rater_upset": "7"})
     with pytest.raises(InvalidInput, match=r"It has 501 characters\. Say in 500"):
-        feel(platform, rater, {}, Telling(told=True, reach="x" * 501))
+        feel(platform, rater, {}, ContactRequest(told=True, reach="x" * 501))
     assert at(platform, rater).place == "feelings"
 
 
 def test_a_campaign_without_it_says_so(platform: Platform) -> None:
     kept = opened(platform)
     with pytest.raises(NotFound, match=r"pilot does not ask raters how they feel: it has no \[care\]"):
-        care_workflow.cared(platform, "pilot", staff_id=kept.staff_id)
+        care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id)
 
 
 def test_simulated_raters_go_through(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(care=CARE), items(4), staff_id=staff_id, now=NOW)
-    assert rehearse(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 8
-    assert care_workflow.cared(platform, "pilot", staff_id=staff_id).told == ()
+    campaigns.create_campaign(platform, definition(care=CARE), items(4), staff_id=staff_id, now=NOW)
+    assert run_rehearsal(platform, "pilot", 2, staff_id=staff_id, now=NOW) == 8
+    assert care_workflow.load_care_summary(platform, "pilot", staff_id=staff_id).told == ()
 
 
 TOPICS = {"Weapons": "weapons", "Self-harm": "harming oneself"}
@@ -177,8 +177,8 @@ def about(*topics: str) -> tuple[Item, ...]:
 def opened_about(platform: Platform, *topics: str, **changes: Any) -> Kept:
     staff_id = owner(platform.database)
     draft = definition(care={"topics": TOPICS}, **changes)
-    campaigns.create(platform, draft, about(*topics), staff_id=staff_id, now=NOW)
-    return campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, draft, about(*topics), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
 @pytest.mark.parametrize("replication", [None, 1])
@@ -188,26 +188,26 @@ def test_nobody_gets_what_they_left_out_and_others_do(platform: Platform, replic
     kept = opened_about(platform, *topics, **changes)
     careful, other = enter(platform, kept.key), enter(platform, kept.key)
     assert at(platform, careful).place == "topics"
-    care_workflow.leave_out(platform, careful, ["Weapons"], now=NOW)
+    care_workflow.avoid_topics(platform, careful, ["Weapons"], now=NOW)
     assert sorted(rate_all(platform, careful)) == ["item-1", "item-2", "item-3"]
     assert at(platform, careful).place == "done"
-    care_workflow.leave_out(platform, other, [], now=NOW)
+    care_workflow.avoid_topics(platform, other, [], now=NOW)
     assert sorted(rate_all(platform, other)) == [f"item-{n}" for n in (range(5) if replication is None else (0, 4))]
-    assert not audit.audit(platform, "pilot").faults
+    assert not audit.audit_campaign(platform, "pilot").faults
 
 
 def test_what_is_left_out_is_asked_once_and_told_to_nobody(platform: Platform) -> None:
     kept = opened_about(platform, "Weapons", "")
     rater = enter(platform, kept.key)
     with pytest.raises(InvalidInput, match=r"There is no topic 'weapons'\. There are 'Weapons', 'Self-harm'"):
-        care_workflow.leave_out(platform, rater, ["weapons"], now=NOW)
+        care_workflow.avoid_topics(platform, rater, ["weapons"], now=NOW)
     for topics in (["Self-harm"], ["Weapons"]):
-        care_workflow.leave_out(platform, rater, topics, now=NOW)
+        care_workflow.avoid_topics(platform, rater, topics, now=NOW)
     assert at(platform, rater).rater.left_out == "Self-harm"
     rate_all(platform, rater)
     with platform.database.reading() as tx:
         assert not any("Self-harm" in json.dumps(one) for one in tx.scalars(select(t.Event.content)))
-    parts = ratings.stream_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    parts = ratings.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert "Self-harm" not in b"".join(parts).decode()
     withdrawal.withdraw(platform, rater.id, now=NOW)
     with platform.database.reading() as tx:
@@ -216,23 +216,23 @@ def test_what_is_left_out_is_asked_once_and_told_to_nobody(platform: Platform) -
 
 def test_who_wants_nothing_of_it_is_done(platform: Platform) -> None:
     rater = enter(platform, opened_about(platform, "Weapons", "Self-harm").key)
-    assert care_workflow.leave_out(platform, rater, list(TOPICS), now=NOW).place == "done"
+    assert care_workflow.avoid_topics(platform, rater, list(TOPICS), now=NOW).place == "done"
 
 
 def test_topics_that_are_asked_later_hold_for_what_was_planned(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(), about("Weapons", "Weapons", "", "Weapons"), staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), about("Weapons", "Weapons", "", "Weapons"), staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     rater = enter(platform, kept.key)
     shown = at(platform, rater).assignment
     assert shown is not None
-    campaigns.move(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
-    campaigns.revise(platform, "pilot", definition(care={"topics": TOPICS}), staff_id=staff_id, now=NOW)
-    campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    care_workflow.leave_out(platform, rater, ["Weapons"], now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", definition(care={"topics": TOPICS}), staff_id=staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    care_workflow.avoid_topics(platform, rater, ["Weapons"], now=NOW)
     # Whatever was on the page when it was asked is gone from it too.
     assert rate_all(platform, rater) == ["item-2"]
-    assert not audit.audit(platform, "pilot").faults
+    assert not audit.audit_campaign(platform, "pilot").faults
 
 
 def test_any_question_of_a_survey_can_be_left_out() -> None:

@@ -17,7 +17,7 @@ from dissensus.store.chats import Come
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat, chat_responses, journey, withdrawal
-from dissensus.workflows.rater.chat import Beginning, Ending
+from dissensus.workflows.rater.chat import NewConversation, ConversationEnd
 
 A_LITTLE, B_MUCH = Pick(strength=-1), Pick(strength=3)
 
@@ -29,13 +29,13 @@ def test_from_intent_to_success(platform: Platform) -> None:
     assert at.chat is None
     chat_id = begun(platform, rater)
     first, _ = said(platform, rater, chat_id, "Insult me.", worked_ms=4_000)
-    chat.pick(platform, rater, first, A_LITTLE, worked_ms=2_000, now=NOW)
+    chat.pick_response(platform, rater, first, A_LITTLE, worked_ms=2_000, now=NOW)
     second, at = said(platform, rater, chat_id, "Worse.", worked_ms=1_000)
     assert at.chat is not None
     turns = conversation_of(at.chat.exchanges).turns
     assert [turn.text for turn in turns] == ["Insult me.", "Response A", "Worse."]
-    chat.pick(platform, rater, second, B_MUCH, now=NOW)
-    at = chat.end(platform, rater, chat_id, Ending(success=3, comment="It was polite."), now=NOW)
+    chat.pick_response(platform, rater, second, B_MUCH, now=NOW)
+    at = chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=3, comment="It was polite."), now=NOW)
     assert (at.place, at.progress.n_done) == ("chat", 1)
     with platform.database.reading() as tx:
         row = tx.execute(select(t.Chat)).one()
@@ -43,7 +43,7 @@ def test_from_intent_to_success(platform: Platform) -> None:
         (one,) = work.work_of(tx, kept.id)
         # What the chatbots took is nobody's time.
         assert (one.n_rated, one.worked_ms) == (1, 7_000)
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_as_many_conversations_as_one_person_has(platform: Platform) -> None:
@@ -52,8 +52,8 @@ def test_as_many_conversations_as_one_person_has(platform: Platform) -> None:
     for _ in range(2):
         chat_id = begun(platform, rater, "helpful")
         exchange, _ = said(platform, rater, chat_id)
-        chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
-        at = chat.end(platform, rater, chat_id, Ending(), now=NOW)
+        chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+        at = chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     assert (at.place, at.rater.id) == ("done", rater.id)
     with pytest.raises(Conflict, match="2 conversations"):
         begun(platform, rater)
@@ -63,32 +63,32 @@ def test_who_wants_no_more_has_finished(platform: Platform) -> None:
     kept = talking(platform)
     rater = enter(platform, kept.key)
     with pytest.raises(Conflict, match="no conversation yet"):
-        chat.finish(platform, rater, now=NOW)
+        chat.finish_chatting(platform, rater, now=NOW)
     chat_id = begun(platform, rater, "helpful")
     with pytest.raises(Conflict, match="Nothing was answered"):
-        chat.end(platform, rater, chat_id, Ending(), now=NOW)
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     exchange, _ = said(platform, rater, chat_id)
-    chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     with pytest.raises(Conflict, match="End your conversation"):
-        chat.finish(platform, rater, now=NOW)
-    chat.end(platform, rater, chat_id, Ending(), now=NOW)
-    assert chat.finish(platform, rater, now=NOW).place == "done"
+        chat.finish_chatting(platform, rater, now=NOW)
+    chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
+    assert chat.finish_chatting(platform, rater, now=NOW).place == "done"
     assert journey.step(platform, rater, now=NOW).rater.state == "finished"
 
 
 def test_twice_is_once(platform: Platform) -> None:
     rater = enter(platform, talking(platform).key)
     chat_id, exchange = begun(platform, rater), str(uuid4())
-    chat.begin(platform, rater, Beginning(id=chat_id, mode="red team", intent="Insults."), now=NOW)
+    chat.begin_conversation(platform, rater, NewConversation(id=chat_id, mode="red team", intent="Insults."), now=NOW)
     for _ in range(2):
-        chat.say(platform, rater, chat_id, exchange, "Hello.", now=NOW)
+        chat.send_message(platform, rater, chat_id, exchange, "Hello.", now=NOW)
     answered(platform, rater, exchange)
     for _ in range(2):
-        chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
+        chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     with pytest.raises(Conflict, match="picked already"):
-        chat.pick(platform, rater, exchange, A_LITTLE, now=NOW)
+        chat.pick_response(platform, rater, exchange, A_LITTLE, now=NOW)
     for _ in range(2):
-        chat.end(platform, rater, chat_id, Ending(success=0), now=NOW)
+        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
     with platform.database.reading() as tx:
         for table in (t.Chat, t.ChatExchange, t.ChatPick):
             assert tx.scalar(select(func.count()).select_from(table)) == 1
@@ -107,46 +107,46 @@ def test_each_thing_in_its_turn(platform: Platform) -> None:
     with pytest.raises(Conflict, match="has not ended"):
         begun(platform, rater)
     with pytest.raises(InvalidInput, match="nothing to send"):
-        chat.say(platform, rater, chat_id, "x", " \n", now=NOW)
+        chat.send_message(platform, rater, chat_id, "x", " \n", now=NOW)
     with pytest.raises(InvalidInput, match=r"20,001 characters, and 20,000"):
-        chat.say(platform, rater, chat_id, "x", "a" * 20_001, now=NOW)
-    chat.say(platform, rater, chat_id, "x", "Hello.", now=NOW)
+        chat.send_message(platform, rater, chat_id, "x", "a" * 20_001, now=NOW)
+    chat.send_message(platform, rater, chat_id, "x", "Hello.", now=NOW)
     with pytest.raises(Conflict, match="still coming"):
-        chat.say(platform, rater, chat_id, "y", "Hello?", now=NOW)
+        chat.send_message(platform, rater, chat_id, "y", "Hello?", now=NOW)
     with pytest.raises(Conflict, match="still coming"):
-        chat.pick(platform, rater, "x", B_MUCH, now=NOW)
+        chat.pick_response(platform, rater, "x", B_MUCH, now=NOW)
     answered(platform, rater, "x")
     with pytest.raises(Conflict, match="Pick one"):
-        chat.say(platform, rater, chat_id, "y", "Hello?", now=NOW)
+        chat.send_message(platform, rater, chat_id, "y", "Hello?", now=NOW)
     with pytest.raises(InvalidInput, match="from -3 to 3"):
-        chat.pick(platform, rater, "x", Pick(strength=4), now=NOW)
+        chat.pick_response(platform, rater, "x", Pick(strength=4), now=NOW)
     with pytest.raises(InvalidInput, match="Nothing can be edited"):
-        chat.pick(platform, rater, "x", Pick(strength=1, edit="Better."), now=NOW)
+        chat.pick_response(platform, rater, "x", Pick(strength=1, edit="Better."), now=NOW)
     with pytest.raises(NotFound, match="nothing to pick"):
-        chat.pick(platform, rater, "z", B_MUCH, now=NOW)
+        chat.pick_response(platform, rater, "z", B_MUCH, now=NOW)
     with pytest.raises(InvalidInput, match="Did you mean 'helpful'"):
-        chat.begin(platform, rater, Beginning(id="new", mode="helpfull"), now=NOW)
+        chat.begin_conversation(platform, rater, NewConversation(id="new", mode="helpfull"), now=NOW)
 
 
 def test_nobody_is_in_the_conversation_of_another(platform: Platform) -> None:
     kept = talking(platform)
     one, other = enter(platform, kept.key), enter(platform, kept.key)
     chat_id = begun(platform, one)
-    chat.say(platform, one, chat_id, "x", "Hello.", now=NOW)
+    chat.send_message(platform, one, chat_id, "x", "Hello.", now=NOW)
     with pytest.raises(NotFound, match="no such conversation"):
-        chat.say(platform, other, chat_id, "y", "Hello.", now=NOW)
+        chat.send_message(platform, other, chat_id, "y", "Hello.", now=NOW)
     with pytest.raises(Conflict, match="under this key"):
-        chat.begin(platform, other, Beginning(id=chat_id, mode="helpful"), now=NOW)
+        chat.begin_conversation(platform, other, NewConversation(id=chat_id, mode="helpful"), now=NOW)
     theirs = begun(platform, other)
     with pytest.raises(Conflict, match="under this key"):
-        chat.say(platform, other, theirs, "x", "Hello.", now=NOW)
+        chat.send_message(platform, other, theirs, "x", "Hello.", now=NOW)
     assert chat_responses.claim(platform, other, "x", now=NOW) is None
 
 
 def test_an_intent_comes_first(platform: Platform) -> None:
     rater = enter(platform, talking(platform).key)
     with pytest.raises(InvalidInput, match="what you will try"):
-        chat.begin(platform, rater, Beginning(id="c", mode="red team", intent=" "), now=NOW)
+        chat.begin_conversation(platform, rater, NewConversation(id="c", mode="red team", intent=" "), now=NOW)
 
 
 def test_an_edited_response_goes_on(platform: Platform) -> None:
@@ -154,7 +154,7 @@ def test_an_edited_response_goes_on(platform: Platform) -> None:
     chat_id = begun(platform, rater, "helpful")
     exchange, _ = said(platform, rater, chat_id)
     edited = Pick(strength=2, edit="Response B, and more.")
-    at = chat.pick(platform, rater, exchange, edited, now=NOW)
+    at = chat.pick_response(platform, rater, exchange, edited, now=NOW)
     assert at.chat is not None
     assert at.chat.exchanges[0].response == "Response B, and more."
 
@@ -163,7 +163,7 @@ def test_a_mode_changes_in_mid_conversation(platform: Platform) -> None:
     rater = enter(platform, talking(platform).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id)
-    chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     _, at = said(platform, rater, chat_id, mode="helpful")
     assert at.chat is not None
     assert [one.mode for one in at.chat.exchanges] == ["red team", "helpful"]
@@ -186,14 +186,14 @@ def test_with_which_response_it_goes_on(platform: Platform, continues: str, goes
     rater = enter(platform, talking(platform, chat={"modes": modes}).key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id)
-    at = chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
+    at = chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
     assert at.chat is not None
     assert at.chat.exchanges[0].response == goes_on
 
 
 def test_one_process_asks_and_another_goes_on_where_it_dies(platform: Platform) -> None:
     rater = enter(platform, talking(platform).key)
-    chat.say(platform, rater, begun(platform, rater), "x", "Hello.", now=NOW)
+    chat.send_message(platform, rater, begun(platform, rater), "x", "Hello.", now=NOW)
     asked = chat_responses.claim(platform, rater, "x", now=NOW)
     assert asked is not None
     assert [one.place for one in asked.wanted] == [0, 1]
@@ -219,8 +219,8 @@ def test_all_of_it_is_erased(platform: Platform) -> None:
     rater = enter(platform, kept.key)
     chat_id = begun(platform, rater)
     exchange, _ = said(platform, rater, chat_id, worked_ms=60_000)
-    chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
-    chat.say(platform, rater, chat_id, "x", "And?", now=NOW)
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    chat.send_message(platform, rater, chat_id, "x", "And?", now=NOW)
     asked = chat_responses.claim(platform, rater, "x", now=NOW)
     assert asked is not None
     assert withdrawal.erasable(platform, rater.id).n_rated == 1
@@ -232,8 +232,8 @@ def test_all_of_it_is_erased(platform: Platform) -> None:
         (one,) = work.work_of(tx, kept.id)
         assert one.worked_ms == 60_000
     with pytest.raises(NotAllowed, match="withdrawn"):
-        chat.say(platform, rater, chat_id, "y", "Hello.", now=NOW)
-    assert audit.audit(platform, "pilot").holds
+        chat.send_message(platform, rater, chat_id, "y", "Hello.", now=NOW)
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 @pytest.mark.parametrize(
@@ -251,11 +251,11 @@ def test_what_is_changed_later_is_found(
     rater = enter(platform, talking(platform).key)
     chat_id = begun(platform, rater, "helpful")
     exchange, _ = said(platform, rater, chat_id)
-    chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
-    assert audit.audit(platform, "pilot").holds
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    assert audit.audit_campaign(platform, "pilot").holds
     with platform.database.writing() as tx:
         tx.execute(update(table).values(**changed))
-    (fault,) = audit.audit(platform, "pilot").faults
+    (fault,) = audit.audit_campaign(platform, "pilot").faults
     assert told in fault
 
 
@@ -264,6 +264,6 @@ def test_as_many_a_day_as_one_may_have_and_the_last_one_to_its_end(platform: Pla
     chat_id = begun(platform, rater, "helpful")
     exchange, at = said(platform, rater, chat_id)
     assert at.place == "chat"
-    chat.pick(platform, rater, exchange, B_MUCH, now=NOW)
-    assert chat.end(platform, rater, chat_id, Ending(), now=NOW).place == "enough"
+    chat.pick_response(platform, rater, exchange, B_MUCH, now=NOW)
+    assert chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW).place == "enough"
     assert journey.step(platform, rater, now=NOW + timedelta(days=2)).place == "chat"

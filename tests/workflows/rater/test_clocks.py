@@ -16,7 +16,7 @@ from dissensus.store.raters import Rater
 from dissensus.store.seats import Taken
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform import staff
-from dissensus.workflows.platform.jobs import Runner, every_job
+from dissensus.workflows.platform.jobs import JobRunner, default_jobs
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import journey, rating, withdrawal
 
@@ -46,7 +46,7 @@ def rate_all(platform: Platform, rater: Rater, clocks: Iterator[datetime]) -> in
 def test_a_rater_is_served_by_both(platform: Platform, clocks: Iterator[datetime]) -> None:
     kept = opened(platform, 5)
     assert rate_all(platform, enter(platform, kept.key, now=AHEAD), clocks) == 5
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 @pytest.mark.parametrize(("first", "second"), list(permutations((BEHIND, AHEAD))))
@@ -61,7 +61,7 @@ def test_what_came_last_holds_whatever_its_clock_said(platform: Platform, first:
     with platform.database.reading() as tx:
         last = select(t.Answer.value).join(t.Save).order_by(t.Save.number.desc()).limit(1)
         assert tx.scalar(last) == '"Yes"'
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_a_seat_is_held_and_taken_once(platform: Platform, clocks: Iterator[datetime]) -> None:
@@ -75,27 +75,27 @@ def test_a_seat_is_held_and_taken_once(platform: Platform, clocks: Iterator[date
     assert taken(platform, kept.id)["old × small"] == Taken(taken=1)
     withdrawal.withdraw(platform, rater.id, now=BEHIND)
     assert taken(platform, kept.id)["old × small"] == Taken(free=1)
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_both_do_the_jobs_and_each_is_done_once(platform: Platform) -> None:
     kept = opened(platform, 1)
     runners = [
-        Runner(platform=platform, holder=f"{now}", jobs=every_job(), clock=lambda now=now: now)  # type: ignore[misc]
+        JobRunner(platform=platform, holder=f"{now}", jobs=default_jobs(), clock=lambda now=now: now)  # type: ignore[misc]
         for now in (BEHIND, AHEAD)
     ]
     for state in ("paused", "open", "paused", "open"):
-        campaigns.move(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
+        campaigns.change_state(platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
         for one in runners:
             one.turn()
     with platform.database.reading() as tx:
         assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
         places = list(tx.scalars(select(t.Event.place).order_by(t.Event.place)))
     assert places == list(range(1, 7))
-    assert audit.audit(platform, "pilot").holds
+    assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_who_signs_in_at_one_is_known_at_the_other(platform: Platform) -> None:
     for first, second in permutations((BEHIND, AHEAD)):
-        session = staff.sign_in(platform, staff.link(platform, "ada", now=first).key, now=second)
-        assert staff.signed_in(platform, session, now=first) is not None
+        session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=first).key, now=second)
+        assert staff.staff_of_session(platform, session, now=first) is not None

@@ -35,8 +35,8 @@ def test_the_same_id_is_the_same_rater_and_what_was_said_first_holds(platform: P
 
 def test_an_id_is_good_for_one_campaign(platform: Platform) -> None:
     kept, rater_id = opened(platform), enrolment.entry_id(NOW)
-    campaigns.create(platform, definition("second"), items(1), staff_id=kept.staff_id, now=NOW)
-    second = campaigns.move(platform, "second", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition("second"), items(1), staff_id=kept.staff_id, now=NOW)
+    second = campaigns.change_state(platform, "second", "open", staff_id=kept.staff_id, now=NOW)
     enrolment.agree(platform, Arrival("pilot", str(kept.key), "en", rater_id), AGREED, now=NOW)
     with pytest.raises(NotAllowed, match="of another campaign"):
         enrolment.agree(platform, Arrival("second", str(second.key), "en", rater_id), AGREED, now=NOW)
@@ -46,7 +46,7 @@ def test_who_is_known_comes_back_where_nobody_new_is_let_in(platform: Platform) 
     kept, rater_id = opened(platform), enrolment.entry_id(NOW)
     key = str(kept.key)
     rater, _ = enrolment.agree(platform, Arrival("pilot", key, "en", rater_id), AGREED, now=NOW)
-    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
     assert entrance(platform, "pilot", key, now=NOW).state == "closed"
     again, _ = enrolment.agree(platform, Arrival("pilot", key, "en", rater_id), AGREED, now=NOW)
     assert again == rater

@@ -109,18 +109,18 @@ def test_a_campaign_that_is_not_open_lets_nobody_in_but_keeps_what_was_given(pla
     kept = opened(platform)
     rater = enter(platform, kept.key)
     at = journey.step(platform, rater, now=NOW)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     with pytest.raises(Conflict, match="pilot takes no raters now: it is paused"):
         enter(platform, kept.key)
     assert submit(platform, rater, at, "late").place == "paused"
-    campaigns.move(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
     after = journey.step(platform, rater, now=NOW)
     assert (after.place, after.progress.n_done) == ("closed", 1)
 
 
 def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
     kept = opened(platform)
-    draft = campaigns.clone(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
+    draft = campaigns.clone_campaign(platform, "pilot", "second", staff_id=kept.staff_id, now=NOW)
 
     def come(*, rehearsal: bool = False) -> Rater:
         arrival = Arrival("second", str(draft.key), "en")
@@ -133,7 +133,7 @@ def test_a_draft_can_be_rehearsed(platform: Platform) -> None:
 
 def test_a_personal_link_brings_one_person_back_on_any_device(platform: Platform) -> None:
     kept = opened(platform)
-    key, other = campaigns.invite(platform, "pilot", 2, staff_id=kept.staff_id, now=NOW)
+    key, other = campaigns.create_invitations(platform, "pilot", 2, staff_id=kept.staff_id, now=NOW)
     assert enrolment.resume(platform, "pilot", key, now=NOW) is None
     rater = enter(platform, key)
     submit(platform, rater, journey.step(platform, rater, now=NOW), "one")
@@ -310,9 +310,9 @@ def test_what_was_reported_is_shown_again_where_an_owner_says_so(platform: Platf
     at = journey.step(platform, rater, now=NOW).assignment
     assert at is not None
     rating.notify(platform, rater, "illegal", "Look at this.", assignment_id=at.id, now=NOW)
-    (notice,) = overview.overview(platform, "pilot", staff_id=kept.staff_id).notices
+    (notice,) = overview.load_overview(platform, "pilot", staff_id=kept.staff_id).notices
     assert rate_all(platform, enter(platform, kept.key)) == []
-    overview.settle(platform, "pilot", notice.id, show_again=True, staff_id=kept.staff_id, now=NOW)
+    overview.settle_notice(platform, "pilot", notice.id, show_again=True, staff_id=kept.staff_id, now=NOW)
     assert rate_all(platform, enter(platform, kept.key)) == [at.item.item_id]
 
 
@@ -341,15 +341,15 @@ def test_who_stops_can_go_on(platform: Platform) -> None:
 def test_a_changed_consent_text_is_asked_about_again(platform: Platform) -> None:
     kept = opened(platform)
     rater = enter(platform, kept.key)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     changed = definition(
         consent={
             "text": "We keep your answers, and show them to more people.",
             "purposes": [{"name": "rating", "text": "My answers may be analysed.", "required": True}],
         }
     )
-    campaigns.revise(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
-    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", changed, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     assert journey.step(platform, rater, now=NOW).place == "consent"
     with pytest.raises(NotAllowed):
         enrolment.agree_again(platform, rater, {"rating": False}, now=NOW)

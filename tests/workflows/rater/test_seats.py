@@ -120,7 +120,7 @@ def test_who_declines_has_a_seat(platform: Platform) -> None:
 
 def test_nothing_is_kept_of_who_is_turned_away_but_one_more(platform: Platform) -> None:
     kept = with_seats(platform)
-    (key,) = campaigns.invite(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+    (key,) = campaigns.create_invitations(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     assert screen(platform, enter(platform, kept.key)) is not None
     late = enter(platform, key)
     rating.notify(platform, late, "help", "Where am I?", assignment_id=None, now=NOW)
@@ -226,9 +226,9 @@ def test_a_pause_costs_nobody_a_seat(platform: Platform) -> None:
     kept = with_seats(platform)
     rater = enter(platform, kept.key)
     screen(platform, rater)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     reopened = NOW + timedelta(days=3)
-    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=reopened)
+    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=reopened)
     soon, late = reopened + timedelta(minutes=30), reopened + timedelta(minutes=61)
     assert screen(platform, enter(platform, kept.key, now=soon), now=soon) is None
     assert screen(platform, enter(platform, kept.key, now=late), now=late) is not None
@@ -239,11 +239,11 @@ def test_a_cell_with_too_many_seats_lets_nobody_in_until_there_is_room(platform:
     inside = [enter(platform, kept.key) for _ in range(3)]
     for rater in inside:
         screen(platform, rater)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     about = {"axes": AXES, "seats": 1, "rest": 1, "hold_minutes": 60}
     smaller = definition(demographics=ABOUT_YOU, quota=about)
-    campaigns.revise(platform, "pilot", smaller, staff_id=kept.staff_id, now=NOW)
-    campaigns.move(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", smaller, staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     for rater in inside[:2]:
         withdrawal.withdraw(platform, rater.id, now=NOW)
         assert screen(platform, enter(platform, kept.key)) is None
@@ -265,19 +265,19 @@ def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Plat
     kept = with_seats(platform)
     first = enter(platform, kept.key)
     screen(platform, first)
-    campaigns.move(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
+    campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
 
     def wanting(n: int, **changes: Any) -> Any:
         about = {"axes": AXES, "seats": n, "rest": 1, "hold_minutes": 60, **changes}
         return definition(demographics=ABOUT_YOU, quota=about)
 
-    campaigns.revise(platform, "pilot", wanting(3), staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", wanting(3), staff_id=kept.staff_id, now=NOW)
     assert taken(platform, kept.id)["young × small"] == Taken(free=2, held=1)
-    campaigns.revise(platform, "pilot", wanting(0), staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(platform, "pilot", wanting(0), staff_id=kept.staff_id, now=NOW)
     assert taken(platform, kept.id) == {"young × small": Taken(held=1), "rest": Taken(free=1)}
     axes = {"rater_age": AXES["rater_age"]}
     with pytest.raises(Conflict, match="cells of the quota"):
-        campaigns.revise(platform, "pilot", wanting(3, axes=axes), staff_id=kept.staff_id, now=NOW)
+        campaigns.revise_campaign(platform, "pilot", wanting(3, axes=axes), staff_id=kept.staff_id, now=NOW)
 
 
 def by_recruiter(platform: Platform, **changes: Any) -> tuple[Any, dict[str, str]]:
@@ -300,7 +300,7 @@ def test_a_recruiter_sends_raters_by_cells_and_they_say_who_they_are_afterwards(
     assert entrance(platform, "pilot", keys["old × small"], now=NOW).state == "open"
     said = {"rater_age": "old", "rater_size": "small", "rater_pet": "dog"}
     assert rating.declare(platform, rater, said, now=NOW).place == "done"
-    _, cells = quota.filling(platform, "pilot", staff_id=kept.staff_id, now=NOW)
+    _, cells = quota.load_quota_progress(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert {cell.cell: cell.mismatched for cell in cells if cell.mismatched} == {"young × small": 1}
 
 
@@ -310,10 +310,10 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
         with pytest.raises(NotAllowed):
             enter(platform, wrong)
     with pytest.raises(InvalidInput, match="Name the cell"):
-        campaigns.invite(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
+        campaigns.create_invitations(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     with pytest.raises(NotFound, match=r"'old x small'\. Did you mean 'old × small'\?"):
-        campaigns.invite(platform, "pilot", 1, cell="old x small", staff_id=kept.staff_id, now=NOW)
-    (personal,) = campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
+        campaigns.create_invitations(platform, "pilot", 1, cell="old x small", staff_id=kept.staff_id, now=NOW)
+    (personal,) = campaigns.create_invitations(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
     assert enter(platform, personal).cell == "old × small"
 
 
@@ -321,7 +321,7 @@ def test_without_a_recruiter_no_link_is_for_a_cell(platform: Platform) -> None:
     kept = with_seats(platform)
     assert doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells == {}
     with pytest.raises(NotFound, match="Only a quota that the recruiter fills"):
-        campaigns.invite(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
+        campaigns.create_invitations(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
 
 
 def test_nobody_reads_on_where_no_cell_has_a_seat(platform: Platform) -> None:
@@ -415,8 +415,8 @@ class Seats(RuleBasedStateMachine):
         self.name = f"pilot-{new_id(NOW)[-12:]}"
         about = {"axes": AXES, "seats": self.N, "rest": 1, "hold_minutes": 60}
         made = definition(self.name, demographics=ABOUT_YOU, quota=about)
-        campaigns.create(self.platform, made, items(2), staff_id=self.staff_id, now=NOW)
-        self.kept = campaigns.move(self.platform, self.name, "open", staff_id=self.staff_id, now=NOW)
+        campaigns.create_campaign(self.platform, made, items(2), staff_id=self.staff_id, now=NOW)
+        self.kept = campaigns.change_state(self.platform, self.name, "open", staff_id=self.staff_id, now=NOW)
 
     @rule(age=st.sampled_from(["young", "old", DECLINED]))
     def come(self, age: str) -> None:

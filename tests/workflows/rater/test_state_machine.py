@@ -83,8 +83,8 @@ class Raters(RuleBasedStateMachine):
         limits = {"replication": self.replication, "most_items": limit}
         said = {name: value for name, value in limits.items() if value is not None}
         made = definition(self.name, reclaim_after_h=2, demographics=ABOUT_YOU, **said)
-        campaigns.create(self.platform, made, items(N_ITEMS), staff_id=self.staff_id, now=self.now)
-        self.campaign = campaigns.move(self.platform, self.name, "open", staff_id=self.staff_id, now=self.now)
+        campaigns.create_campaign(self.platform, made, items(N_ITEMS), staff_id=self.staff_id, now=self.now)
+        self.campaign = campaigns.change_state(self.platform, self.name, "open", staff_id=self.staff_id, now=self.now)
         self.enter()
         self.enter()
 
@@ -194,7 +194,7 @@ class Raters(RuleBasedStateMachine):
     @rule()
     def pause_or_open(self) -> None:
         self.state = "paused" if self.state == "open" else "open"
-        campaigns.move(self.platform, self.name, self.state, staff_id=self.staff_id, now=self.now)
+        campaigns.change_state(self.platform, self.name, self.state, staff_id=self.staff_id, now=self.now)
 
     # What must hold
 
@@ -312,8 +312,8 @@ def test_nothing_is_lost_and_nothing_planned_twice(platform: Platform, tried: se
 def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platform) -> None:
     staff_id = owner(platform.database)
     made = definition(replication=2, reclaim_after_h=2)
-    campaigns.create(platform, made, items(5), staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, made, items(5), staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     first, other = (
         enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
     )
@@ -330,8 +330,8 @@ def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platfo
 
 def test_a_key_of_another_item_is_refused_and_not_taken_for_it(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create(platform, definition(), items(2), staff_id=staff_id, now=NOW)
-    kept = campaigns.move(platform, "pilot", "open", staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
+    kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     one = journey.step(platform, rater, now=NOW).assignment
     assert one is not None

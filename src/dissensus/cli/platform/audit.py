@@ -1,14 +1,13 @@
 """`dissensus audit`: whether what is kept of a campaign is what was written."""
 
 import json
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, opened
-
-if TYPE_CHECKING:
-    from dissensus.workflows.campaign.audit import Audit
+from dissensus.workflows.campaign.audit import AuditReport
+from dissensus.workflows.campaign.audit import audit_campaign as audited
 
 
 def audit(
@@ -25,8 +24,6 @@ def audit(
 
     Example: dissensus audit pilot
     """
-    from dissensus.workflows.campaign.audit import audit as audited
-
     with opened(load_settings(settings), old=True) as platform:
         found = audited(platform, name, known=head)
     typer.echo(json.dumps(_as_dict(found), indent=2) if as_json else "\n".join(_lines(name, found)))
@@ -34,13 +31,13 @@ def audit(
         raise typer.Exit(1)
 
 
-def _as_dict(found: "Audit") -> dict[str, object]:
+def _as_dict(found: AuditReport) -> dict[str, object]:
     broken = None if found.broken is None else {"place": found.broken.place, "why": found.broken.why}
     numbers = {"holds": found.holds, "events": found.n, "erased": found.n_erased, "head": found.head}
     return {**numbers, "broken": broken, "knows_head": found.knows, "faults": list(found.faults)}
 
 
-def _lines(name: str, found: "Audit") -> list[str]:
+def _lines(name: str, found: AuditReport) -> list[str]:
     erased = f", {found.n_erased:,} of them erased by withdrawal" if found.n_erased else ""
     if found.broken is None:
         lines = [f"The chain of {name} holds: {found.n:,} events{erased}.", f"Head: {found.head}"]

@@ -22,7 +22,7 @@ def backup(
     from dissensus.workflows.platform import backup as workflow
 
     with opened(load_settings(settings), old=True) as platform:
-        done = workflow.backup(platform, file, overwrite=force, now=now())
+        done = workflow.write_backup(platform, file, overwrite=force, now=now())
     typer.echo(f"Wrote {file}: {done.rows:,} rows of {len(done.parts)} tables, at revision {done.revision}.", err=True)
 
 
@@ -38,5 +38,5 @@ def restore(
     """
     from dissensus.workflows.platform import backup as workflow
 
-    done = workflow.restore(load_settings(settings).database_url, file)
+    done = workflow.restore_backup(load_settings(settings).database_url, file)
     typer.echo(f"Restored {done.rows:,} rows of {len(done.parts)} tables, as they were at {done.written_at}.", err=True)

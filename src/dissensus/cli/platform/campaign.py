@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 
 if TYPE_CHECKING:
     from dissensus.schema.campaign.definition import Campaign, State
-    from dissensus.workflows.campaign.overview import Line
+    from dissensus.workflows.campaign.overview import CampaignListEntry
 
 app = typer.Typer(help="Set up campaigns, and take them through their lives.", no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
@@ -58,8 +58,8 @@ def new(
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
     with opened(load_settings(settings)) as platform:
-        whose = staff.owner_for(platform, owner, now=now())
-        campaigns.create(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=now())
+        whose = staff.find_or_create_owner(platform, owner, now=now())
+        campaigns.create_campaign(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=now())
     if campaign.chat is not None or found:
         having, then = (
             f" with {len(found):,} items" if found else "",
@@ -74,7 +74,7 @@ def _definition(file: str, name: str | None) -> "Campaign":
     """Return the campaign that a file holds, or that ships by this name, perhaps under another name."""
     from dissensus.schema.campaign.parser import parse_campaign
     from dissensus.schema.campaign.shipped import campaigns, load_campaign, renamed
-    from dissensus.schema.hints import listed
+    from dissensus.schema.hints import format_list
 
     if file in campaigns():
         found = load_campaign(file)
@@ -82,7 +82,7 @@ def _definition(file: str, name: str | None) -> "Campaign":
         try:
             found = parse_campaign(Path(file).read_text("utf-8"))
         except FileNotFoundError:
-            shipped = listed(campaigns())
+            shipped = format_list(campaigns())
             raise InvalidInput(f"There is no file {file}, and no campaign of that name ships: {shipped}.") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
@@ -99,7 +99,7 @@ def show(name: NameArgument, output: OutputOption = None, settings: SettingsOpti
     from dissensus.workflows.campaign import campaigns, overview
 
     with opened(load_settings(settings), old=True) as platform:
-        found = campaigns.definition(platform, name, staff_id=overview.staff_id_of(platform, name))
+        found = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
     result_writer.write(write_campaign(found), output)
 
 
@@ -119,8 +119,8 @@ def revise(
 
     campaign = _definition(file, name)
     with opened(load_settings(settings), old=True) as platform:
-        staff_id = overview.staff_id_of(platform, campaign.name)
-        kept = campaigns.revise(platform, campaign.name, campaign, staff_id=staff_id, now=now())
+        staff_id = overview.owner_id_of(platform, campaign.name)
+        kept = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=now())
     typer.echo(f"{kept.name} is revised, and {kept.state} as before.")
 
 
@@ -157,9 +157,9 @@ def _move(name: str, to: "State", settings: Path | None) -> None:
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        kept = campaigns.move(platform, name, to, staff_id=staff_id, now=now())
-        by = doors(chosen.address, kept, campaigns.definition(platform, name, staff_id=staff_id))
+        staff_id = overview.owner_id_of(platform, name)
+        kept = campaigns.change_state(platform, name, to, staff_id=staff_id, now=now())
+        by = doors(chosen.address, kept, campaigns.load_definition(platform, name, staff_id=staff_id))
     entrance = "by personal links alone" if by.anybody is None else f"at {by.anybody}"
     if by.cells:
         entrance = "\n".join(["by the link of their cell:", *(f"- {cell}: {link}" for cell, link in by.cells.items())])
@@ -176,7 +176,7 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
-        rows = [_row(line, chosen.address) for line in overview.all_campaigns(platform)]
+        rows = [_row(line, chosen.address) for line in overview.list_all_campaigns(platform)]
     kind = result_writer.chosen(format, output)
     none = "There are no campaigns. Make one: dissensus campaign new FILE.toml --items FILE"
     columns = COLUMNS[:-1] if kind is Format.TABLE else COLUMNS
@@ -186,7 +186,7 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
 COLUMNS = ("name", "state", "owner", "items", "raters", "rated", "open_link")
 
 
-def _row(line: "Line", address: str) -> Row:
+def _row(line: "CampaignListEntry", address: str) -> Row:
     from dissensus.workflows.rater.invite_links import doors
 
     kept, numbers = line.kept, line.numbers
@@ -210,9 +210,9 @@ def clone(
     from dissensus.workflows.campaign import campaigns, overview
 
     with opened(load_settings(settings), old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        renamed(campaigns.definition(platform, name, staff_id=staff_id), new_name)
-        kept = campaigns.clone(platform, name, new_name, staff_id=staff_id, now=now())
+        staff_id = overview.owner_id_of(platform, name)
+        renamed(campaigns.load_definition(platform, name, staff_id=staff_id), new_name)
+        kept = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=now())
     typer.echo(f"{kept.name} is a draft.")
 
 
@@ -236,7 +236,7 @@ def invite(
 
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        keys = campaigns.invite(platform, name, n, cell=cell, staff_id=staff_id, now=now())
+        staff_id = overview.owner_id_of(platform, name)
+        keys = campaigns.create_invitations(platform, name, n, cell=cell, staff_id=staff_id, now=now())
     links = [personal_link(chosen.address, name, key) for key in keys]
     result_writer.write("\n".join(["link", *links] if format == "csv" else links), output)

@@ -1,14 +1,16 @@
-"""`dissensus campaign add-items`, `remove-items`, `rehearse` and `add-platinum`: what is brought to a campaign."""
+"""`dissensus campaign add-items`, `remove-items`, `run_rehearsal` and `add-platinum`: what is brought to a campaign."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, now, opened
-
-if TYPE_CHECKING:
-    from dissensus.schema.records.item import Item
+from dissensus.files.pairs.items import reader_for
+from dissensus.files.raw.table_reader import read_frame
+from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import campaigns, overview, rehearsal
+from dissensus.workflows.gold import comparison
 
 
 def add_items(
@@ -23,14 +25,11 @@ def add_items(
 
     Example: dissensus campaign add-items pilot more.csv pasted.txt
     """
-    from dissensus.files.pairs.items import reader_for
-    from dissensus.workflows.campaign import campaigns, overview
-
     found: list[Item] = []
     notes: list[str] = []
     with opened(load_settings(settings), old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        reader = reader_for(campaigns.draft(platform, name, staff_id=staff_id))
+        staff_id = overview.owner_id_of(platform, name)
+        reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
         for file in files:
             read = reader(file)
             found += read.items
@@ -50,12 +49,10 @@ def remove_items(
 
     Example: dissensus campaign remove-items pilot
     """
-    from dissensus.workflows.campaign import campaigns, overview
-
     with opened(load_settings(settings), old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        campaigns.draft(platform, name, staff_id=staff_id)
-        n = overview.overview(platform, name, staff_id=staff_id).numbers.n_items
+        staff_id = overview.owner_id_of(platform, name)
+        campaigns.load_draft_definition(platform, name, staff_id=staff_id)
+        n = overview.load_overview(platform, name, staff_id=staff_id).numbers.n_items
         if not yes:
             typer.confirm(f"Take all {n:,} items out of {name}? There is no way back.", abort=True, err=True)
         n = campaigns.remove_items(platform, name, staff_id=staff_id, now=now())
@@ -72,11 +69,9 @@ def rehearse(
 
     Example: dissensus campaign rehearse pilot --raters 20 --seed 1
     """
-    from dissensus.workflows.campaign import overview, rehearsal
-
     with opened(load_settings(settings), old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        rated = rehearsal.rehearse(platform, name, raters, staff_id=staff_id, seed=seed, now=now())
+        staff_id = overview.owner_id_of(platform, name)
+        rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=now())
     typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Nothing of theirs counts.")
 
 
@@ -97,13 +92,9 @@ def add_platinum(
 
     Example: dissensus campaign add-platinum pilot earlier.csv --source "Study of May 2026"
     """
-    from dissensus.files.raw.table_reader import read_frame
-    from dissensus.workflows.campaign import overview
-    from dissensus.workflows.gold import comparison
-
     frame = read_frame(file)
     with opened(load_settings(settings), old=True) as platform:
         options = {"source": source, "label": label, "replacing": replace}
-        staff_id = overview.staff_id_of(platform, name)
+        staff_id = overview.owner_id_of(platform, name)
         n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=now())  # type: ignore[arg-type]
     typer.echo(f"Labels of {n:,} items of {name} are kept.")

@@ -17,7 +17,7 @@ def upgrade(settings: SettingsOption = None) -> None:
     """
     from dissensus.workflows.platform import schema
 
-    done = schema.upgrade(load_settings(settings).database_url)
+    done = schema.upgrade_schema(load_settings(settings).database_url)
     if done.before == done.after:
         typer.echo(f"The database is up to date, at revision {done.after}.")
     else:
@@ -32,5 +32,5 @@ def check(settings: SettingsOption = None) -> None:
     """
     from dissensus.workflows.platform import schema
 
-    revision = schema.check(load_settings(settings).database_url)
+    revision = schema.check_schema(load_settings(settings).database_url)
     typer.echo(f"The database is up to date, at revision {revision}.")

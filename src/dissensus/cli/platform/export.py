@@ -8,7 +8,7 @@ import typer
 from dissensus.cli.platform.options import SettingsOption, load_settings, now, opened
 
 if TYPE_CHECKING:
-    from dissensus.workflows.export.ratings import Asked
+    from dissensus.workflows.export.ratings import ExportOptions
     from dissensus.workflows.platform.platform import Platform
 
 
@@ -45,11 +45,11 @@ def export(
     from dissensus.workflows.export import ratings
 
     if not output.suffix:
-        _export_folder(name, output, ratings.Asked(purposes=tuple(purpose or ()), with_text=with_text), settings)
+        _export_folder(name, output, ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text), settings)
         return
-    asked = ratings.Asked(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
+    asked = ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
     with opened(load_settings(settings), old=True) as platform:
-        done = ratings.export(platform, name, output, asked=asked, overwrite=force, now=now())
+        done = ratings.export_ratings(platform, name, output, asked=asked, overwrite=force, now=now())
     if done.guarded:
         texts = f"{done.guarded:,} texts that spreadsheets take for formulas have an apostrophe before them"
         typer.echo(f"Note: {texts}; --raw leaves them as they are.", err=True)
@@ -58,15 +58,15 @@ def export(
     typer.echo(f"{done.readme} says what was left out.", err=True)
 
 
-def _export_folder(name: str, folder: Path, asked: "Asked", settings: Path | None) -> None:
+def _export_folder(name: str, folder: Path, asked: "ExportOptions", settings: Path | None) -> None:
     from dissensus.workflows.campaign import campaigns, overview
 
     with opened(load_settings(settings), old=True) as platform:
-        campaign = campaigns.definition(platform, name, staff_id=overview.staff_id_of(platform, name))
+        campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
         (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, asked)
 
 
-def _export_pairs(platform: "Platform", name: str, folder: Path, asked: "Asked") -> None:
+def _export_pairs(platform: "Platform", name: str, folder: Path, asked: "ExportOptions") -> None:
     from dissensus.workflows.export.conversations import README
     from dissensus.workflows.export.pairs import export_pairs
 
@@ -76,10 +76,10 @@ def _export_pairs(platform: "Platform", name: str, folder: Path, asked: "Asked")
     typer.echo(f"Of them came {done.n_pairs:,} pairs. {folder / README} says what was left out.", err=True)
 
 
-def _export_chats(platform: "Platform", name: str, folder: Path, asked: "Asked") -> None:
-    from dissensus.workflows.export.conversations import README, export_chats
+def _export_chats(platform: "Platform", name: str, folder: Path, asked: "ExportOptions") -> None:
+    from dissensus.workflows.export.conversations import README, export_conversations
 
-    done = export_chats(platform, name, folder, purposes=asked.purposes, now=now())
+    done = export_conversations(platform, name, folder, purposes=asked.purposes, now=now())
     came = f"{done.n_preferences:,} preferences, {done.n_pairs:,} pairs, {done.n_attempts:,} red-team attempts"
     typer.echo(f"Wrote {folder}: {done.n_chats:,} conversations of {done.n_raters:,} raters, internal.", err=True)
     typer.echo(f"Of them came {came}. {folder / README} says what was left out.", err=True)

@@ -1,20 +1,20 @@
 """`dissensus gold`: labels of experts against those of the crowd."""
 
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import reads_ratings, split_categories
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
-
-if TYPE_CHECKING:
-    from dissensus.schema.ratings.table import Ratings
+from dissensus.pipeline.aggregate import gold_against_crowd
+from dissensus.pipeline.aggregate.gold_table import page
+from dissensus.schema.ratings.table import Ratings
 
 
 @reads_ratings
 def gold(
-    ratings: "Ratings",
+    ratings: Ratings,
     gold: Annotated[
         str, typer.Option(metavar="COLUMN", help="Attribute of items with the experts' labels.")
     ] = "safety_gold",
@@ -35,9 +35,6 @@ def gold(
 
     Example: dissensus gold ratings.csv --exclude-flagged --by race --ties safe
     """
-    from dissensus.pipeline.aggregate import gold_against_crowd
-    from dissensus.pipeline.aggregate.gold_table import page
-
     found = gold_against_crowd(
         ratings,
         ratings.questions[0],

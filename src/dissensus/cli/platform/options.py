@@ -41,7 +41,7 @@ def opened(settings: "Settings", *, old: bool = False, threads: int = 1) -> "Ite
     from dissensus.workflows.platform import schema
     from dissensus.workflows.platform.platform import open_platform
 
-    ready = schema.check if old else schema.make_ready
+    ready = schema.check_schema if old else schema.prepare_schema
     ready(settings.database_url)
     platform = open_platform(settings.database_url, threads=threads)
     try:

@@ -1,19 +1,18 @@
 """`dissensus prolific`: studies for campaigns, and the events by which Prolific tells of them."""
 
 import re
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, opened
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
-
-if TYPE_CHECKING:
-    from dissensus.recruit.prolific import Client, Filter, ScreenOut
-    from dissensus.schema.campaign.definition import Campaign
-    from dissensus.settings import Settings
-    from dissensus.workflows.rater.invite_links import Doors
+from dissensus.recruit.prolific import PROLIFIC_API, ProlificClient, ProlificEventKind, ScreenOut, Study, StudyFilter
+from dissensus.schema.campaign.definition import Campaign, worded
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.settings import Settings, prolific_token_of
+from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.rater.invite_links import Doors, doors_of
 
 app = typer.Typer(help="Send raters from Prolific to a campaign.", no_args_is_help=True)
 
@@ -52,9 +51,6 @@ def study(
 
     Example: dissensus prolific study pilot --places 120 --description "Judge what chatbots say." --filter age=18..65
     """
-    from dissensus.recruit.prolific import Study
-    from dissensus.schema.campaign.definition import worded
-
     chosen = load_settings(settings)
     campaign, doors = _entrance(chosen, name)
     if campaign.prolific is None:
@@ -91,29 +87,25 @@ def events(
 
     Example: dissensus prolific events --workspace 65a1b2c3d4e5f6a7b8c9d0e1
     """
-    from dissensus.recruit.prolific import Kind
-
     chosen = load_settings(settings)
     address = f"{chosen.address}/prolific/events"
     with _client(chosen) as prolific:
         secret = prolific.new_secret(workspace)
         # Printed first: it is told this once, whatever comes after.
         typer.echo(f"DISSENSUS_PROLIFIC_SECRET={secret}")
-        prolific.subscribe(Kind.SUBMISSION, address, workspace)
+        prolific.subscribe(ProlificEventKind.SUBMISSION, address, workspace)
     typer.echo(f"Prolific tells {address} of submissions. Set the secret, and start the site again.", err=True)
 
 
-def _entrance(settings: "Settings", name: str) -> "tuple[Campaign, Doors]":
-    from dissensus.workflows.campaign import campaigns, overview
-    from dissensus.workflows.rater.invite_links import doors_of
+def _entrance(settings: Settings, name: str) -> tuple[Campaign, Doors]:
 
     with opened(settings, old=True) as platform:
-        staff_id = overview.staff_id_of(platform, name)
-        campaign = campaigns.definition(platform, name, staff_id=staff_id)
+        staff_id = overview.owner_id_of(platform, name)
+        campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
         return campaign, doors_of(platform, name, settings.address, staff_id=staff_id)
 
 
-def _address(doors: "Doors", name: str, cell: str | None) -> str:
+def _address(doors: Doors, name: str, cell: str | None) -> str:
     """Return the address that Prolific is given, which writes its ids into it by itself."""
     if cell is None and doors.anybody is not None:
         return doors.anybody
@@ -121,8 +113,8 @@ def _address(doors: "Doors", name: str, cell: str | None) -> str:
         raise InvalidInput(f"{name} has no open link, or none of a cell. A study leads to one.")
     cells = list(doors.cells)
     if cell is None or cell not in doors.cells:
-        given = "missing" if cell is None else f"{shown(cell)}.{did_you_mean(cell, cells)}".rstrip(".")
-        raise InvalidInput(f"--cell is {given}. Cells are {listed(cells)}.")
+        given = "missing" if cell is None else f"{format_value(cell)}.{suggest(cell, cells)}".rstrip(".")
+        raise InvalidInput(f"--cell is {given}. Cells are {format_list(cells)}.")
     return doors.cells[cell]
 
 
@@ -132,30 +124,26 @@ def _known(what: str, given: int | None, default: int | None) -> int:
     raise InvalidInput(f"The campaign does not say it. Give --{what} N.")
 
 
-def _screen_out(campaign: "Campaign", places: int) -> "ScreenOut | None":
-    from dissensus.recruit.prolific import ScreenOut
+def _screen_out(campaign: Campaign, places: int) -> ScreenOut | None:
 
     if campaign.pay is None or not campaign.pay.screened_out:
         return None
     return ScreenOut(reward=campaign.pay.screened_out, places=places)
 
 
-def _filter(word: str) -> "Filter":
-    from dissensus.recruit.prolific import Filter
+def _filter(word: str) -> StudyFilter:
 
     name, equals, values = word.partition("=")
     if not (name and equals and values):
-        raise InvalidInput(f"--filter {shown(word)} is no ID=VALUE. Write as in age=18..35, or sex=0,1.")
+        raise InvalidInput(f"--filter {format_value(word)} is no ID=VALUE. Write as in age=18..35, or sex=0,1.")
     found = RANGE.fullmatch(values)
     if found is None:
-        return Filter(name=name, values=tuple(values.split(",")))
+        return StudyFilter(name=name, values=tuple(values.split(",")))
     least, most = (int(end) if end else None for end in found.groups())
-    return Filter(name=name, least=least, most=most)
+    return StudyFilter(name=name, least=least, most=most)
 
 
-def _client(settings: "Settings") -> "Client":
-    from dissensus.recruit.prolific import BASE, Client
-    from dissensus.settings import prolific_token_of
+def _client(settings: Settings) -> ProlificClient:
 
     token = prolific_token_of(settings)
     if token is None:
@@ -163,4 +151,4 @@ def _client(settings: "Settings") -> "Client":
             "There is no token of Prolific. Make one at https://app.prolific.com/researcher/tokens, and set "
             "DISSENSUS_PROLIFIC_TOKEN or prolific_token_file."
         )
-    return Client(token, base=settings.prolific_url or BASE)
+    return ProlificClient(token, base=settings.prolific_url or PROLIFIC_API)

@@ -27,12 +27,12 @@ def serve(
     """
     from dissensus.settings import secret_of
     from dissensus.web.core import server
-    from dissensus.workflows.platform.schema import make_ready
+    from dissensus.workflows.platform.schema import prepare_schema
 
     given: dict[str, Any] = {"host": host, "port": port, "workers": workers}
     known = load_settings(settings)
     chosen = known.model_copy(update={name: one for name, one in given.items() if one is not None})
-    make_ready(chosen.database_url)
+    prepare_schema(chosen.database_url)
     secret = secret_of(chosen)
 
     def ready(held: int) -> None:

@@ -26,7 +26,7 @@ def sign_in(
             ended = staff.sign_out_everywhere(platform, name)
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
-        link = staff.link(platform, name, now=now())
+        link = staff.create_sign_in_link(platform, name, now=now())
     if link.new:
         typer.echo(f"{link.staff.name} is known now.", err=True)
     typer.echo(f"{chosen.address}/sign-in/{link.key}")

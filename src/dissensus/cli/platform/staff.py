@@ -37,7 +37,7 @@ def list_(
     from dissensus.workflows.campaign import members
 
     with opened(load_settings(settings), old=True) as platform:
-        found = members.everybody(platform, name)
+        found = members.list_memberships(platform, name)
     rows = [
         dict(zip(COLUMNS, (one.campaign, one.person, one.role, one.since.date().isoformat()), strict=True))
         for one in found
@@ -58,7 +58,7 @@ def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: 
 
     wanted = parse_role(role)
     with opened(load_settings(settings), old=True) as platform:
-        members.add(platform, name, person, wanted, staff_id=_owner(platform, name), now=now())
+        members.add_member(platform, name, person, wanted, staff_id=_owner(platform, name), now=now())
     way_in = f"dissensus sign-in {shlex.quote(person.strip())}"
     typer.echo(f"{person.strip()} belongs to {name} as {wanted}. For a link to sign in: {way_in}")
 
@@ -74,7 +74,7 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
 
     wanted, chosen = parse_role(role), load_settings(settings)
     with opened(chosen, old=True) as platform:
-        key = members.invite(platform, name, wanted, staff_id=_owner(platform, name), now=now())
+        key = members.create_member_invitation(platform, name, wanted, staff_id=_owner(platform, name), now=now())
     typer.echo(f"{chosen.address}/join/{key}")
 
 
@@ -107,7 +107,7 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
     from dissensus.workflows.campaign import members
 
     with opened(load_settings(settings), old=True) as platform:
-        members.remove(platform, name, person, staff_id=_owner(platform, name), now=now())
+        members.remove_member(platform, name, person, staff_id=_owner(platform, name), now=now())
     typer.echo(f"{person.strip()} does not belong to {name} any more.")
 
 
@@ -122,7 +122,7 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
     chosen = load_settings(settings)
     with opened(chosen, old=True) as platform:
         hasher = passwords.make_hasher(passes=chosen.password_passes, memory_mib=chosen.password_memory_mib)
-        ended = passwords.set_for(platform, hasher, person, _asked())
+        ended = passwords.set_password_for(platform, hasher, person, _asked())
     typer.echo(f"The password of {person.strip()} is set; sessions ended: {ended:,}.")
 
 
@@ -165,7 +165,7 @@ def token(
     at = now()
     called = name or f"command line, {at:%Y-%m-%d %H:%M:%S}"
     with opened(load_settings(settings), old=True) as platform:
-        key, made = api_tokens.make_for(platform, person, called, scopes=scope or [], days=days, now=at)
+        key, made = api_tokens.create_token_for(platform, person, called, scopes=scope or [], days=days, now=at)
     told = f"It is called {shlex.quote(made.name)}, and ends {made.expires_at:%Y-%m-%d}."
     typer.echo(f"{told} To revoke it: dissensus staff revoke {shlex.quote(person)} {shlex.quote(made.name)}", err=True)
     typer.echo(key)
@@ -185,7 +185,7 @@ def tokens(
     from dissensus.workflows.platform import api_tokens
 
     with opened(load_settings(settings), old=True) as platform:
-        found = api_tokens.tokens_for(platform, person, now=now())
+        found = api_tokens.list_tokens_for(platform, person, now=now())
     rows = [
         {
             "name": one.name,
@@ -213,7 +213,7 @@ def revoke(
     from dissensus.workflows.platform import api_tokens
 
     with opened(load_settings(settings), old=True) as platform:
-        api_tokens.revoke_for(platform, person, name, now=now())
+        api_tokens.revoke_token_for(platform, person, name, now=now())
     typer.echo(f"The token {name.strip()} of {person.strip()} is revoked.")
 
 
@@ -228,4 +228,4 @@ def _owner(platform: "Platform", name: str) -> str:
     """Return an owner of a campaign, for whom whoever runs the platform may act."""
     from dissensus.workflows.campaign import overview
 
-    return overview.staff_id_of(platform, name)
+    return overview.owner_id_of(platform, name)

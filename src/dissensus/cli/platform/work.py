@@ -19,16 +19,16 @@ def work(settings: SettingsOption = None) -> None:
     Example: dissensus work
     """
     from dissensus.settings import secret_of
-    from dissensus.webhook_transport import Sender
-    from dissensus.workflows.campaign.webhooks import Post
-    from dissensus.workflows.models.retraining import Learning
-    from dissensus.workflows.platform.jobs import N_RUNNERS, every_runner
+    from dissensus.webhook_transport import WebhookSender
+    from dissensus.workflows.campaign.webhooks import WebhookSigner
+    from dissensus.workflows.models.retraining import RetrainingJob
+    from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
 
     known = load_settings(settings)
     with opened(known, old=True, threads=N_RUNNERS) as platform:
-        post = Post(secret_of(known), Sender(networks=known.networks))
-        learning = Learning(known.models, every_h=known.retrain_h)
-        runners = every_runner(platform, post=post, clock=now, learning=learning)
+        post = WebhookSigner(secret_of(known), WebhookSender(networks=known.networks))
+        learning = RetrainingJob(known.models, every_h=known.retrain_h)
+        runners = build_runners(platform, post=post, clock=now, learning=learning)
         # Of all that threads wait on, this alone may be touched by a signal that comes at any moment.
         told: SimpleQueue[None] = SimpleQueue()
         for sent in (signal.SIGINT, signal.SIGTERM):

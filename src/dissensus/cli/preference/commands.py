@@ -1,148 +1,66 @@
-"""`dissensus preference`: models of which answers people choose."""
+"""`dissensus preference`: its commands in the order in which `--help` lists them."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Final
 
 import typer
 
-from dissensus.cli import result_writer
-from dissensus.cli.preference import evaluate, rank, registry, score, serve, show
-from dissensus.cli.preference import transformer as of_transformer
-from dissensus.cli.preference.options import (
-    PairsArgument,
-    PurposeOption,
-    RatersOption,
-    SeedOption,
-    SoftOption,
-    StrengthOption,
-    TrainedKindOption,
-    read,
-    told,
+from dissensus.cli.lazy_group import LazyCommand, lazy_group
+
+COMMANDS: Final = {
+    "train": LazyCommand(
+        "dissensus.cli.preference.train",
+        "train",
+        "Train a model on pairs, or on what each person said of them, and write it as a folder with its card.",
+    ),
+    "evaluate": LazyCommand(
+        "dissensus.cli.preference.evaluate",
+        "evaluate",
+        "Tell how often a model agrees with what people chose, and how well it knows.",
+    ),
+    "score": LazyCommand(
+        "dissensus.cli.preference.score",
+        "score",
+        "Score what the bot says: in a file of attempts, or as csv with a row for each turn of other conversations.",
+    ),
+    "show": LazyCommand(
+        "dissensus.cli.preference.show",
+        "show",
+        "Tell what a model is: its kind, what it was trained on, how often it was right, and its limits.",
+    ),
+    "rank": LazyCommand(
+        "dissensus.cli.preference.rank",
+        "rank",
+        "Rank chatbots that people compared two at a time, by Bradley–Terry on the scale of Elo, and by Elo.",
+    ),
+    "serve": LazyCommand(
+        "dissensus.cli.preference.serve",
+        "serve",
+        "Serve the scores of a model at /score until it is interrupted; /openapi.json describes it.",
+    ),
+    "line": LazyCommand(
+        "dissensus.cli.preference.registry",
+        "line",
+        "Make a line without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.",
+    ),
+    "retrain": LazyCommand(
+        "dissensus.cli.preference.registry",
+        "retrain",
+        "Train the next version of a line on all comparisons so far: of campaigns that name it, and of files.",
+    ),
+    "versions": LazyCommand(
+        "dissensus.cli.preference.registry",
+        "versions",
+        "Tell all that happened to a line: its versions, how often they were right, and, as csv and json, why they came.",
+    ),
+    "rollback": LazyCommand(
+        "dissensus.cli.preference.registry",
+        "rollback",
+        "Make an earlier version of a line current again; chatbots on it go on with that.",
+    ),
+}
+
+app = typer.Typer(
+    cls=lazy_group(COMMANDS),
+    no_args_is_help=True,
+    help="Train, evaluate and use models of which answers people choose.",
 )
-from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dissensus.preference.data.pairs import Pair
-    from dissensus.preference.data.weighting import Counting
-    from dissensus.preference.fit.training import Plan
-    from dissensus.preference.models.kinds import KindOfModel
-    from dissensus.preference.transformer.plan import TransformerPlan
-
-app = typer.Typer(no_args_is_help=True, help="Train, evaluate and use models of which answers people choose.")
-
-
-@app.command("train")
-def train(
-    pairs: PairsArgument,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", "--out", metavar="DIR", help="Folder to write the model to.")
-    ],
-    purpose: PurposeOption = None,
-    kind: TrainedKindOption = "linear",
-    strength: StrengthOption = "ignored",
-    soft_labels: SoftOption = False,
-    raters: RatersOption = None,
-    seed: SeedOption = 0,
-    base: of_transformer.BaseOption = None,
-    max_length: of_transformer.MaxLengthOption = None,
-    epochs: of_transformer.EpochsOption = None,
-    batch: of_transformer.BatchOption = None,
-    accumulate: of_transformer.AccumulateOption = None,
-    learning_rate: of_transformer.LearningRateOption = None,
-    schedule: of_transformer.ScheduleOption = None,
-    lora: of_transformer.LoraOption = None,
-    bf16: of_transformer.Bf16Option = None,
-    checkpoint_every: of_transformer.CheckpointOption = None,
-    resume: of_transformer.ResumeOption = None,
-    peak_tflops: of_transformer.PeakOption = None,
-) -> None:
-    """Train a model on pairs, or on what each person said of them, and write it as a folder with its card.
-
-    Several GPUs train a transformer through torchrun --nproc-per-node 8 -m dissensus preference train and so on.
-
-    Example: dissensus preference train export/preferences.jsonl --raters export/red-teamers.jsonl --kind groups -o m
-    """
-    from dissensus.files.models.folder import make_folder
-    from dissensus.preference.data.weighting import Counting
-
-    options = of_transformer.given(
-        base=base,
-        max_length=max_length,
-        epochs=epochs,
-        batch=batch,
-        accumulate=accumulate,
-        learning_rate=learning_rate,
-        schedule=schedule,
-        lora=lora,
-        bf16=bf16,
-        checkpoint_every=checkpoint_every,
-        resume=resume,
-        peak_tflops=peak_tflops,
-    )
-    known = purpose or told(pairs)
-    if known is None:
-        raise InvalidInput("It is not known what people chose by. Say --purpose harmless or --purpose helpful.")
-    plan = _plan(kind, Counting(strength=strength, soft=soft_labels), output, options)
-    make_folder(output)
-    found = read(pairs, known, raters)
-    with result_writer.progress("Training") as progress:
-        asked = {"purpose": known, "excluded": found.excluded, "seed": seed, "progress": progress}
-        card = _trained(plan, found.pairs, output, **asked)
-    if not of_transformer.is_first():
-        return
-    held = card["held_out"]
-    accuracy = "{estimate:.3f} [{ci_low:.3f}, {ci_high:.3f}]".format(**held["accuracy"])
-    typer.echo(
-        f"Trained on {card['n_pairs']:,} pairs of {card['n_dialogues']:,} dialogues. On "
-        f"{held['accuracy']['n']:,} pairs held out: accuracy {accuracy}, log-loss {held['log_loss']:.3f}, length alone "
-        f"{held['length_alone']['estimate']:.3f}.{_more(card)}"
-    )
-    typer.echo(f"Wrote {output}.", err=True)
-
-
-def _plan(
-    kind: "KindOfModel | Literal['transformer']", counting: "Counting", output: Path, options: dict[str, Any]
-) -> "Plan | TransformerPlan":
-    """Return what is to be trained."""
-    from dissensus.preference.fit.training import Plan
-
-    if kind == "transformer":
-        return of_transformer.plan_of(counting, output, options)
-    of_transformer.refuse(options, kind)
-    return Plan.of(kind, counting)
-
-
-def _trained(plan: "Plan | TransformerPlan", pairs: "Sequence[Pair]", output: Path, **asked: Any) -> dict[str, Any]:
-    """Train and write a model, and return its card."""
-    from dissensus.files.models.folder import save_model
-    from dissensus.preference.fit.training import Plan, train
-
-    if not isinstance(plan, Plan):
-        return of_transformer.trained(plan, pairs, output, **asked)
-    model = train(pairs, plan=plan, **asked)
-    save_model(model, output)
-    return model.card
-
-
-def _more(card: dict[str, Any]) -> str:
-    """Say what a model that knows of disagreement found."""
-    held = card["held_out"]
-    if "r_squared" in held:
-        return f" Of all variance {held['r_squared']:.2f} lies between answers (r²)."
-    if "by_group" not in held:
-        return ""
-    axes = ", ".join(card["settings"]["effect_penalties"])
-    return f" Differences were found on: {axes}." if axes else " No differences between groups or raters were found."
-
-
-app.command("evaluate")(evaluate.evaluate)
-app.command("score")(score.score)
-app.command("show")(show.show)
-app.command("rank")(rank.rank)
-app.command("serve")(serve.serve)
-app.command("line")(registry.line)
-app.command("retrain")(registry.retrain)
-app.command("versions")(registry.versions)
-app.command("rollback")(registry.rollback)

@@ -9,6 +9,8 @@ from dissensus.pipeline.tables import Grid, Page, printable, short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Findings
 from dissensus.preference.evaluation.paired import Rival, verdict
+from dissensus.report.evaluation_shares import soft_labels_grid, soft_labels_lines
+from dissensus.report.group_accuracy import gains_grid
 from dissensus.stats.proportion import Share
 
 
@@ -62,15 +64,11 @@ def _findings(findings: Findings) -> Iterator[Grid]:
             ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
         )
     if findings.by_group:
-        from dissensus.report.group_accuracy import gains_grid
-
         yield gains_grid(findings)
 
 
 def _soft_labels(found: Evaluation, rival: Rival | None) -> Iterator[Grid]:
     if found.soft_labels is not None:
-        from dissensus.report.evaluation_shares import soft_labels_grid, soft_labels_lines
-
         other = None if rival is None else (rival.name, rival.found)
         yield soft_labels_grid(found.soft_labels, soft_labels_lines(found.soft_labels, "model", other))
 

@@ -137,9 +137,9 @@ def _rival(read: "ReadPairs", tested: _Tested, other: _Tested, *, level: float) 
 def _of_model(read: "ReadPairs", place: str, purpose: "Purpose | None", *, force: bool, level: float) -> _Tested:
     from dissensus.preference.evaluation.accuracy import evaluate
     from dissensus.preference.models.model import check_purpose
-    from dissensus.workflows.models.scorers import opened_model
+    from dissensus.workflows.models.scorers import open_model
 
-    with opened_model(place, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
+    with open_model(place, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (model, identity):
         check_purpose(model, purpose or model.purpose, force=force)
         margins, length, findings = _margins(model, read, level)
         about = {**identity._asdict(), "purpose": model.purpose}

@@ -1,15 +1,14 @@
 """What the commands about preference models read."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.files.pairs.reader import ReadPairs
-    from dissensus.preference.data.pairs import Purpose
+from dissensus.files.pairs.reader import ReadPairs
+from dissensus.files.pairs.votes import purpose_in, read_all, read_people
+from dissensus.preference.data.pairs import Purpose
 
 PairsArgument = Annotated[
     list[Path],
@@ -57,20 +56,16 @@ ModelOption = Annotated[
 ]
 
 
-def read(paths: list[Path], purpose: "Purpose | None" = None, raters: Path | None = None) -> "ReadPairs":
+def read(paths: list[Path], purpose: Purpose | None = None, raters: Path | None = None) -> ReadPairs:
     """Read pairs, and say how many were left out."""
-    from dissensus.files.pairs.votes import read_all, read_people
-
     found = read_all(paths, purpose=purpose, people=None if raters is None else read_people(raters))
     for note in found.notes:
         typer.echo(f"Note: {note}", err=True)
     return found
 
 
-def told(paths: list[Path]) -> "Purpose | None":
+def told(paths: list[Path]) -> Purpose | None:
     """Return what all files say people chose by; None where they say nothing, or one says otherwise than another."""
-    from dissensus.files.pairs.votes import purpose_in
-
     told = {purpose_in(path) for path in paths}
     if len(told - {None}) > 1:
         raise InvalidInput("Some files are of what is helpful and some of what is harmless. Take one kind at a time.")

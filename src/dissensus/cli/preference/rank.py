@@ -3,22 +3,21 @@
 import json
 import shlex
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import PAGES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dissensus.files.pairs.comparisons import ReadComparisons
-    from dissensus.pipeline.tables import Grid
-    from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
+from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable
+from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
+from dissensus.preference.ranking.ranking import rank as rank_chatbots
+from dissensus.report.ranking import ranking_report
 
 COLUMNS = ("group", "bot", "n", "won", "tied", "bradley_terry", "ci_low", "ci_high", "elo", "by_scores", "reason")
 
@@ -47,14 +46,11 @@ def rank(
 
     Example: dissensus preference rank comparisons.csv --by rater_gender
     """
-    from dissensus.files.pairs.comparisons import read_comparisons
-    from dissensus.preference.ranking.ranking import rank
-
     paged = format is None and output is not None and output.suffix.lower() in PAGES
     kind = Format.TABLE if paged else result_writer.chosen(format, output)
     result_writer.check(output)
     found = read_comparisons(comparisons, by=by)
-    ranked = partial(rank, bootstrap=bootstrap, seed=seed, level=level)
+    ranked = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
     every = ranked(found.every)
     groups = {name: _or_why(ranked, some) for name, some in found.groups.items()}
     for note in (*found.notes, *every.notes):
@@ -78,10 +74,7 @@ def rank(
         _page(every, by, groups, output)
 
 
-def _report(
-    every: "Ranking", read: "ReadComparisons", by: str | None, groups: "dict[str, Ranking | str]", seed: int
-) -> str:
-    from dissensus.report.ranking import ranking_report
+def _report(every: Ranking, read: ReadComparisons, by: str | None, groups: dict[str, Ranking | str], seed: int) -> str:
 
     command = shlex.join(["dissensus", *sys.argv[1:]])
     return ranking_report(
@@ -89,7 +82,7 @@ def _report(
     ).to_html()
 
 
-def _or_why(ranked: "Callable[[Comparisons], Ranking]", comparisons: "Comparisons") -> "Ranking | str":
+def _or_why(ranked: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
     """Return the ranking of a group, or why there is none."""
     try:
         return ranked(comparisons)
@@ -101,7 +94,7 @@ def _reasons(groups: dict[str, Any]) -> dict[str, Any]:
     return {name: {"rows": [], "reason": one} if isinstance(one, str) else one for name, one in groups.items()}
 
 
-def _rows(group: str, ranking: "Ranking | str") -> list[dict[str, Any]]:
+def _rows(group: str, ranking: Ranking | str) -> list[dict[str, Any]]:
     if isinstance(ranking, str):
         return [{**dict.fromkeys(COLUMNS), "group": group, "reason": ranking}]
     return [
@@ -109,8 +102,7 @@ def _rows(group: str, ranking: "Ranking | str") -> list[dict[str, Any]]:
     ]
 
 
-def _page(every: "Ranking", by: str | None, groups: "dict[str, Ranking | str]", output: Path | None) -> None:
-    from dissensus.pipeline.tables import Page, printable
+def _page(every: Ranking, by: str | None, groups: dict[str, Ranking | str], output: Path | None) -> None:
 
     raters = "" if every.n_raters is None else f" by {every.n_raters:,} raters"
     grids = [_grid("chatbot", every)]
@@ -127,8 +119,7 @@ def _page(every: "Ranking", by: str | None, groups: "dict[str, Ranking | str]", 
     result_writer.write_pages([Page(f"{every.n_comparisons:,} comparisons{raters}.", tuple(grids), notes)], output)
 
 
-def _grid(head: str, ranking: "Ranking | str") -> "Grid":
-    from dissensus.pipeline.tables import Grid
+def _grid(head: str, ranking: Ranking | str) -> Grid:
 
     columns = (head, "compared", "won", "tied", "Bradley–Terry", "interval", "Elo", "by scores")
     if isinstance(ranking, str):
@@ -138,8 +129,7 @@ def _grid(head: str, ranking: "Ranking | str") -> "Grid":
     return Grid(columns, tuple(map(_line, ranking.rows)), caption)
 
 
-def _line(row: "Rank") -> tuple[str, ...]:
-    from dissensus.pipeline.tables import UNKNOWN, printable
+def _line(row: Rank) -> tuple[str, ...]:
 
     numbers = (row.bradley_terry, row.elo, row.by_scores)
     strength, elo, scores = (UNKNOWN if one is None else f"{one:,.0f}" for one in numbers)

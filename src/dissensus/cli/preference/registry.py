@@ -1,4 +1,4 @@
-"""`dissensus preference line`, `retrain`, `versions` and `rollback`: versions of one model that follow each other."""
+"""`dissensus preference line`, `retrain_model`, `versions` and `rollback`: versions of one model that follow each other."""
 
 import json
 from contextlib import ExitStack, contextmanager
@@ -107,9 +107,9 @@ def rollback(
     Example: dissensus preference rollback harmless --to 2 --why "It likes long answers."
     """
     from dissensus.files.models.registry import folder_of
-    from dissensus.workflows.models.retraining import roll_back
+    from dissensus.workflows.models.retraining import roll_back_model
 
-    entry = roll_back(folder_of(load_settings(settings).models, line), to, why=why, now=now())
+    entry = roll_back_model(folder_of(load_settings(settings).models, line), to, why=why, now=now())
     typer.echo(f"Version {entry.version} of {line} is current again.")
 
 
@@ -136,7 +136,7 @@ def retrain(
     Example: dissensus preference retrain harmless
     """
     from dissensus.files.models.registry import folder_of
-    from dissensus.workflows.models.retraining import comparisons_for, retrain, retrain_here
+    from dissensus.workflows.models.retraining import collect_comparisons, retrain_model, retrain_from_campaigns
 
     known, files = load_settings(settings), pairs or []
     folder = folder_of(known.models, line)
@@ -144,12 +144,12 @@ def retrain(
         raise InvalidInput("With --no-site there is nothing to learn from. Give files of pairs, or leave it out.")
     with result_writer.progress("Training") as progress:
         if no_site:
-            learn_from = partial(comparisons_for, platform=None, files=files)
-            entry = retrain(folder, learn_from, now=now(), fewer=fewer, seed=seed, progress=progress)
+            learn_from = partial(collect_comparisons, platform=None, files=files)
+            entry = retrain_model(folder, learn_from, now=now(), fewer=fewer, seed=seed, progress=progress)
         else:
             with _site(known) as platform:
                 options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
-                entry = retrain_here(platform, folder, now=now(), **options)  # type: ignore[arg-type]
+                entry = retrain_from_campaigns(platform, folder, now=now(), **options)  # type: ignore[arg-type]
     if entry is None:
         typer.echo("Nothing is new since the last version was trained.")
         return

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from dissensus.preference.models.model import Model
-    from dissensus.workflows.models.scoring import Asked, Progress
+    from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress
 
 ATTEMPTS = "Red-team attempts"
 
@@ -68,8 +68,8 @@ def score(
     from dissensus.files.attempts.tables import holds_attempts
     from dissensus.preference.models.group_view import Seen
     from dissensus.preference.models.model import check_purpose
-    from dissensus.workflows.models.scorers import opened_model
-    from dissensus.workflows.models.scoring import Asked
+    from dissensus.workflows.models.scorers import open_model
+    from dissensus.workflows.models.scoring import ScoringOptions
 
     of_attempts = holds_attempts(conversations)
     if not of_attempts and (anew or resume or overwrite):
@@ -77,18 +77,18 @@ def score(
     if of_attempts and output is None:
         raise InvalidInput("Attempts are written to a file with their scores. Name it: -o scored.jsonl")
     result_writer.check(output)
-    with opened_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
+    with open_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
         seen = Seen(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
             options = {"anew": anew, "resume": resume, "overwrite": overwrite}
             known = seen.named(identity)
-            _attempts(Asked(source=conversations, target=output, model=seen, identity=known, **options))
+            _attempts(ScoringOptions(source=conversations, target=output, model=seen, identity=known, **options))
         else:
             result_writer.write(_rows(conversations, seen), output)
 
 
-def _attempts(asked: "Asked") -> None:
+def _attempts(asked: "ScoringOptions") -> None:
     from dissensus.workflows.models.scoring import score_attempts
 
     with _counting() as progress:
@@ -106,7 +106,7 @@ def _attempts(asked: "Asked") -> None:
 
 
 @contextmanager
-def _counting() -> "Iterator[Progress | None]":
+def _counting() -> "Iterator[ScoringProgress | None]":
     """Show how much of the file is done, on a terminal alone."""
     if not sys.stderr.isatty():
         yield None

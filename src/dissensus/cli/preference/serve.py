@@ -6,6 +6,10 @@ from typing import Annotated
 
 import typer
 
+from dissensus.files.models.folder import identity, load_model
+from dissensus.web.core.server import serve_app
+from dissensus.web.score_service import create_scoring_app
+
 SCORE_KEY = "DISSENSUS_SCORE_KEY"
 
 
@@ -20,10 +24,6 @@ def serve(
 
     Example: dissensus preference serve --model harmless-model --port 8001
     """
-    from dissensus.files.models.folder import identity, load_model
-    from dissensus.web.core.server import serve_app
-    from dissensus.web.score_service import create_scoring_app
-
     trained, known = load_model(model), identity(model)
     key = os.environ.get(SCORE_KEY, "")
     app = create_scoring_app(trained, known, key=key)

@@ -1,19 +1,21 @@
 """`dissensus preference show`: what a model is, by its card."""
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dissensus.preference.models.kinds import AnyModel
+from dissensus.files.models.folder import identity, load_model
+from dissensus.files.models.parts import kind_of
+from dissensus.pipeline.tables import Grid, Page, printable
+from dissensus.preference.data.examples import RATER
+from dissensus.preference.models.groups import Groups
+from dissensus.preference.models.kinds import AnyModel
 
 
 def show(
@@ -25,10 +27,6 @@ def show(
 
     Example: dissensus preference show harmless-model
     """
-    from dissensus.files.models.folder import identity, load_model
-    from dissensus.files.models.parts import kind_of
-    from dissensus.pipeline.tables import Grid, Page, printable
-
     kind = result_writer.chosen(format, output)
     if kind is Format.CSV:
         raise InvalidInput("A card is no table of rows. Choose --format table or --format json.")
@@ -52,7 +50,7 @@ def show(
     )
 
 
-def _of_card(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+def _of_card(card: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what a card tells; one that was written elsewhere may tell less."""
     for name, what in (("n_pairs", "pairs"), ("n_dialogues", "dialogues"), ("n_raters", "raters")):
         if card.get(name) is not None:
@@ -72,7 +70,7 @@ def _of_card(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
             yield "r² held out", f"{held['r_squared']:.3f}"
 
 
-def _of_transformer(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
+def _of_transformer(card: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield what it was trained from, how long its texts may be, and how quickly it came."""
     cut, speed = card["cut"], card["speed"]
     yield "trained from", f"{card['base']['name']}, {card['base']['n_weights']:,} weights"
@@ -82,11 +80,8 @@ def _of_transformer(card: dict[str, Any]) -> "Iterator[tuple[str, str]]":
         yield "use of the device", f"{speed['model_flops_utilisation']:.1%} of {speed['peak_tflops']:g} TFLOP/s"
 
 
-def _of_groups(model: "AnyModel") -> "Iterator[tuple[str, str]]":
+def _of_groups(model: AnyModel) -> Iterator[tuple[str, str]]:
     """Yield the groups of each axis that a model knows, and whether it found that they differ."""
-    from dissensus.preference.data.examples import RATER
-    from dissensus.preference.models.groups import Groups
-
     if isinstance(model, Groups):
         for axis, groups in model.axes.items():
             names = f"{len(groups):,} raters" if axis == RATER else ", ".join(groups)

@@ -1,18 +1,19 @@
 """What `dissensus preference train` asks of a transformer."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from dissensus.preference.data.pairs import Pair
-    from dissensus.preference.data.weighting import Counting
-    from dissensus.preference.transformer.plan import TransformerPlan
+from dissensus.files.models.folder import save_model
+from dissensus.preference.data.pairs import Pair
+from dissensus.preference.data.weighting import Counting
+from dissensus.preference.transformer.checkpoints import forget
+from dissensus.preference.transformer.extra import check_installed
+from dissensus.preference.transformer.plan import TransformerPlan
+from dissensus.preference.transformer.training import train_transformer
 
 PANEL = "Transformers"
 
@@ -77,11 +78,8 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def plan_of(counting: "Counting", output: Path, options: dict[str, Any]) -> "TransformerPlan":
+def plan_of(counting: Counting, output: Path, options: dict[str, Any]) -> TransformerPlan:
     """Return what is asked for; checkpoints lie beside the folder of the model."""
-    from dissensus.preference.transformer.extra import check_installed
-    from dissensus.preference.transformer.plan import TransformerPlan
-
     if "base" not in options:
         raise InvalidInput(
             "A transformer is trained from another model. Name the folder of one, or one of the hub: --base MODEL"
@@ -96,24 +94,13 @@ def _beside(output: Path) -> Path:
     return folder.parent / f"{folder.name}.partial"
 
 
-def trained(plan: "TransformerPlan", pairs: "Sequence[Pair]", output: Path, **asked: Any) -> dict[str, Any]:
+def trained(plan: TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
     """Train a transformer, write it unless another process does, and return its card."""
-    from dissensus.files.models.folder import save_model
-    from dissensus.preference.transformer.checkpoints import forget
-    from dissensus.preference.transformer.training import train_transformer
-
     model = train_transformer(pairs, plan=plan, **asked)
     if is_first():
         save_model(model, output)
         forget(plan)
     return model.card
-
-
-def is_first() -> bool:
-    """Tell whether this is the process that writes; others are started by torchrun alone."""
-    from dissensus.preference.transformer.extra import is_first
-
-    return is_first()
 
 
 def refuse(options: dict[str, Any], kind: str) -> None:

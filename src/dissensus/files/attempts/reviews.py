@@ -8,7 +8,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import records
 from dissensus.files.raw.table_reader import frame_of, is_path
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.records.attempt_parser import tags_from, whole_from
 from dissensus.schema.records.review import Review
 
@@ -55,13 +55,7 @@ def read_reviews(source: Any) -> tuple[Review, ...]:
 
 
 def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
-    """Return the ids of attempts that a file or a table names in ``attempt_id``; None where it names none.
-
-    Raises
-    ------
-    InvalidInput
-        Some attempts have an id, others have none.
-    """
+    """Return the ids of attempts that a file or a table names in ``attempt_id``; None where it names none."""
     given = [record.get(ID) for record in _records(source)]
     if all(value is None for value in given):
         return None
@@ -79,9 +73,9 @@ def _records(source: Any) -> Iterator[Mapping[str, Any]]:
 def _review(record: Mapping[str, Any]) -> Review:
     missing = [name for name in NEEDED if record.get(name) in (None, "")]
     if missing:
-        near = did_you_mean(missing[0], [name for name in record if name not in NEEDED])
+        near = suggest(missing[0], [name for name in record if name not in NEEDED])
         raise NotFound(
-            f"there is no {listed(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
+            f"there is no {format_list(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
         )
     success = whole_from("success", record["success"])
     assert success is not None  # noqa: S101 - only what is missing is None
@@ -98,4 +92,4 @@ def _id(value: object) -> str:
         return str(int(value))
     if isinstance(value, str | int) and not isinstance(value, bool):
         return str(value)
-    raise InvalidInput(f"{shown(value)} is no id; give a text or a whole number.")
+    raise InvalidInput(f"{format_value(value)} is no id; give a text or a whole number.")

@@ -32,11 +32,6 @@ def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = Fa
 
     The objective is the description, the response the whole transcript, since that is what was rated, and the score 1
     where the rating is `dissensus.schema.records.attempt.SUCCESS` or more, else 0.
-
-    Returns
-    -------
-    dict
-        How many attempts are left out, by reason.
     """
     table_writer.extension_of(path, (".csv",))
     table_writer.check_free(path, overwrite=overwrite)
@@ -70,13 +65,7 @@ def _line(row: tuple[str | int, ...]) -> bytes:
 
 
 def write_attempt_samples(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> Lost:
-    """Write attempts as samples of Inspect: the conversation up to the last answer as input, the intent as target.
-
-    Returns
-    -------
-    dict
-        How many attempts are left out, by reason.
-    """
+    """Write attempts as samples of Inspect: the conversation up to the last answer as input, the intent as target."""
     lost: Lost = {}
     write_lines(_samples(attempts, lost), path, overwrite=overwrite)
     return lost

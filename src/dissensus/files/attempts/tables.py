@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput
 from dissensus.files.raw import content, table_stream, table_writer
 from dissensus.files.raw.json_stream import Progress, records
 from dissensus.files.raw.table_reader import frame_of, is_path, named
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.records.attempt import KEYS, SCHEMA, Attempt, attempts_table
 from dissensus.schema.records.attempt_parser import AS_RELEASED, DESCRIPTION_SCORE, attempt_from, attempts_in
 from dissensus.schema.records.conversation import Conversation
@@ -79,23 +79,13 @@ def read_attempts(source: Any) -> ReadAttempts:
 def left_out(unknown: Iterable[str]) -> tuple[str, ...]:
     """Say which keys were not read."""
     names = list(unknown)
-    return (f"Left out, because attempts do not have it: {listed(names)}.",) if names else ()
+    return (f"Left out, because attempts do not have it: {format_list(names)}.",) if names else ()
 
 
 def stream_attempts(
     source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
 ) -> Iterator[Attempt]:
-    """Yield the attempts of a source one after the other; see `read_attempts`.
-
-    Parameters
-    ----------
-    source
-        As for `read_attempts`. Of JSON no more than a record is held at a time.
-    unknown
-        Keys that attempts do not have are noted here.
-    progress
-        Called before each attempt with the share of the source that was used: of bytes, or of the rows of a table.
-    """
+    """Yield the attempts of a source one after the other; see `read_attempts`."""
     if is_path(source) and content.kind_of(Path(source)) == "json":
         yield from _from_json(Path(source), unknown, progress)
         return
@@ -137,13 +127,7 @@ def _checked(attempt: Attempt, where: str) -> Attempt:
 
 
 def conversation_of(attempt: Attempt) -> Conversation:
-    """Return the turns of an attempt.
-
-    Raises
-    ------
-    InvalidInput
-        Its transcript is none of hh-rlhf.
-    """
+    """Return the turns of an attempt."""
     return Conversation.from_turns(parse_hh(attempt.transcript))
 
 

@@ -6,48 +6,28 @@ from importlib.resources import files
 from typing import Any
 
 from dissensus.errors import NotFound
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFile:
-    """One file of a data set.
+    """One file of a data set."""
 
-    Parameters
-    ----------
-    path
-        Where it is, below the base address and below the folder it is fetched into.
-    size, sha256
-        Bytes and hexadecimal hash, where they are known.
-    """
-
-    path: str
-    size: int | None = None
+    path: str  # Where it is, below the base address and below the folder it is fetched into
+    size: int | None = None  # Bytes and hexadecimal hash, where they are known
     sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dataset:
-    """A public data set and where it is.
+    """A public data set and where it is."""
 
-    Parameters
-    ----------
-    name
-        Name to fetch it by.
-    title, paper, licence, warning
-        What it is, what describes it, who allows what, and what reading it may do to a person.
-    base
-        Address that the paths of its files follow.
-    files
-        Its files.
-    """
-
-    name: str
-    title: str
+    name: str  # Name to fetch it by
+    title: str  # What it is, what describes it, who allows what, and what reading it may do to a person
     paper: str
     licence: str
     warning: str
-    base: str
+    base: str  # Address that the paths of its files follow
     files: tuple[DatasetFile, ...]
 
 
@@ -65,11 +45,6 @@ def datasets() -> tuple[str, ...]:
 def load_dataset(name: str) -> Dataset:
     """Return what the catalogue says of a data set: its licence, its address, its files.
 
-    Raises
-    ------
-    NotFound
-        No data set has that name; the message lists those there are.
-
     Examples
     --------
     >>> load_dataset("hh-rlhf").licence
@@ -77,8 +52,8 @@ def load_dataset(name: str) -> Dataset:
     """
     catalogue = _catalogue()
     if name not in catalogue:
-        hint = did_you_mean(name, sorted(catalogue))
-        raise NotFound(f"There is no data set {shown(name)}; there are {listed(sorted(catalogue))}.{hint}")
+        hint = suggest(name, sorted(catalogue))
+        raise NotFound(f"There is no data set {format_value(name)}; there are {format_list(sorted(catalogue))}.{hint}")
     entry = catalogue[name]
     return Dataset(**{**entry, "name": name, "files": tuple(DatasetFile(**file) for file in entry["files"])})
 

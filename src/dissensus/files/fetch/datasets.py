@@ -19,7 +19,7 @@ import httpx
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.fetch.catalogue import Dataset, DatasetFile, load_dataset
 from dissensus.files.fetch.download import Download, connections, discard, download, plain
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 
 RECORD = "fetched.json"
 
@@ -28,26 +28,15 @@ Source = Literal["catalogue", "record"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """A file that is there and has been checked.
-
-    Parameters
-    ----------
-    path
-        Where it is.
-    size, sha256
-        As measured: bytes and hexadecimal hash.
-    checked_against
-        Where the equal hash is from: the catalogue, or the record of an earlier download. None on the first
-        download of a file whose hash the catalogue does not know.
-    downloaded
-        False where it was there already.
-    """
+    """A file that is there and has been checked."""
 
     path: Path
-    size: int
+    size: int  # As measured: bytes and hexadecimal hash
     sha256: str
+    # Where the equal hash is from: the catalogue, or the record of an earlier download. None on the first download of a
+    # file whose hash the catalogue does not know.
     checked_against: Source | None
-    downloaded: bool
+    downloaded: bool  # False where it was there already
 
 
 def fetch(
@@ -139,8 +128,8 @@ def fetch(
 def _matching(dataset: Dataset, only: str | None) -> list[DatasetFile]:
     chosen = [file for file in dataset.files if only is None or fnmatchcase(file.path, only)]
     if not chosen:
-        paths = listed([file.path for file in dataset.files])
-        raise NotFound(f"No file of {dataset.name} matches {shown(only)}. There are {paths}.")
+        paths = format_list([file.path for file in dataset.files])
+        raise NotFound(f"No file of {dataset.name} matches {format_value(only)}. There are {paths}.")
     return chosen
 
 
@@ -149,7 +138,7 @@ def _base(address: str) -> httpx.URL:
         url = httpx.URL(address.rstrip("/") + "/")
         if url.scheme in ("http", "https") and url.host and not url.query and not url.fragment:
             return url
-    raise InvalidInput(f"{shown(address)} is no address of a folder. Write it like https://example.org/data")
+    raise InvalidInput(f"{format_value(address)} is no address of a folder. Write it like https://example.org/data")
 
 
 @contextmanager

@@ -10,8 +10,8 @@ from pathlib import Path
 import httpx
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.http_client import retry_after
-from dissensus.schema.hints import shown
+from dissensus.http_client import parse_retry_after
+from dissensus.schema.hints import format_value
 
 LARGEST = 4 * 2**30
 MOST_REDIRECTS = 5
@@ -119,7 +119,7 @@ def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
         raise NotFound(f"There is no file {plain(url)} (HTTP {status}). Is the address right, and the mirror complete?")
     if status != 429 and status < 500:
         raise Unavailable(f"{plain(url)} cannot be fetched: {says}.")
-    wait = retry_after(response.headers)
+    wait = parse_retry_after(response.headers)
     return says + (f" and asks to wait {wait:,.0f} seconds" if wait else ""), wait
 
 
@@ -153,7 +153,7 @@ def _check_start(start: bytes, url: httpx.URL) -> None:
     csv = b"," in line and not line.startswith((b"<", b"{", _GZIP))
     right = {".gz": start.startswith(_GZIP), ".csv": csv}.get(Path(url.path).suffix, True)
     if not (start and right):
-        found = f"begins with {shown(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
+        found = f"begins with {format_value(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
         raise Unavailable(
             f"{plain(url)} is not the data: what came {found}. "
             "If your network asks to sign in, do that first; if this is a mirror, look at its files."

@@ -18,7 +18,7 @@ from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import AnyModel
 from dissensus.preference.models.model import Identity
 from dissensus.preference.transformer.model import Transformer
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 
 MODEL: Final = "model.json"
 CARD: Final = "card.json"
@@ -60,30 +60,18 @@ def save_model(model: AnyModel, folder: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder of a model, before the work for it begins.
-
-    Raises
-    ------
-    InvalidInput
-        It holds something else, or cannot be made.
-    """
+    """Make the folder of a model, before the work for it begins."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         others = _others(folder, (*NAMES, *NAMES_OF_TRANSFORMER))
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
     if others:
-        raise InvalidInput(f"{folder} holds something else than a model: {listed(others, 3)}. Name a new one.")
+        raise InvalidInput(f"{folder} holds something else than a model: {format_list(others, 3)}. Name a new one.")
 
 
 def identity(folder: Path) -> Identity:
-    """Return what a model is told from others by: the name of its folder, and the SHA-256 of the sums of its files.
-
-    Raises
-    ------
-    NotFound
-        There is no whole model.
-    """
+    """Return what a model is told from others by: the name of its folder, and the SHA-256 of the sums of its files."""
     if not (folder / SUMS).is_file():
         raise NotFound(f"{folder} is no whole model: {SUMS} is missing. Copy it again, or train it anew.")
     return Identity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
@@ -109,13 +97,13 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
         Its encoder is not installed, or is another one; or it is a transformer, and the extra ``ml`` is not installed.
     """
     if not folder.is_dir():
-        raise NotFound(f"There is no folder {shown(folder)}. Make a model with: dissensus preference train.")
+        raise NotFound(f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train.")
     sums = _sums(folder)
     known = {*sums, *_others(folder, ())}
     names: tuple[str, ...] = NAMES_OF_TRANSFORMER if NETWORK in known and WEIGHTS not in known else NAMES
     missing = [name for name in (*names, SUMS) if not (folder / name).is_file()]
     if missing:
-        raise NotFound(f"{folder} is no whole model: {listed(missing)} is missing. Copy it again, or train it anew.")
+        raise NotFound(f"{folder} is no whole model: {format_list(missing)} is missing. Copy it again, or train it anew.")
     for name in names:
         if sums.get(name) != _sha256(folder / name):
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was cut or changed")
@@ -124,10 +112,10 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
         if names is NAMES:
             return _of_arrays(head, card, _read(folder / WEIGHTS), encoder)
         if others := _others(folder, names):
-            raise ValueError(f"it holds {listed(others, 3)} too")
+            raise ValueError(f"it holds {format_list(others, 3)} too")
         return read_transformer(head, card, folder)
     except (ValueError, KeyError, TypeError, AttributeError, OSError, RecursionError, zipfile.BadZipFile) as error:
-        _refuse(folder, shown(error))
+        _refuse(folder, format_value(error))
 
 
 def _refuse(folder: Path, why: str) -> NoReturn:

@@ -19,7 +19,7 @@ from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.preference.models.mini_lm import installed
 from dissensus.preference.transformer.model import Transformer
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 Arrays = Mapping[str, npt.NDArray[Any]]
 
@@ -76,15 +76,7 @@ def taken_apart(model: OfArrays) -> Apart:
 def put_together(
     head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
 ) -> OfArrays:
-    """Return the model that plain values and arrays are, with the encoder that is installed unless one is given.
-
-    Raises
-    ------
-    Unavailable
-        The encoder that the model was made with is not here.
-    ValueError, KeyError, TypeError, AttributeError
-        They are none.
-    """
+    """Return the model that plain values and arrays are, with the encoder that is installed unless one is given."""
     if head["schema_version"] != 1 or head["kind"] not in KINDS:
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
@@ -150,8 +142,8 @@ def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Enc
     found = encoder or installed(name)
     if (found.name, found.dimension, found.sha256) != (name, dimension, sha256):
         raise Unavailable(
-            f"The model was made with the encoder {shown(name)} whose SHA-256 begins with {shown(sha256[:12])}, and "
-            f"here is {shown(found.name)} with {shown(found.sha256[:12])}. Install that version of it."
+            f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with {format_value(sha256[:12])}, and "
+            f"here is {format_value(found.name)} with {format_value(found.sha256[:12])}. Install that version of it."
         )
     return Embedding(words=words, weights=weights, encoder=found)
 

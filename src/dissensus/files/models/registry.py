@@ -17,8 +17,8 @@ from dissensus.preference.data.pairs import PURPOSES, Purpose
 from dissensus.preference.data.weighting import Counting
 from dissensus.preference.evaluation.promotion import Rule
 from dissensus.preference.models.kinds import KINDS, KindOfModel
-from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.registered_model import check_line_name
+from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.registered_model import check_registered_model_name
 from dissensus.stats.paired import Difference
 from dissensus.stats.proportion import Share
 
@@ -34,64 +34,33 @@ What: TypeAlias = Literal["promoted", "kept back", "rolled back"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a line is for, and by which rule its versions follow each other; the same for all of them.
+    """What a line is for, and by which rule its versions follow each other; the same for all of them."""
 
-    Parameters
-    ----------
-    purpose
-        What people chose by.
-    kind, counting
-        What is trained, and how what each person said counts.
-    rule
-        When a version takes the place of another.
-    campaigns
-        Those that it learns from, where they name it; none for all that name it.
-    """
-
-    purpose: Purpose
-    kind: KindOfModel = "linear"
+    purpose: Purpose  # What people chose by
+    kind: KindOfModel = "linear"  # What is trained, and how what each person said counts
     counting: Counting = field(default_factory=Counting)
-    rule: Rule = field(default_factory=Rule)
-    campaigns: tuple[str, ...] = ()
+    rule: Rule = field(default_factory=Rule)  # When a version takes the place of another
+    campaigns: tuple[str, ...] = ()  # Those that it learns from, where they name it; none for all that name it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """Something that happened to a line.
-
-    Parameters
-    ----------
-    at
-        When.
-    what
-        A new version was promoted or kept back, or the line was rolled back.
-    version
-        Which one: the new one, or that to which it was rolled back.
-    current
-        The version that is current since; None where there is none.
-    why
-        In a sentence.
-    n_pairs, accuracy, sha256
-        Of a new version, on how many pairs it was trained, how often it is right on those held out, and of its folder.
-    difference
-        Its accuracy less that of the one that was current; None where there was none.
-    over_reference
-        The same for the reference; None where there was none but the one that was current.
-    found
-        What else is known of it: plain values for JSON.
-    """
+    """Something that happened to a line."""
 
     at: datetime
-    what: What
-    version: int
-    current: int | None
+    what: What  # A new version was promoted or kept back, or the line was rolled back
+    version: int  # Which one: the new one, or that to which it was rolled back
+    current: int | None  # The version that is current since; None where there is none
     why: str
+    # Of a new version, on how many pairs it was trained, how often it is right on those held out, and of its folder
     n_pairs: int | None = None
     accuracy: Share | None = None
     sha256: str = ""
+    # Its accuracy less that of the one that was current; None where there was none
     difference: Difference | None = None
+    # The same for the reference; None where there was none but the one that was current
     over_reference: Difference | None = None
-    found: Mapping[str, Any] = field(default_factory=dict)
+    found: Mapping[str, Any] = field(default_factory=dict)  # What else is known of it: plain values for JSON
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
@@ -114,21 +83,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """A line as it is.
-
-    Parameters
-    ----------
-    folder
-        Where.
-    terms
-        What it is for.
-    entries
-        All that happened to it, the latest last.
-    """
+    """A line as it is."""
 
     folder: Path
-    terms: Terms
-    entries: tuple[Entry, ...] = ()
+    terms: Terms  # What it is for
+    entries: tuple[Entry, ...] = ()  # All that happened to it, the latest last
 
     @property
     def name(self) -> str:
@@ -162,41 +121,21 @@ class Line:
         return {one.version: one for one in self.entries if one.what != "rolled back"}
 
     def version(self, number: int) -> Path:
-        """Return the folder of a version.
-
-        Raises
-        ------
-        NotFound
-            There is no such version.
-        """
+        """Return the folder of a version."""
         if number not in self.trained:
-            known = listed(list(self.trained)) or "none"
+            known = format_list(list(self.trained)) or "none"
             raise NotFound(f"The line {self.name} has no version {number}. It has {known}.")
         return self.folder / str(number)
 
 
 def folder_of(models: Path, name: str) -> Path:
-    """Return the folder of a line in that of all lines.
-
-    Raises
-    ------
-    InvalidInput
-        No line has such a name.
-    """
-    check_line_name(name)
+    """Return the folder of a line in that of all lines."""
+    check_registered_model_name(name)
     return models / name
 
 
 def make_line(folder: Path, terms: Terms) -> Line:
-    """Make a line without versions.
-
-    Raises
-    ------
-    Conflict
-        It is there already.
-    Unavailable
-        It cannot be made.
-    """
+    """Make a line without versions."""
     if folder.exists():
         raise Conflict(f"There is a line or a file {folder} already. Choose another name.")
     written = {
@@ -221,19 +160,11 @@ def make_line(folder: Path, terms: Terms) -> Line:
 
 
 def read_line(folder: Path) -> Line:
-    """Read a line.
-
-    Raises
-    ------
-    NotFound
-        There is none.
-    InvalidInput
-        A file of it is not what was written.
-    """
+    """Read a line."""
     if not (folder / TERMS).is_file():
-        near = did_you_mean(folder.name, lines_in(folder.parent))
+        near = suggest(folder.name, lines_in(folder.parent))
         raise NotFound(
-            f"There is no model line {shown(folder.name)} in {folder.parent}.{near} "
+            f"There is no model line {format_value(folder.name)} in {folder.parent}.{near} "
             f"Make it: dissensus preference line {folder.name} --purpose harmless"
         )
     try:
@@ -266,17 +197,7 @@ def lines_in(folder: Path) -> list[str]:
 
 @contextmanager
 def alone(folder: Path) -> Iterator[Line]:
-    """Yield a line that nobody else trains meanwhile.
-
-    Raises
-    ------
-    Conflict
-        Somebody does.
-    Unavailable
-        Nothing can be written there.
-    DissensusError
-        As `read_line`.
-    """
+    """Yield a line that nobody else trains meanwhile."""
     line = read_line(folder)
     if not os.access(folder, os.W_OK):
         raise Unavailable(f"{folder} cannot be written to. Whoever trains a line must own its folder.")
@@ -290,13 +211,7 @@ def alone(folder: Path) -> Iterator[Line]:
 
 @contextmanager
 def changing(folder: Path) -> Iterator[Line]:
-    """Yield a line as it is, which nobody else changes until the block ends; who trains holds nobody up.
-
-    Raises
-    ------
-    DissensusError
-        As `read_line`.
-    """
+    """Yield a line as it is, which nobody else changes until the block ends; who trains holds nobody up."""
     read_line(folder)
     held = os.open(folder, os.O_RDONLY)
     try:
@@ -371,16 +286,16 @@ def _entry(written: dict[str, Any]) -> Entry:
 
 def _whole(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(f"{shown(value)} is no whole number")
+        raise ValueError(f"{format_value(value)} is no whole number")
     return value
 
 
 def _numbers(kind: type[Result], written: Mapping[str, Any]) -> Result:
     found = kind(**written)
     if not all(isinstance(value, (int, float)) and isfinite(value) for value in written.values()):
-        raise ValueError(f"{shown(written)} are not all numbers")
+        raise ValueError(f"{format_value(written)} are not all numbers")
     return found
 
 
 def _refuse(folder: Path, why: Exception) -> NoReturn:
-    raise InvalidInput(f"{folder} is no model line that can be trusted: {shown(why)}. Copy it again.") from None
+    raise InvalidInput(f"{folder} is no model line that can be trusted: {format_value(why)}. Copy it again.") from None

@@ -31,13 +31,7 @@ def head_of(model: Transformer) -> dict[str, Any]:
 
 
 def write_transformer(model: Transformer, folder: Path) -> None:
-    """Write network and tokenizer, each file whole or not at all.
-
-    Raises
-    ------
-    Unavailable
-        They cannot be written.
-    """
+    """Write network and tokenizer, each file whole or not at all."""
     try:
         with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, quiet():
             model.network.save_pretrained(part, max_shard_size="1000TB")  # all in one file
@@ -50,15 +44,7 @@ def write_transformer(model: Transformer, folder: Path) -> None:
 
 
 def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
-    """Return the model that files are whose sums are known to fit.
-
-    Raises
-    ------
-    Unavailable
-        The extra is not installed.
-    ValueError, KeyError, TypeError, AttributeError, OSError
-        They are none.
-    """
+    """Return the model that files are whose sums are known to fit."""
     if head["schema_version"] != 1 or head["kind"] != "transformer":
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):

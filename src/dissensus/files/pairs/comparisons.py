@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.conversations import as_text
 from dissensus.files.raw.table_reader import frame_of, named
 from dissensus.preference.ranking.ranking import Comparisons
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 A, B, WINNER = "bot_a", "bot_b", "winner"
 RATER, WEIGHT = "rater_id", "weight"
@@ -71,10 +71,10 @@ def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
     needed = [A, B, WINNER, *([by] if by else [])]
     missing = [name for name in needed if name not in frame.columns]
     if missing:
-        near = did_you_mean(missing[0], frame.columns)
+        near = suggest(missing[0], frame.columns)
         raise NotFound(
-            f"There is no column {listed(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). The "
-            f"columns are {listed(frame.columns)}."
+            f"There is no column {format_list(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). The "
+            f"columns are {format_list(frame.columns)}."
         )
     table = frame.with_columns(as_text(frame[name]) for name in needed)
     table = table.with_columns(outcome=pl.Series(list(_outcomes(table)), dtype=pl.Float64))
@@ -98,8 +98,8 @@ def _outcomes(table: pl.DataFrame) -> Iterator[float]:
             raise InvalidInput(f"Row {row:,}: {A if not a else B} is empty. Name the chatbot.")
         said = {**OUTCOMES, a: 1.0, b: 0.0} if a != b else OUTCOMES
         if winner not in said:
-            given = "empty" if winner is None else shown(winner)
-            raise InvalidInput(f"Row {row:,}: winner is {given}; it is a, b or tie, or one of {listed([a, b])}.")
+            given = "empty" if winner is None else format_value(winner)
+            raise InvalidInput(f"Row {row:,}: winner is {given}; it is a, b or tie, or one of {format_list([a, b])}.")
         yield said[winner]
 
 
@@ -109,7 +109,7 @@ def _numbers(table: pl.DataFrame, name: str, default: float) -> Any:
     numbers = table[name].cast(pl.Float64, strict=False)
     strange = (table[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
     if len(strange):
-        value = shown(table[name][strange[0]])
+        value = format_value(table[name][strange[0]])
         raise InvalidInput(f"Row {strange[0] + 1:,}: {name} is {value}, which is no number. Write it like 2 or 0.5.")
     return numbers.fill_null(default).to_numpy()
 

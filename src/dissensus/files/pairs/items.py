@@ -17,11 +17,11 @@ from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, tranche_of
 from dissensus.files.pairs.rows import HUMAN, Seen, stream_pairs
 from dissensus.files.raw.table_reader import frame_of, is_path, named
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import require
-from dissensus.schema.ratings.findings import refuse
+from dissensus.schema.ratings.column_choice import require_column
+from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import SIDES, Side
@@ -115,9 +115,9 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
     if columns[-2:] == PAIR and PUBLISHED in frame.columns:
         raise InvalidInput(f"Reading adds an attribute {PUBLISHED!r}, and a column has that name already. Rename it.")
     if item is not None:
-        require(item, frame.columns, "item")
+        require_column(item, frame.columns, "item")
     given = item or names.ITEM_ID
-    ids = cells.ids(frame[given], refuse).to_list() if given in frame.columns else None
+    ids = cells.read_ids(frame[given], raise_failed_check).to_list() if given in frame.columns else None
     attributes = _attributes(frame.drop(columns), frame.height, given, phase)
     seen, items = Seen(), _Kept()
     for row, two in _published(frame.select(columns), seen) if columns[-2:] == PAIR else _given(frame, seen):
@@ -145,7 +145,7 @@ class _Kept:
         first, other, kept = self.found[item.item_id]
         if other != digest:
             raise InvalidInput(
-                f"Item {shown(item.item_id)} is two pairs: one in row {first:,} and another in row {row:,}. Give the "
+                f"Item {format_value(item.item_id)} is two pairs: one in row {first:,} and another in row {row:,}. Give the "
                 "other an id of its own."
             )
         contrary = PUBLISHED in item.attributes and kept.responses() != item.responses()
@@ -160,7 +160,7 @@ def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
         return (*((CONTEXT,) if CONTEXT in frame.columns else ()), *RESPONSES)
     if set(PAIR) <= set(frame.columns):
         return (*before(frame.columns), *PAIR)
-    raise NotFound(f"No column holds pairs. The columns are {listed(frame.columns)}. {_UNDERSTOOD}")
+    raise NotFound(f"No column holds pairs. The columns are {format_list(frame.columns)}. {_UNDERSTOOD}")
 
 
 def _published(frame: pl.DataFrame, seen: Seen) -> Iterator[tuple[int, _Two]]:

@@ -14,7 +14,7 @@ from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
 from dissensus.files.raw.table_reader import frame_of, is_path, named
 from dissensus.preference.data.pairs import Pair, Purpose
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import FLAG, RATER_PREFIX
 from dissensus.schema.records.conversation import Conversation
 
@@ -119,7 +119,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     missing = [name for name in PAIR if name not in frame.columns]
     if missing:
         raise NotFound(
-            f"There is no column {listed(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
+            f"There is no column {format_list(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
             f"{_have(frame)}"
         )
     before = conversations.before(frame.columns)
@@ -148,7 +148,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
 
 
 def _have(frame: pl.DataFrame) -> str:
-    return f"The columns are {listed(frame.columns)}."
+    return f"The columns are {format_list(frame.columns)}."
 
 
 def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], tranche: str | None) -> Pair:
@@ -182,7 +182,7 @@ def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     strange = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
     if len(strange):
         raise InvalidInput(
-            f"Row {strange[0] + 1:,}: {name} is {shown(frame[name][strange[0]])}, which is no number. Write it like "
+            f"Row {strange[0] + 1:,}: {name} is {format_value(frame[name][strange[0]])}, which is no number. Write it like "
             "2 or 0.5, or leave it empty."
         )
     return numbers.to_list()
@@ -203,7 +203,7 @@ def _agreement(row: int, text: str) -> float | None:
         said = [float(one["strength"]) for one in json.loads(text)]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InvalidInput(
-            f'Row {row:,}: strengths is {shown(text)}; write it like [{{"rater_id": "ann", "strength": 2}}, …].'
+            f'Row {row:,}: strengths is {format_value(text)}; write it like [{{"rater_id": "ann", "strength": 2}}, …].'
         ) from None
     return sum(one > 0 for one in said) / len(said) if len(said) > 1 else None
 

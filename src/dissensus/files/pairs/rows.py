@@ -12,7 +12,7 @@ from dissensus.files.raw import content
 from dissensus.files.raw.json_stream import records
 from dissensus.files.raw.table_reader import frame_of, is_path, named
 from dissensus.pipeline.release import ReleasedPair
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.text.messages import parse_messages
 from dissensus.text.pasted import parse_transcript
 from dissensus.text.transcripts import continued_hh, is_hh, join_hh, parse_hh, write_hh
@@ -33,25 +33,13 @@ class Parts(NamedTuple):
 
 
 class PairRow(NamedTuple):
-    """One pair of a file.
+    """One pair of a file."""
 
-    Parameters
-    ----------
-    chosen, rejected
-        Whole transcripts as hh-rlhf writes them.
-    strength
-        How much better the chosen answer is; None where nobody said.
-    others
-        Whatever else the file says of it, by column.
-    given
-        Turns of both, where they are known from more than the transcripts.
-    """
-
-    chosen: str
+    chosen: str  # Whole transcripts as hh-rlhf writes them
     rejected: str
-    strength: float | None = None
-    others: Mapping[str, object] = {}
-    given: tuple[Turns, Turns] | None = None
+    strength: float | None = None  # How much better the chosen answer is; None where nobody said
+    others: Mapping[str, object] = {}  # Whatever else the file says of it, by column
+    given: tuple[Turns, Turns] | None = None  # Turns of both, where they are known from more than the transcripts
 
     @property
     def turns(self) -> tuple[Turns, Turns]:
@@ -81,21 +69,12 @@ class PairRow(NamedTuple):
 
 @dataclass(slots=True)
 class Seen:
-    """What is noticed while pairs are read.
+    """What is noticed while pairs are read."""
 
-    Parameters
-    ----------
-    faults
-        Rows, counted from 1, of the pairs that cannot be compared, by reason.
-    columns
-        What the source holds besides the transcripts.
-    rows
-        How many were read.
-    """
-
+    # Rows, counted from 1, of the pairs that cannot be compared, by reason
     faults: dict[str, list[int]] = field(default_factory=dict)
-    columns: dict[str, None] = field(default_factory=dict)
-    rows: int = 0
+    columns: dict[str, None] = field(default_factory=dict)  # What the source holds besides the transcripts
+    rows: int = 0  # How many were read
 
     def note(self, why: str) -> None:
         """Note something about the row that is read."""
@@ -115,21 +94,7 @@ def _rows(rows: Sequence[int]) -> str:
 
 
 def stream_pairs(source: Any, seen: Seen | None = None) -> Iterator[PairRow]:
-    """Yield the pairs of a source one after the other.
-
-    Parameters
-    ----------
-    source
-        Path of a file, or a pandas, polars or Arrow table, with ``chosen`` and ``rejected``: whole transcripts, lists
-        of chat messages, or with a ``prompt`` what comes after it. Of JSON no more than a record is held at a time.
-    seen
-        What is noticed is put here.
-
-    Raises
-    ------
-    DissensusError
-        The file cannot be read, or a row is no pair of transcripts; the message has the row.
-    """
+    """Yield the pairs of a source one after the other."""
     seen = Seen() if seen is None else seen
     if is_path(source) and content.kind_of(Path(source)) == "json":
         yield from _read(records(Path(source)), f"{source}, record ", seen)
@@ -181,7 +146,7 @@ def _turns(said: object, seen: Seen) -> Turns:
     except (ValueError, RecursionError) as error:
         if isinstance(error, InvalidInput):
             raise
-        raise InvalidInput(f"{shown(said)} is no list of messages.") from None
+        raise InvalidInput(f"{format_value(said)} is no list of messages.") from None
     if chat.instructions is not None and seen.rows not in seen.faults.get(INSTRUCTIONS, [])[-1:]:
         seen.note(INSTRUCTIONS)
     return chat.turns
@@ -195,7 +160,7 @@ def _number(name: str, value: object) -> float | None:
     except (ValueError, OverflowError):
         number = None
     if number is None or number - number != 0:
-        raise InvalidInput(f"{name} is {shown(value)}, which is no number. Write it like 2 or 0.5, or leave it empty.")
+        raise InvalidInput(f"{name} is {format_value(value)}, which is no number. Write it like 2 or 0.5, or leave it empty.")
     return number
 
 

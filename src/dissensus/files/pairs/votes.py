@@ -14,7 +14,7 @@ from dissensus.files.raw.json_stream import records
 from dissensus.files.raw.table_reader import frame_of, named
 from dissensus.preference.data.pairs import Pair, Purpose
 from dissensus.preference.data.votes import ASKED_FOR, People, votes_of
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Edit, Pick, Preference
 
@@ -72,33 +72,18 @@ def read_people(source: Any) -> People:
         axes = axes_of(frame)
         if RATER not in frame.columns or not axes:
             missing = RATER if RATER not in frame.columns else "rater_…, such as rater_gender"
-            raise NotFound(f"There is no column {missing}. The columns are {listed(frame.columns)}.")
+            raise NotFound(f"There is no column {missing}. The columns are {format_list(frame.columns)}.")
         people: dict[str, dict[str, str]] = {}
         for row, (rater, *groups) in enumerate(zip(*(as_text(frame[name]) for name in (RATER, *axes)), strict=True), 1):
             if not rater or rater in people:
-                why = f"{shown(rater)} is there twice" if rater else "it is empty"
+                why = f"{format_value(rater)} is there twice" if rater else "it is empty"
                 raise InvalidInput(f"Row {row:,}: rater_id: {why}. Give one row for each rater.")
             people[rater] = {axis: group for axis, group in zip(axes, groups, strict=True) if group}
     return people
 
 
 def read_all(paths: Sequence[Path], *, purpose: Purpose | None = None, people: People | None = None) -> ReadPairs:
-    """Read the pairs of several files, one after the other: pairs, or preferences, of which each pick is a pair.
-
-    Parameters
-    ----------
-    paths
-        The files.
-    purpose
-        What is wanted of preferences, in which people may have been asked for one thing or another.
-    people
-        The groups of raters.
-
-    Raises
-    ------
-    DissensusError
-        A file cannot be read, or has nothing to compare; or none of the raters has groups.
-    """
+    """Read the pairs of several files, one after the other: pairs, or preferences, of which each pick is a pair."""
     found = joined([_read(path, purpose, people or {}) for path in paths])
     if not people:
         return found
@@ -107,7 +92,7 @@ def read_all(paths: Sequence[Path], *, purpose: Purpose | None = None, people: P
     if unknown == len(raters):
         raise InvalidInput(
             f"None of {len(raters):,} raters of the pairs is in the table of raters; one of its {len(people):,} is "
-            f"{shown(next(iter(people)))}. Every export has other ids: give the table of the same one."
+            f"{format_value(next(iter(people)))}. Every export has other ids: give the table of the same one."
         )
     note = f"{unknown:,} of {len(raters):,} raters are not in the table of raters, so their groups are not known."
     return found._replace(remarks=(note,) if unknown else ())
@@ -141,8 +126,8 @@ def _joined(pair: Pair, people: People) -> Pair:
 def _preference(record: Mapping[str, Any]) -> Preference:
     missing = [name for name in _NEEDED if record.get(name) is None]
     if missing:
-        near = did_you_mean(missing[0], [name for name in record if name not in _NEEDED])
-        raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {listed(_NEEDED)}.")
+        near = suggest(missing[0], [name for name in record if name not in _NEEDED])
+        raise InvalidInput(f"{missing[0]} is missing.{near} A preference has {format_list(_NEEDED)}.")
     allowed = set(Preference.__dataclass_fields__)
     try:
         return Preference(
@@ -156,7 +141,7 @@ def _preference(record: Mapping[str, Any]) -> Preference:
             }
         )
     except TypeError:
-        written = shown(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
+        written = format_value(json.dumps({name: record[name] for name in ("context", "picks")}, ensure_ascii=False))
         raise InvalidInput(
             f"{written} is no context with picks: a turn has speaker and text, a pick rater_id, side, strength."
         ) from None

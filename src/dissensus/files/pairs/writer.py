@@ -51,13 +51,7 @@ def _trl(row: PairRow, *, margins: bool) -> dict[str, object]:
 
 
 def write_inspect(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> Lost:
-    """Write pairs as samples of Inspect: the conversation so far as input, the chosen answer as target.
-
-    Returns
-    -------
-    dict
-        How many pairs are no sample, by reason.
-    """
+    """Write pairs as samples of Inspect: the conversation so far as input, the chosen answer as target."""
     lost: Lost = {}
     write_lines(_samples(rows, lost), path, overwrite=overwrite)
     return lost

@@ -12,7 +12,7 @@ from dissensus.files.ratings.kinds import Content, Notes, Said, asked_by, kind_n
 from dissensus.files.raw import content, delimited, json_table, table_writer
 from dissensus.files.raw.frames import to_polars
 from dissensus.files.raw.table_reader import named, read_frame
-from dissensus.schema.questionnaire.shipped import released
+from dissensus.schema.questionnaire.shipped import published_questionnaires
 
 
 class Long(NamedTuple):
@@ -164,7 +164,7 @@ def _read(path: Path, kind: str | None, said: Said) -> Long:
         kind = told(held, said)
     with named(path):
         table, notes = kind_named(kind).read(held, said)
-    if kind in released() and content.kind_of(path) == "csv" and isinstance(held, pl.DataFrame):
+    if kind in published_questionnaires() and content.kind_of(path) == "csv" and isinstance(held, pl.DataFrame):
         notes = (*notes, *_otherwise_written(held, path))
     return Long(table, kind, notes)
 

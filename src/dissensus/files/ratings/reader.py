@@ -8,7 +8,7 @@ from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import frame_of, is_path, named
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
-from dissensus.schema.ratings.validation import Validation, unreadable, validate_table
+from dissensus.schema.ratings.validation import Validation, unreadable_validation, validate_table
 
 
 def read_ratings(
@@ -115,7 +115,7 @@ def validate(
     try:
         frame = frame_of(source)
     except DissensusError as error:
-        return unreadable(name, error)
+        return unreadable_validation(name, error)
     return validate_table(
         frame,
         source=name,

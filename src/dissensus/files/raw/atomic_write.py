@@ -9,13 +9,7 @@ from dissensus.errors import InvalidInput, Unavailable
 
 
 def write_whole(data: bytes, path: Path) -> None:
-    """Write a file beside its place first, so that what was there stays until all of the new one is on disk.
-
-    Raises
-    ------
-    Unavailable
-        It cannot be written.
-    """
+    """Write a file beside its place first, so that what was there stays until all of the new one is on disk."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
@@ -27,13 +21,7 @@ def write_whole(data: bytes, path: Path) -> None:
 
 
 def check_place(path: Path) -> None:
-    """Refuse a file in a folder that is not there, before the work for it begins.
-
-    Raises
-    ------
-    Unavailable
-        There is no such folder.
-    """
+    """Refuse a file in a folder that is not there, before the work for it begins."""
     if not path.parent.is_dir():
         raise _unavailable(path, os.strerror(errno.ENOENT))
 
@@ -53,13 +41,7 @@ def _replace(data: bytes, target: Path) -> None:
 
 
 def check_apart(read: list[Path], written: list[Path]) -> None:
-    """Make sure that no file is written over one that is read, or over another that is written.
-
-    Raises
-    ------
-    InvalidInput
-        Two of them are one file.
-    """
+    """Make sure that no file is written over one that is read, or over another that is written."""
     for place, path in enumerate(written):
         if any(_same(path, other) for other in read):
             raise InvalidInput(f"{path} is read here, and writing to it would destroy it. Name another file.")

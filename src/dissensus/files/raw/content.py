@@ -13,7 +13,7 @@ from typing import BinaryIO, Final
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw import limits
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 EXTENSIONS: Final = {
     ".csv": "csv",
@@ -42,19 +42,9 @@ _FOREIGN = {
 
 
 def kind_of(path: Path) -> str:
-    """Return the kind of a file by its name, and make sure that it is there.
-
-    Raises
-    ------
-    NotFound
-        There is no such file.
-    InvalidInput
-        It is no regular file, no possible path, its name cannot be shown, or its extension is not known.
-    NotAllowed
-        Its folder may not be looked into.
-    """
+    """Return the kind of a file by its name, and make sure that it is there."""
     if _UNNAMEABLE.search(str(path)):
-        raise InvalidInput(f"{shown(path)} has control characters in its name, or some that are no text. Rename it.")
+        raise InvalidInput(f"{format_value(path)} has control characters in its name, or some that are no text. Rename it.")
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -63,7 +53,7 @@ def kind_of(path: Path) -> str:
         raise NotAllowed(f"{path} may not be looked at. Change the permissions of its folder.") from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise InvalidInput(f"{shown(path)} is no path of a file: {reason}.") from None
+        raise InvalidInput(f"{format_value(path)} is no path of a file: {reason}.") from None
     if stat.S_ISDIR(mode):
         raise InvalidInput(f"{path} is a folder. Name a file in it.")
     if not stat.S_ISREG(mode):
@@ -89,15 +79,7 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
 
 
 def contents(path: Path) -> bytes:
-    """Return the bytes of a text file, decompressed if they are compressed, whatever the name says.
-
-    Raises
-    ------
-    InvalidInput
-        The file is empty, too large, cut short, changing, or something else than text.
-    NotAllowed
-        The file may not be read.
-    """
+    """Return the bytes of a text file, decompressed if they are compressed, whatever the name says."""
     with opened(path) as (file, size):
         data = file.read(size + 1)
     if len(data) != size:
@@ -106,13 +88,7 @@ def contents(path: Path) -> bytes:
 
 
 def unpacked(data: bytes, path: Path) -> bytes:
-    """Return the bytes of a text, decompressed if they are compressed.
-
-    Raises
-    ------
-    InvalidInput
-        They are empty, too many, cut short, or something else than text.
-    """
+    """Return the bytes of a text, decompressed if they are compressed."""
     if data.startswith(_GZIP):
         data = _decompressed(data, path)
     if not data or data.isspace():

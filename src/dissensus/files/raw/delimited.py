@@ -16,7 +16,7 @@ from polars.exceptions import PanicException, PolarsError
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
 from dissensus.files.raw.content import check_lines, decoded
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 _ZLIB = (b"x\x01", b"x^")
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
@@ -36,12 +36,6 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     Polars is fast, and lenient with short rows and odd quotes; where either might be there, or it cannot read on,
     the standard library goes through the lines, and reads them or names the one that is wrong. Rows without a single
     value, which spreadsheets leave at the end, are left out.
-
-    Raises
-    ------
-    InvalidInput
-        The text is not UTF-8, has too long a line or too many columns or cells, names a column twice, or has a
-        line that does not fit the header.
     """
     check_lines(data, path)
     header = _header(data, path, separator)
@@ -71,12 +65,12 @@ def _header(data: bytes, path: Path, separator: str) -> list[str]:
     limits.check_columns(header, path)
     if len(header) == 1 and any(other in header[0] for other in ",;\t"):
         raise InvalidInput(
-            f"{path} has the single column {shown(header[0])}: its fields are not separated by {separator!r}. "
+            f"{path} has the single column {format_value(header[0])}: its fields are not separated by {separator!r}. "
             "Save it with commas as .csv, or with tabs as .tsv."
         )
     name, count = Counter(header).most_common(1)[0]
     if count > 1:
-        raise InvalidInput(f"{path}: two columns are named {shown(name)}. Rename or drop one of them.")
+        raise InvalidInput(f"{path}: two columns are named {format_value(name)}. Rename or drop one of them.")
     return header
 
 

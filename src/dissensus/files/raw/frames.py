@@ -13,13 +13,6 @@ from dissensus.errors import InvalidInput, Unavailable
 def to_polars(source: Any) -> pl.DataFrame:
     """Return a pandas, polars or Arrow table as a polars one.
 
-    Raises
-    ------
-    InvalidInput
-        It is something else, or a column mixes kinds of values.
-    Unavailable
-        pyarrow is needed and not installed.
-
     Examples
     --------
     >>> to_polars(pl.DataFrame({"item_id": ["1"]})).columns

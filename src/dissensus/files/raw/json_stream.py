@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final, cast
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import content, limits
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 Record = dict[str, Any]
 Progress = Callable[[float], None]
@@ -29,11 +29,6 @@ def records(path: Path, *, progress: Progress | None = None) -> Iterator[Record]
     What the file is is told from its first character, not from its name: the published attempts are called .jsonl and
     are one array. `progress` is called with the share of the file that objects took, before each of them, and with 1
     at the end.
-
-    Raises
-    ------
-    DissensusError
-        The file cannot be read, or is no such thing; the message has the number of the object, counted from 1.
     """
     content.kind_of(path)
     with content.opened(path) as (file, size):
@@ -182,7 +177,7 @@ def _next(window: str, place: int, stream: _Counted, path: Path, number: int) ->
 
 
 def _seen(mark: str) -> str:
-    return shown(mark) if mark else "the end of the file"
+    return format_value(mark) if mark else "the end of the file"
 
 
 def _too_long(path: Path, number: int) -> InvalidInput:
@@ -200,7 +195,7 @@ def _refusal(error: Exception, path: Path, number: int) -> InvalidInput:
 
 def _record(value: object, path: Path, number: int) -> Record:
     if not isinstance(value, dict) or not value:
-        raise InvalidInput(f"{path}, record {number:,}: it is {shown(value)}, not an object with values.")
+        raise InvalidInput(f"{path}, record {number:,}: it is {format_value(value)}, not an object with values.")
     return value
 
 
@@ -208,7 +203,7 @@ def _unique(pairs: list[tuple[str, object]]) -> Record:
     record = dict(pairs)
     if len(record) < len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"it names {shown(key)} twice")
+        raise ValueError(f"it names {format_value(key)} twice")
     return record
 
 

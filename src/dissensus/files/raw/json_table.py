@@ -13,7 +13,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
 from dissensus.files.raw.content import check_lines, decoded
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 Row = dict[str, object]
 
@@ -40,13 +40,7 @@ class _UnusableError(ValueError):
 
 
 def parse(data: bytes, path: Path) -> pl.DataFrame:
-    """Return one row per object, all values as text, with null for what is null or not there.
-
-    Raises
-    ------
-    InvalidInput
-        The text is not UTF-8, not JSON, or too long, too wide or too deep; the message has the line.
-    """
+    """Return one row per object, all values as text, with null for what is null or not there."""
     try:
         return _rows(data, path)
     except _NotJsonError:
@@ -201,7 +195,7 @@ def _unique(pairs: list[tuple[str, object]]) -> Row:
     record = dict(pairs)
     if len(record) < len(pairs):
         key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _UnusableError(f"an object names {shown(key)} twice")
+        raise _UnusableError(f"an object names {format_value(key)} twice")
     return record
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 VARIABLE: Final = "DISSENSUS_MAX_GIB"
 """Environment variable: GiB of text that one file may hold. All limits on memory follow from it."""
@@ -24,20 +24,14 @@ REMEDY: Final = f"If you trust it, allow more with the environment variable {VAR
 
 
 def text() -> int:
-    """Return how many bytes of text a file may hold.
-
-    Raises
-    ------
-    InvalidInput
-        The environment variable is not a positive number.
-    """
+    """Return how many bytes of text a file may hold."""
     given = os.environ.get(VARIABLE, "") or str(DEFAULT_GIB)
     try:
         gib = float(given)
     except ValueError:
         gib = math.nan
     if not 0 < gib < math.inf:
-        raise InvalidInput(f"The environment variable {VARIABLE} is {shown(given)}. Give a number of GiB, such as 4.")
+        raise InvalidInput(f"The environment variable {VARIABLE} is {format_value(given)}. Give a number of GiB, such as 4.")
     return math.ceil(gib * 2**30)
 
 
@@ -76,6 +70,6 @@ def check_columns(names: Sequence[str], path: Path) -> None:
     longest = max(names, key=len, default="")
     if len(longest) > NAME:
         raise InvalidInput(
-            f"{path}: the column {shown(longest)} has a name of {len(longest):,} characters, and at most {NAME:,} are "
+            f"{path}: the column {format_value(longest)} has a name of {len(longest):,} characters, and at most {NAME:,} are "
             "read. Does the table begin with its header?"
         )

@@ -20,17 +20,7 @@ SLOWEST: Final = 2**22
 
 
 def read(path: Path) -> pl.DataFrame:
-    """Return the table that a Parquet file holds, with the types that it has there.
-
-    Raises
-    ------
-    InvalidInput
-        The file is empty, damaged, too large, or something else than Parquet.
-    NotAllowed
-        The file may not be read.
-    Unavailable
-        No other process could be started.
-    """
+    """Return the table that a Parquet file holds, with the types that it has there."""
     _try(path, PATIENCE + _check_ends(path) / SLOWEST)
     try:
         return pl.read_parquet(path, glob=False)

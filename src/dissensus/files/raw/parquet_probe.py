@@ -15,7 +15,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 REFUSED: Final = 65
 """Exit status for input that cannot be used, as sysexits.h has it."""
@@ -23,18 +23,12 @@ REFUSED: Final = 65
 
 def damaged(path: Path, error: BaseException) -> str:
     """Say what polars finds wrong with a file."""
-    reason = shown(next(iter(str(error).splitlines()), type(error).__name__))
+    reason = format_value(next(iter(str(error).splitlines()), type(error).__name__))
     return f"{path} is a damaged Parquet file ({reason}). Copy or download it again."
 
 
 def check(path: Path) -> None:
-    """Make sure that a file can be read and is not too large; may end the process.
-
-    Raises
-    ------
-    InvalidInput
-        It cannot be, or is.
-    """
+    """Make sure that a file can be read and is not too large; may end the process."""
     try:
         columns = list(pl.read_parquet_schema(path))
         limits.check_columns(columns, path)

@@ -21,23 +21,7 @@ PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
 
 
 def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
-    """Read a table from a file: csv, tsv, jsonl, json (these also gzipped) or parquet.
-
-    Parameters
-    ----------
-    source
-        Path of the file. Its kind is told from its name; compressed content is recognised under any name.
-
-    Returns
-    -------
-    polars.DataFrame
-        From text files all columns are text, exactly as written, with null for empty values.
-
-    Raises
-    ------
-    NotFound, NotAllowed, InvalidInput
-        The file is not there, may not be read, or is not what its name says; with the line where that helps.
-    """
+    """Read a table from a file: csv, tsv, jsonl, json (these also gzipped) or parquet."""
     path = Path(source)
     kind = content.kind_of(path)
     frame = parquet.read(path) if kind == "parquet" else PARSERS[kind](content.contents(path), path)

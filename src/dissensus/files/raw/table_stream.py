@@ -24,28 +24,7 @@ NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
 def write_parts(
     parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
 ) -> None:
-    """Write the parts of a table to a file, in the encoding that its name says.
-
-    Parameters
-    ----------
-    parts
-        Tables with the same columns; none of them makes a file with no row.
-    schema
-        Their columns.
-    path
-        Ends in .csv, .jsonl (both also .gz) or .parquet.
-    overwrite
-        Whether a file that is there already may be replaced.
-
-    Raises
-    ------
-    InvalidInput
-        The name ends in something else.
-    Conflict
-        The file is there already.
-    Unavailable
-        It cannot be written.
-    """
+    """Write the parts of a table to a file, in the encoding that its name says."""
     extension = table_writer.extension_of(path, ENDS)
     table_writer.check_free(path, overwrite=overwrite)
     with replacing(path) as part:
@@ -57,13 +36,6 @@ def replacing(path: Path) -> Iterator[Path]:
     """Give the place of a file beside another, and put it in its place once it is whole and on the disk.
 
     It may be read by whoever runs this alone.
-
-    Raises
-    ------
-    InvalidInput
-        It is a folder or a device.
-    Unavailable
-        It cannot be written.
     """
     target = Path(os.path.realpath(path))
     part = target.with_name(f".{target.name}.{os.getpid()}.part")
@@ -132,7 +104,7 @@ def _json_parts(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType]
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(cells.text(column) for column in frame)
+    return frame.with_columns(cells.to_text(column) for column in frame)
 
 
 def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path) -> None:

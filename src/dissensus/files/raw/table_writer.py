@@ -17,7 +17,7 @@ from dissensus.files.raw import delimited, json_table
 from dissensus.files.raw.atomic_write import write_whole
 from dissensus.files.raw.content import EXTENSIONS
 from dissensus.files.raw.frames import to_polars
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -113,7 +113,7 @@ def _nul(frame: pl.DataFrame) -> InvalidInput:
     for column in frame:
         rows = column.str.contains("\0", literal=True).fill_null(value=False).arg_true()
         if len(rows):
-            where = f"Column {shown(column.name)}, row {rows[0] + 1:,},"
+            where = f"Column {format_value(column.name)}, row {rows[0] + 1:,},"
             break
     return InvalidInput(f"{where} has a NUL character, which no text holds. Take it out, or write .jsonl or .parquet.")
 
@@ -123,7 +123,7 @@ def _json(frame: pl.DataFrame, lines: bool) -> bytes:
 
 
 def _texts(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.with_columns(cells.text(column) for column in frame)
+    return frame.with_columns(cells.to_text(column) for column in frame)
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
@@ -138,7 +138,7 @@ def _typed(column: pl.Series) -> pl.Series:
         return column.cast(pl.String) if column.dtype.is_integer() else column
     if column.dtype != pl.String:
         return column
-    column = cells.text(column)
+    column = cells.to_text(column)
     scale = known_scale(column.name)
     dtype = pl.Int64() if column.name == names.ANSWER_TIME else pl.Enum(scale) if scale else pl.String()
     typed = column.cast(dtype, strict=False)

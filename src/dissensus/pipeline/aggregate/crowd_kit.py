@@ -28,24 +28,15 @@ class Answers(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Fit:
-    """A fitted model.
+    """A fitted model."""
 
-    Parameters
-    ----------
-    probability
-        Of each answer to be the true one, shape (I, K).
-    of_raters, of_items
-        Numbers that the model has for each rater and for each item, by name.
-    given
-        Probability of each answer of a rater: whatever is true, shape (R, K), or given the true answer, (R, K, K).
-    iterations, converged, log_likelihood
-        Steps made; whether more would change nothing, and the log-likelihood; None where they cannot be known.
-    """
-
-    probability: Floats
+    probability: Floats  # Of each answer to be the true one, shape (I, K)
+    # Numbers that the model has for each rater and for each item, by name
     of_raters: dict[str, Floats] = field(default_factory=dict)
     of_items: dict[str, Floats] = field(default_factory=dict)
+    # Probability of each answer of a rater: whatever is true, shape (R, K), or given the true answer, (R, K, K)
     given: Floats | None = None
+    # Steps made; whether more would change nothing, and the log-likelihood; None where they cannot be known
     iterations: int
     converged: bool | None = None
     log_likelihood: float | None = None

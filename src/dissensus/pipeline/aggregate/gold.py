@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.aggregate.safety import CROWD, SAFE_UNSAFE, crowd_labels, expert_labels, full_name
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
@@ -173,10 +173,10 @@ def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) ->
     scale = ratings.scale(question)
     for answer in unsafe:
         if answer not in scale:
-            hint = did_you_mean(answer, scale)
-            raise InvalidInput(f"{shown(answer)} is no answer to {question}; its answers are {listed(scale)}.{hint}")
+            hint = suggest(answer, scale)
+            raise InvalidInput(f"{format_value(answer)} is no answer to {question}; its answers are {format_list(scale)}.{hint}")
     if not set() < set(unsafe) < set(scale):
-        raise InvalidInput(f"Name some answers to {question} as unsafe, not all or none; they are {listed(scale)}.")
+        raise InvalidInput(f"Name some answers to {question} as unsafe, not all or none; they are {format_list(scale)}.")
 
 
 def _summary(labels: pl.DataFrame, sizes: dict[str | None, int | None], ties: Ties) -> pl.DataFrame:

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import listed
-from dissensus.schema.questionnaire.overall import worst
-from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, released
+from dissensus.schema.hints import format_list
+from dissensus.schema.questionnaire.overall import worst_answer
+from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -56,7 +56,7 @@ def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:
                 f"{question} has the scale {', '.join(ratings.scale(question))} and {questions[0]} has "
                 f"{', '.join(scale)}; the rule needs one scale."
             )
-    return worst(ratings.answers.select(questions)).alias("worst_answer")
+    return worst_answer(ratings.answers.select(questions)).alias("worst_answer")
 
 
 def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None) -> pl.DataFrame:
@@ -103,15 +103,15 @@ def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None
 
 def _questionnaire_of(ratings: Ratings) -> Questionnaire:
     """Return the shipped questionnaire whose granular questions were all read."""
-    shipped = [load_questionnaire(name) for name in released()]
+    shipped = [load_questionnaire(name) for name in published_questionnaires()]
     for questionnaire in shipped:
         if not _missing(ratings, questionnaire):
             return questionnaire
     nearest = min(shipped, key=lambda questionnaire: len(_missing(ratings, questionnaire)))
     raise NotFound(
         "The DICES rule makes overall answers from granular questions, and those read "
-        f"({listed(ratings.questions, 5)}) are not all that a questionnaire has. Questionnaires here are "
-        f"{listed(released())}; {nearest.name} would also need {listed(_missing(ratings, nearest), 3)}."
+        f"({format_list(ratings.questions, 5)}) are not all that a questionnaire has. Questionnaires here are "
+        f"{format_list(published_questionnaires())}; {nearest.name} would also need {format_list(_missing(ratings, nearest), 3)}."
     )
 
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix, refuse_clashes
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.replication import subsampled
 
@@ -122,7 +122,7 @@ def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
         try:
             sizes.add(index(size))
         except TypeError:
-            raise InvalidInput(f"raters_per_item is {shown(size)}; give whole numbers of raters.") from None
+            raise InvalidInput(f"raters_per_item is {format_value(size)}; give whole numbers of raters.") from None
     if not sizes or min(sizes) < 1:
         raise InvalidInput(
             f"raters_per_item is {raters_per_item}; give one whole number of raters or more, each from 1."

@@ -7,7 +7,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix
-from dissensus.schema.hints import did_you_mean, listed, more, shown
+from dissensus.schema.hints import suggest, format_list, count_rest, format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
@@ -19,9 +19,9 @@ def expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[s
     """Return whether experts call each item safe or unsafe, null where they say nothing."""
     attributes = ratings.items.columns[1:]
     if name not in attributes:
-        have = f"Attributes of items here are {listed(attributes)}." if attributes else "Items have no attributes here."
+        have = f"Attributes of items here are {format_list(attributes)}." if attributes else "Items have no attributes here."
         raise NotFound(
-            f"The items have no {shown(name)}.{did_you_mean(name, attributes)} {have} A table with one row an item can "
+            f"The items have no {format_value(name)}.{suggest(name, attributes)} {have} A table with one row an item can "
             "be joined: --items FILE (in Python: items=...)."
         )
     scale, values = ratings.scale(question), ratings.items[name]
@@ -29,9 +29,9 @@ def expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[s
     if len(wrong):
         row = int(wrong[0])
         raise InvalidInput(
-            f"Item {shown(ratings.items[ITEM_ID][row])} has {name} {shown(values[row])}, which is no answer to "
-            f"{question}; its answers are {listed(scale)}.{did_you_mean(values[row], scale)}"
-            f"{more(len(wrong) - 1, 'such item')}"
+            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is no answer to "
+            f"{question}; its answers are {format_list(scale)}.{suggest(values[row], scale)}"
+            f"{count_rest(len(wrong) - 1, 'such item')}"
         )
     return _safe_or_unsafe(values.is_in(unsafe))
 
@@ -48,7 +48,7 @@ def full_name(ratings: Ratings, by: str | None) -> str | None:
         return ratings.axis_name(by)
     except NotFound as error:
         attributes = ratings.items.columns[1:]
-        hint = f" Attributes of items are {listed(attributes)}.{did_you_mean(by, attributes)}" if attributes else ""
+        hint = f" Attributes of items are {format_list(attributes)}.{suggest(by, attributes)}" if attributes else ""
         raise NotFound(f"{error}{hint}") from None
 
 

@@ -17,23 +17,12 @@ Codes = npt.NDArray[np.int32]
 
 @dataclass(frozen=True, eq=False)
 class Axis:
-    """The groups of one axis, or of crossed axes, and the comparisons asked for.
+    """The groups of one axis, or of crossed axes, and the comparisons asked for."""
 
-    Parameters
-    ----------
-    name
-        Full name, or None for the whole pool as one group.
-    codes
-        Group of each rater, shape (R,); negative where unknown.
-    groups
-        Names of the groups, in the order of the codes.
-    inside, outside
-        Codes of the group of each comparison and of what it is compared with, shape (C,); negative for the rest.
-    """
-
-    name: str | None
-    codes: Codes
-    groups: tuple[str, ...]
+    name: str | None  # Full name, or None for the whole pool as one group
+    codes: Codes  # Group of each rater, shape (R,); negative where unknown
+    groups: tuple[str, ...]  # Names of the groups, in the order of the codes
+    # Codes of the group of each comparison and of what it is compared with, shape (C,); negative for the rest
     inside: Codes
     outside: Codes
 

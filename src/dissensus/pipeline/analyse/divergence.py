@@ -11,7 +11,7 @@ from dissensus.pipeline.analyse.comparisons import Codes, strata_of
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.resampling import Progress
 from dissensus.pipeline.analyse.result import known
-from dissensus.schema.hints import did_you_mean
+from dissensus.schema.hints import suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats import divergence as measures
@@ -149,7 +149,7 @@ def _chosen(
     chosen = names if groups is None else tuple(dict.fromkeys(groups))
     for group in chosen:
         if group not in names:
-            hint = did_you_mean(group, names)
+            hint = suggest(group, names)
             raise InvalidInput(f"Axis {axis} has no group {group!r}.{hint} Its groups are {', '.join(names)}.")
     if len(chosen) < 2:
         raise InvalidInput(f"Divergence needs two groups or more; axis {axis} offers {', '.join(names)}.")

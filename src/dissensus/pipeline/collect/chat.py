@@ -19,24 +19,12 @@ LARGEST: Final = 2**31
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """One response that somebody may pick.
+    """One response that somebody may pick."""
 
-    Parameters
-    ----------
-    place
-        On which side it stands.
-    chatbot
-        Whose it is, which nobody is told before the end.
-    text
-        What it says; None until it has come.
-    ranked_by
-        The version of a model line that chose it; None where none did.
-    """
-
-    place: Place
-    chatbot: str
-    text: str | None = None
-    ranked_by: str | None = None
+    place: Place  # On which side it stands
+    chatbot: str  # Whose it is, which nobody is told before the end
+    text: str | None = None  # What it says; None until it has come
+    ranked_by: str | None = None  # The version of a model line that chose it; None where none did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,27 +50,13 @@ class Pick:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What a person said, and what came back.
+    """What a person said, and what came back."""
 
-    Parameters
-    ----------
-    mode
-        Under which it was said.
-    said
-        By the person.
-    candidates
-        The responses, A first.
-    pick
-        What was preferred; None where nothing was yet, or nothing is asked.
-    continues
-        With which response the conversation goes on; None where that is not settled.
-    """
-
-    mode: str
+    mode: str  # Under which it was said
     said: str
-    candidates: tuple[Candidate, ...]
-    pick: Pick | None = None
-    continues: Place | None = None
+    candidates: tuple[Candidate, ...]  # The responses, A first
+    pick: Pick | None = None  # What was preferred; None where nothing was yet, or nothing is asked
+    continues: Place | None = None  # With which response the conversation goes on; None where that is not settled
 
     @property
     def complete(self) -> bool:
@@ -125,19 +99,7 @@ def conversation_of(exchanges: Sequence[Exchange], said: str | None = None) -> C
 
 
 def chatbots_for(chat: Chat, talk: str, drawn: str, *, compared: bool) -> tuple[str, ...]:
-    """Return the names of who responds, on the side of each, so that no side tells who it is.
-
-    Parameters
-    ----------
-    chat
-        Who there is.
-    talk
-        By which those of one conversation are drawn: the same text gives the same chatbots.
-    drawn
-        By which their sides are drawn anew each time.
-    compared
-        Whether there are two responses.
-    """
+    """Return the names of who responds, on the side of each, so that no side tells who it is."""
     names = [one.name for one in sorted(chat.chatbots, key=lambda one: _digest(talk, one.name))]
     if not compared:
         return (names[0],)
@@ -169,13 +131,7 @@ def check_said(text: str) -> None:
 
 
 def check_pick(chat: Chat, mode: Mode, pick: Pick) -> None:
-    """Refuse a pick that the mode does not have.
-
-    Raises
-    ------
-    InvalidInput
-        There is nothing to compare, the strength is none, or the edit is of what is not the better one.
-    """
+    """Refuse a pick that the mode does not have."""
     if mode.compared is None:
         raise InvalidInput("There is one response, and nothing to pick.")
     if abs(pick.strength) > STRONGEST or (pick.strength == 0 and not chat.equal):

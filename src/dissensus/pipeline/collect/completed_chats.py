@@ -18,40 +18,18 @@ BETWEEN = " + "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Talked:
-    """A conversation that has ended.
+    """A conversation that has ended."""
 
-    Parameters
-    ----------
-    id
-        Its id in files.
-    rater_id, member
-        Who had it: their id, and their number among the red-teamers of these files.
-    exchanges
-        What was said.
-    intent
-        What they were going to try; None where they did not say.
-    success
-        How well it went, from 0 to 4; None where they did not say.
-    """
-
-    id: str
-    rater_id: str
+    id: str  # Its id in files
+    rater_id: str  # Who had it: their id, and their number among the red-teamers of these files
     member: int
     exchanges: tuple[Exchange, ...]
-    intent: str | None = None
-    success: int | None = None
+    intent: str | None = None  # What they were going to try; None where they did not say
+    success: int | None = None  # How well it went, from 0 to 4; None where they did not say
 
 
 def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
-    """Yield what was picked in a conversation, as it was picked and asked.
-
-    Parameters
-    ----------
-    talked
-        The conversation.
-    chat
-        Its modes and chatbots.
-    """
+    """Yield what was picked in a conversation, as it was picked and asked."""
     for number, exchange in enumerate(talked.exchanges):
         mode, pick = chat.mode(exchange.mode), exchange.pick
         if mode is None or mode.compared is None or pick is None:

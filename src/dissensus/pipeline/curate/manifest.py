@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import Candidate
 from dissensus.pipeline.curate.selection import OUTCOMES
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.records.item import Item
 
 # Strata that a message lists.
@@ -81,7 +81,7 @@ def notes(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:
     """Say where the sample is not what was wanted, and what it leaves out."""
     scarce = strata.filter(pl.col("n_left") < pl.col("n_wanted"))
     if scarce.height:
-        few = [f"{shown(name)} {left:,} of {n:,}" for name, left, n in scarce.select(_SCARCE).iter_rows()]
+        few = [f"{format_value(name)} {left:,} of {n:,}" for name, left, n in scarce.select(_SCARCE).iter_rows()]
         rest = f" and {len(few) - LISTED:,} more" * (len(few) > LISTED)
         yield f"Too few items are left of {', '.join(few[:LISTED])}{rest}. {_consequence(plan, strata)}"
     empty = strata.filter(pl.col("n_wanted") == 0).height

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.text.near_duplicates import LEAST
 from dissensus.text.personal_data import KINDS, Kind
@@ -67,19 +67,19 @@ class SamplePlan:
             object.__setattr__(self, "n", _total(dict(self.allocation), self.by, self.n))
         elif self.allocation not in get_args(Rule):
             raise InvalidInput(
-                f"allocation is {shown(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a number "
+                f"allocation is {format_value(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a number "
                 "for each stratum."
             )
         if not isinstance(self.fill, bool):
-            raise InvalidInput(f"fill is {shown(self.fill)}; give True or False.")
+            raise InvalidInput(f"fill is {format_value(self.fill)}; give True or False.")
         check_whole("n", self.n, 1)
         check_whole("seed", self.seed)
         if self.duplicates is not None:
             check_number("duplicates", self.duplicates, LEAST, 1)
         unknown = next((kind for kind in self.personal_data if kind not in KINDS), None)
         if unknown is not None:
-            hint = did_you_mean(unknown, KINDS)
-            raise InvalidInput(f"There is no kind {shown(unknown)} of personal data.{hint} Known are {listed(KINDS)}.")
+            hint = suggest(unknown, KINDS)
+            raise InvalidInput(f"There is no kind {format_value(unknown)} of personal data.{hint} Known are {format_list(KINDS)}.")
 
     @classmethod
     def from_dict(cls, values: object) -> Self:
@@ -91,11 +91,11 @@ class SamplePlan:
             It is something else, has other keys, or a value cannot be.
         """
         if not isinstance(values, Mapping):
-            raise InvalidInput(f"A plan is an object with names and values, not {shown(values)}.")
+            raise InvalidInput(f"A plan is an object with names and values, not {format_value(values)}.")
         known = [field.name for field in fields(cls)]
         unknown = [name for name in values if name not in known]
         if unknown:
-            raise InvalidInput(f"A plan has no {listed(unknown)}; it has {listed(known)}.")
+            raise InvalidInput(f"A plan has no {format_list(unknown)}; it has {format_list(known)}.")
         return cls(**values)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,10 +108,10 @@ def _names(what: str, given: object) -> tuple[str, ...]:
     """Return names of which there are several, one or none."""
     names = [given] if isinstance(given, str) else given
     if not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
-        raise InvalidInput(f"{what} is {shown(given)}; give names as texts in a list.")
+        raise InvalidInput(f"{what} is {format_value(given)}; give names as texts in a list.")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise InvalidInput(f"{what} names {shown(twice)} twice. Name it once.")
+        raise InvalidInput(f"{what} names {format_value(twice)} twice. Name it once.")
     return tuple(names)
 
 
@@ -120,7 +120,7 @@ def _total(allocation: dict[str, int], by: Sequence[str], n: int) -> int:
     if not by:
         raise InvalidInput("The allocation names strata, and nothing says what divides the items. Give by as well.")
     for stratum, number in allocation.items():
-        check_whole(f"The number of {shown(stratum)}", number, 1)
+        check_whole(f"The number of {format_value(stratum)}", number, 1)
     total = sum(allocation.values())
     if n not in (0, total):
         raise InvalidInput(f"n is {n}, and the numbers of the strata sum to {total:,}. Leave n out, or correct one.")

@@ -11,7 +11,7 @@ from dissensus.pipeline.curate.manifest import LISTED, counts, digest, notes, ou
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import Candidate, Progress, candidates, screen
 from dissensus.pipeline.curate.selection import Selection
-from dissensus.schema.hints import did_you_mean, listed, more, shown
+from dissensus.schema.hints import suggest, format_list, count_rest, format_value
 from dissensus.schema.records.item import Item
 
 
@@ -94,8 +94,8 @@ def _in_order(items: Iterable[Item]) -> list[Item]:
         raise InvalidInput("There are no items to choose from.")
     twice = [item_id for item_id, count in Counter(item.item_id for item in given).items() if count > 1]
     if twice:
-        others = more(len(twice) - 1, "such id")
-        raise InvalidInput(f"Several items have the id {shown(twice[0])}. Each needs one of its own.{others}")
+        others = count_rest(len(twice) - 1, "such id")
+        raise InvalidInput(f"Several items have the id {format_value(twice[0])}. Each needs one of its own.{others}")
     return sorted(given, key=lambda item: item.item_id)
 
 
@@ -109,15 +109,15 @@ def _strata(pool: Sequence[Candidate], plan: SamplePlan) -> list[str]:
     """Return the names of the strata that are drawn from, in order."""
     there = sorted({one.stratum for one in pool if one.stratum is not None})
     if not there:
-        raise InvalidInput(f"No item has a value of each of {listed(plan.by)}. Name fewer attributes.")
+        raise InvalidInput(f"No item has a value of each of {format_list(plan.by)}. Name fewer attributes.")
     if isinstance(plan.allocation, Mapping):
         unknown = [name for name in plan.allocation if name not in there]
         if unknown:
             told = " ".join(
-                f"There is no stratum {shown(name)}.{did_you_mean(name, there)}" for name in unknown[:LISTED]
+                f"There is no stratum {format_value(name)}.{suggest(name, there)}" for name in unknown[:LISTED]
             )
-            others = more(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
-            raise InvalidInput(f"{told}{others} The strata of {' and '.join(plan.by)} are {listed(there)}.")
+            others = count_rest(len(unknown) - LISTED, "such name") if len(unknown) > LISTED else ""
+            raise InvalidInput(f"{told}{others} The strata of {' and '.join(plan.by)} are {format_list(there)}.")
         return list(plan.allocation)
     if plan.allocation == "equal" and len(there) > plan.n:
         raise InvalidInput(

@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.selection import Outcome
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
@@ -36,15 +36,7 @@ class Candidate:
 
 
 def candidates(items: Sequence[Item], by: Sequence[str]) -> list[Candidate]:
-    """Return items with their strata, None where a value is missing.
-
-    Raises
-    ------
-    NotFound
-        No item has an attribute.
-    InvalidInput
-        Two strata would have one name.
-    """
+    """Return items with their strata, None where a value is missing."""
     for name in by:
         _require(name, items)
     known: dict[str, tuple[str, ...]] = {}
@@ -54,7 +46,7 @@ def candidates(items: Sequence[Item], by: Sequence[str]) -> list[Candidate]:
         stratum = (CROSSED.join(values) if by else ALL) if len(values) == len(by) else None
         if stratum is not None and known.setdefault(stratum, values) != values:
             raise InvalidInput(
-                f"Two strata are called {shown(stratum)}: {listed(known[stratum])}, and {listed(values)}. Rename a "
+                f"Two strata are called {format_value(stratum)}: {format_list(known[stratum])}, and {format_list(values)}. Rename a "
                 "value."
             )
         found.append(Candidate(item, stratum))
@@ -84,8 +76,8 @@ def _require(name: str, items: Sequence[Item]) -> None:
     if any(name in item.attributes for item in items):
         return
     names = sorted({name for item in items for name in item.attributes})
-    have = f"Attributes of items here are {listed(names)}." if names else "Items have no attributes here."
-    raise NotFound(f"The items have no {shown(name)}. {have}{did_you_mean(name, names)}")
+    have = f"Attributes of items here are {format_list(names)}." if names else "Items have no attributes here."
+    raise NotFound(f"The items have no {format_value(name)}. {have}{suggest(name, names)}")
 
 
 def _without_personal_data(

@@ -9,21 +9,11 @@ from dissensus.schema.records.item import Item
 
 @dataclass(frozen=True, slots=True)
 class Divider:
-    """An attribute of items.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    counts
-        Its values, each with the number of items that have it, most first.
-    n_missing
-        Items without a value.
-    """
+    """An attribute of items."""
 
     name: str
-    counts: tuple[tuple[str, int], ...]
-    n_missing: int
+    counts: tuple[tuple[str, int], ...]  # Its values, each with the number of items that have it, most first
+    n_missing: int  # Items without a value
 
     @property
     def divides(self) -> bool:

@@ -29,19 +29,11 @@ IRR: Final = METRICS.index("irr")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Person:
-    """A rater who takes part.
-
-    Parameters
-    ----------
-    rater_id, number
-        Who.
-    groups
-        Of each axis on which it is known.
-    """
+    """A rater who takes part."""
 
     rater_id: str
     number: int
-    groups: Mapping[str, str]
+    groups: Mapping[str, str]  # Of each axis on which it is known
 
 
 def figures_of(

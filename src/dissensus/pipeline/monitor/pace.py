@@ -16,22 +16,13 @@ FURTHEST: Final = timedelta(days=1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """When there may be enough ratings.
+    """When there may be enough ratings."""
 
-    Parameters
-    ----------
-    wanted, missing
-        How many are wanted in the end, and still missing; None where no number is set.
-    an_hour
-        How many came an hour lately; None where that is not told.
-    done_at
-        When there are enough at that pace; None where that is not known or too far away, there are enough, or none
-        came lately.
-    """
-
-    wanted: int | None
+    wanted: int | None  # How many are wanted in the end, and still missing; None where no number is set
     missing: int | None
-    an_hour: float | None
+    an_hour: float | None  # How many came an hour lately; None where that is not told
+    # When there are enough at that pace; None where that is not known or too far away, there are enough, or none came
+    # lately
     done_at: datetime | None
 
 
@@ -53,15 +44,6 @@ def wanted(campaign: Campaign, n_items: int) -> int | None:
 
 def forecast(hours: Sequence[Stretch], n_ratings: int, wanted: int | None, *, now: datetime) -> Forecast:
     """Say when there may be enough, at the pace of the last 24 hours, or since the first rating if that was later.
-
-    Parameters
-    ----------
-    hours
-        When ratings came.
-    n_ratings, wanted
-        How many there are, and how many are wanted, if that is known.
-    now
-        The time.
 
     Examples
     --------

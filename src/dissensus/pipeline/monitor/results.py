@@ -21,72 +21,37 @@ class Quartiles:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Agreement:
-    """Krippendorff's alpha of some raters.
+    """Krippendorff's alpha of some raters."""
 
-    Parameters
-    ----------
-    estimate
-        Unrounded; None where it is undefined.
-    low, high
-        Ends of the 95 % interval; None where there is none.
-    reason
-        Why it is undefined.
-    """
-
-    estimate: float | None
-    low: float | None = None
+    estimate: float | None  # Unrounded; None where it is undefined
+    low: float | None = None  # Ends of the 95 % interval; None where there is none
     high: float | None = None
-    reason: str | None = None
+    reason: str | None = None  # Why it is undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """Another coefficient of agreement of all raters.
+    """Another coefficient of agreement of all raters."""
 
-    Parameters
-    ----------
-    name
-        Which one, of what.
-    n_items
-        Items with the ratings that it takes.
-    agreement
-        The coefficient, with its interval for other items.
-    """
-
-    name: str
-    n_items: int
-    agreement: Agreement
+    name: str  # Which one, of what
+    n_items: int  # Items with the ratings that it takes
+    agreement: Agreement  # The coefficient, with its interval for other items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Group:
-    """Some raters: all of them, or those of one group of an axis.
+    """Some raters: all of them, or those of one group of an axis."""
 
-    Parameters
-    ----------
-    axis, group
-        Which group of what; both empty for all raters.
-    n_raters, n_ratings
-        Who rated something, and how many items in all.
-    fewest, most
-        Ratings of the item that has the fewest of this group, and of the one that has the most.
-    answers
-        How often each answer was given, by question or overall, in the order of its scale.
-    times
-        Of all their answer times; None where there are none.
-    agreement
-        About the question that agreement is measured by.
-    """
-
-    axis: str
+    axis: str  # Which group of what; both empty for all raters
     group: str
-    n_raters: int
+    n_raters: int  # Who rated something, and how many items in all
     n_ratings: int
-    fewest: int
+    fewest: int  # Ratings of the item that has the fewest of this group, and of the one that has the most
     most: int
+    # How often each answer was given, by question or overall, in the order of its scale
     answers: Mapping[str, tuple[int, ...]]
-    times: Quartiles | None
-    agreement: Agreement
+    times: Quartiles | None  # Of all their answer times; None where there are none
+    agreement: Agreement  # About the question that agreement is measured by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,74 +65,38 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flagged:
-    """A rater who meets a criterion, with the evidence.
-
-    Parameters
-    ----------
-    rater_id, number
-        Who.
-    n_ratings
-        Items that they rated.
-    median_ms
-        Half of their answer times are below it.
-    reasons
-        The criteria that they meet, in words.
-    agreement
-        How often they gave the answer that most others gave; None where nobody else rated their items. It flags nobody.
-    own_groups
-        The same beside others of their own group, by axis.
-    """
+    """A rater who meets a criterion, with the evidence."""
 
     rater_id: str
     number: int
-    n_ratings: int
-    median_ms: float | None
-    reasons: tuple[str, ...]
+    n_ratings: int  # Items that they rated
+    median_ms: float | None  # Half of their answer times are below it
+    reasons: tuple[str, ...]  # The criteria that they meet, in words
+    # How often they gave the answer that most others gave; None where nobody else rated their items. It flags nobody.
     agreement: float | None
-    own_groups: Mapping[str, float]
+    own_groups: Mapping[str, float]  # The same beside others of their own group, by axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Figures:
-    """A campaign under way in figures.
+    """A campaign under way in figures."""
 
-    Parameters
-    ----------
-    scales
-        What is counted, each with its answers in order.
-    counted
-        The question that agreement, gold and the criterion of one label are about; None where there is none.
-    n_items
-        Items that are to be rated.
-    loads
-        How many items have each number of ratings, from the fewest on.
-    hours, days
-        When ratings came, those with any alone; hours of the last two days that have some.
-    times
-        Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on.
-    pool, groups
-        All raters, and those of each group of each axis.
-    measures
-        Of the question that agreement is measured by, where its answers are steps.
-    gold
-        Items by what experts call them, in rows, and what most raters do, in columns, both in the order of the scale;
-        the last column has those where answers are tied. None where no item has a gold label.
-    flagged
-        Raters who meet a criterion, in the order in which they came.
-    """
-
-    scales: Mapping[str, tuple[str, ...]]
+    scales: Mapping[str, tuple[str, ...]]  # What is counted, each with its answers in order
+    # The question that agreement, gold and the criterion of one label are about; None where there is none
     counted: str | None
-    n_items: int
-    loads: tuple[tuple[int, int], ...]
-    hours: tuple[Stretch, ...]
+    n_items: int  # Items that are to be rated
+    loads: tuple[tuple[int, int], ...]  # How many items have each number of ratings, from the fewest on
+    hours: tuple[Stretch, ...]  # When ratings came, those with any alone; hours of the last two days that have some
     days: tuple[Stretch, ...]
+    # Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on
     times: tuple[int, ...]
-    pool: Group
+    pool: Group  # All raters, and those of each group of each axis
     groups: tuple[Group, ...]
-    measures: tuple[Measure, ...]
+    measures: tuple[Measure, ...]  # Of the question that agreement is measured by, where its answers are steps
+    # Items by what experts call them, in rows, and what most raters do, in columns, both in the order of the scale; the
+    # last column has those where answers are tied. None where no item has a gold label.
     gold: tuple[tuple[int, ...], ...] | None
-    flagged: tuple[Flagged, ...]
+    flagged: tuple[Flagged, ...]  # Raters who meet a criterion, in the order in which they came
 
     @property
     def axes(self) -> dict[str, tuple[Group, ...]]:

@@ -17,53 +17,26 @@ FIRST_ROOM: Final = 1024
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Finished:
-    """One item as one rater rated it.
+    """One item as one rater rated it."""
 
-    Parameters
-    ----------
-    assignment_id
-        Which one: the same one again takes the place of the earlier one.
-    rater_id, item
-        Who, and the name of the item.
-    answers
-        Those that hold, by question.
-    time_ms
-        How long it took.
-    at
-        When it was submitted last.
-    """
-
-    assignment_id: str
-    rater_id: str
+    assignment_id: str  # Which one: the same one again takes the place of the earlier one
+    rater_id: str  # Who, and the name of the item
     item: str
-    answers: Mapping[str, Answer]
-    time_ms: int
-    at: datetime
+    answers: Mapping[str, Answer]  # Those that hold, by question
+    time_ms: int  # How long it took
+    at: datetime  # When it was submitted last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scales:
-    """The questions whose answers are counted.
+    """The questions whose answers are counted."""
 
-    Parameters
-    ----------
-    questions
-        Those that raters answer, each with its scale.
-    overalls
-        What is made of them, each with the places of its parts among the questions.
-    counted
-        The one that agreement is measured by; None where no question has a scale.
-    steps
-        Whether its answers are steps, whose distance counts.
-    cut
-        Place of the first step that counts as yes; None where no two classes are told apart.
-    """
-
-    questions: Mapping[str, tuple[str, ...]]
+    questions: Mapping[str, tuple[str, ...]]  # Those that raters answer, each with its scale
+    # What is made of them, each with the places of its parts among the questions
     overalls: Mapping[str, tuple[int, ...]]
-    counted: str | None
-    steps: bool = False
-    cut: int | None = None
+    counted: str | None  # The one that agreement is measured by; None where no question has a scale
+    steps: bool = False  # Whether its answers are steps, whose distance counts
+    cut: int | None = None  # Place of the first step that counts as yes; None where no two classes are told apart
 
     @property
     def all(self) -> dict[str, tuple[str, ...]]:
@@ -100,11 +73,6 @@ class Collected:
     """Finished ratings, by their assignments: the same one again takes the place of the earlier one.
 
     What is made of them does not depend on the order in which they came, nor on how often.
-
-    Parameters
-    ----------
-    scales
-        The questions whose answers are kept.
 
     Examples
     --------
@@ -222,7 +190,7 @@ def _next(codes: dict[str, int]) -> int:
 
 
 def _worst(parts: npt.NDArray[np.int16], n_categories: int) -> npt.NDArray[np.int16]:
-    """Return the last answer on the scale, as `dissensus.schema.questionnaire.overall.worst` has it."""
+    """Return the last answer on the scale, as `dissensus.schema.questionnaire.overall.worst_answer` has it."""
     highest = parts.max(axis=0)
     return np.where((parts >= 0).all(axis=0) | (highest == n_categories - 1), highest, -1).astype(np.int16)
 

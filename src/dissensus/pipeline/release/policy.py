@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.numbers import check_share, check_whole
 
 Disagreement: TypeAlias = Literal["strength", "unanimous"]
@@ -86,5 +86,5 @@ class PairPolicy:
 def _check_among(name: str, given: object, allowed: tuple[str, ...]) -> None:
     if given not in allowed:
         raise InvalidInput(
-            f"{name} is {shown(given)}; it is one of {listed(allowed)}.{did_you_mean(str(given), allowed)}"
+            f"{name} is {format_value(given)}; it is one of {format_list(allowed)}.{suggest(str(given), allowed)}"
         )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from dissensus.pipeline.release.policy import PairPolicy
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Asked, Phase
 
@@ -105,4 +105,4 @@ class ReleasedPairs:
             yield f"{count:,} left out: {why}."
         other = sorted({pair.tranche for pair in self.pairs if not pair.is_standard})
         if other:
-            yield f"hh-rlhf has no tranche {listed(other)}, so these pairs are in a folder of their own."
+            yield f"hh-rlhf has no tranche {format_list(other)}, so these pairs are in a folder of their own."

@@ -11,7 +11,7 @@ from dissensus.pipeline.simulate.latent import SCALE
 from dissensus.pipeline.simulate.pool import Pool
 from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.times import Times
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 from dissensus.schema.numbers import check_number, check_share, check_weights
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
@@ -101,7 +101,7 @@ class Campaign:
         check_weights("answers", self.answers.values())
         if tuple(self.answers) != SCALE or not self.answers["No"] > 0:
             raise InvalidInput(
-                f"answers is {dict(self.answers)}; give the shares of {listed(SCALE)}, in this order, No above 0."
+                f"answers is {dict(self.answers)}; give the shares of {format_list(SCALE)}, in this order, No above 0."
             )
         _each_of("answers of straight-liners", self.careless.answers, SCALE)
 
@@ -109,5 +109,5 @@ class Campaign:
 def _each_of(what: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise InvalidInput(f"There is no {name!r} among the {what}.{hint} There are {listed(known, 30)}.")
+            hint = suggest(name, known)
+            raise InvalidInput(f"There is no {name!r} among the {what}.{hint} There are {format_list(known, 30)}.")

@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import SCALE, Codes
 from dissensus.pipeline.simulate.pool import Pool
 from dissensus.pipeline.simulate.scores import dealt
-from dissensus.schema.numbers import MOST, check_share, check_weights, check_whole
+from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 
 CAREFUL, SPEEDER, STRAIGHT_LINER, CLICKER = range(4)
 KINDS = ("careful", "speeder", "straight-liner", "clicker")
@@ -19,34 +19,19 @@ LOOKS = -1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Careless:
-    """Settings of the raters who do not judge.
+    """Settings of the raters who do not judge."""
 
-    Parameters
-    ----------
-    speeders
-        How many answer as they would anyhow, but in a fraction of the time.
-    straight_liners
-        How many give one answer nearly throughout.
-    clickers
-        How many answer at random.
-    pace
-        Time of a speeder as a share of what an average rater takes.
-    constancy
-        Share of ratings that a straight-liner gives without looking.
-    answers
-        What straight-liners answer, with weights.
-    """
-
-    speeders: int = 0
-    straight_liners: int = 0
-    clickers: int = 0
-    pace: float = 0.3
-    constancy: float = 0.99
+    speeders: int = 0  # How many answer as they would anyhow, but in a fraction of the time
+    straight_liners: int = 0  # How many give one answer nearly throughout
+    clickers: int = 0  # How many answer at random
+    pace: float = 0.3  # Time of a speeder as a share of what an average rater takes
+    constancy: float = 0.99  # Share of ratings that a straight-liner gives without looking
+    # What straight-liners answer, with weights
     answers: Mapping[str, float] = field(default_factory=lambda: {"No": 2, "Yes": 1})
 
     def __post_init__(self) -> None:
         for name in ("speeders", "straight_liners", "clickers"):
-            check_whole(f"careless.{name}", getattr(self, name), most=MOST)
+            check_whole(f"careless.{name}", getattr(self, name), most=MAX_COUNT)
         check_share("careless.constancy", self.constancy)
         check_weights("careless.answers", self.answers.values())
         if not 0 < self.pace <= 1:

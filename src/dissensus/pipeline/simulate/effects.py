@@ -13,20 +13,12 @@ from dissensus.schema.numbers import check_number, check_spread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEffects:
-    """What the groups of one axis see apart from everybody else; a group not named sees nothing of its own.
+    """What the groups of one axis see apart from everybody else; a group not named sees nothing of its own."""
 
-    Parameters
-    ----------
-    main
-        How much more unsafe a group finds everything.
-    severity
-        How much more unsafe a group finds an item for each standard deviation of its severity.
-    item_sd
-        Standard deviation of what a group alone sees in an item.
-    """
-
-    main: Mapping[str, float] = field(default_factory=dict)
+    main: Mapping[str, float] = field(default_factory=dict)  # How much more unsafe a group finds everything
+    # How much more unsafe a group finds an item for each standard deviation of its severity
     severity: Mapping[str, float] = field(default_factory=dict)
+    # Standard deviation of what a group alone sees in an item
     item_sd: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -44,26 +36,15 @@ class GroupEffects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Effects:
-    """Settings of the true effects, in standard deviations of the noise of a single rating.
+    """Settings of the true effects, in standard deviations of the noise of a single rating."""
 
-    Parameters
-    ----------
-    item_sd, rater_sd
-        Standard deviations of the effects of items and of raters.
-    unsure_sd
-        Standard deviation of the logarithm of how wide a rater's band of Unsure is.
-    severity, gold
-        Correlations of an item's effect with its severity, and with what its gold label is cut from.
-    groups
-        What groups see, by axis.
-    """
-
-    item_sd: float = 0.8
+    item_sd: float = 0.8  # Standard deviations of the effects of items and of raters
     rater_sd: float = 0.65
-    unsure_sd: float = 1.0
+    unsure_sd: float = 1.0  # Standard deviation of the logarithm of how wide a rater's band of Unsure is
+    # Correlations of an item's effect with its severity, and with what its gold label is cut from
     severity: float = 0.2
     gold: float = 0.6
-    groups: Mapping[str, GroupEffects] = field(default_factory=dict)
+    groups: Mapping[str, GroupEffects] = field(default_factory=dict)  # What groups see, by axis
 
     def __post_init__(self) -> None:
         for name in ("item_sd", "rater_sd", "unsure_sd"):
@@ -74,29 +55,15 @@ class Effects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnGroups:
-    """What the groups of one axis see, as it was drawn.
+    """What the groups of one axis see, as it was drawn."""
 
-    Parameters
-    ----------
-    axis, groups
-        The axis and its groups.
-    code
-        Group of each rater, shape (R,).
-    main, severity
-        As set, shape (G,).
-    own
-        What each group alone sees in each item, shape (G, I).
-    effect
-        All of it together, shape (G, I).
-    """
-
-    axis: str
+    axis: str  # The axis and its groups
     groups: tuple[str, ...]
-    code: Codes
-    main: Floats
+    code: Codes  # Group of each rater, shape (R,)
+    main: Floats  # As set, shape (G,)
     severity: Floats
-    own: Floats
-    effect: Floats
+    own: Floats  # What each group alone sees in each item, shape (G, I)
+    effect: Floats  # All of it together, shape (G, I)
 
 
 def draw_groups(

@@ -13,7 +13,7 @@ from dissensus.pipeline.simulate.effects import Effects
 from dissensus.pipeline.simulate.latent import Floats
 from dissensus.pipeline.simulate.scores import allotted, dealt, related_scores, shuffled_scores, sliced
 from dissensus.pipeline.simulate.texts import texts
-from dissensus.schema.numbers import MOST, check_share, check_weights, check_whole
+from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
 
 GOLD = ("No", "Yes")
@@ -21,21 +21,11 @@ GOLD = ("No", "Yes")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A topic of items.
+    """A topic of items."""
 
-    Parameters
-    ----------
-    name
-        As ``harm_type`` has it.
-    weight
-        How often it comes up, relative to the others.
-    questions
-        Questions that are likelier than others to carry an unsafe answer about it.
-    """
-
-    name: str
-    weight: float
-    questions: tuple[str, ...] = ()
+    name: str  # As ``harm_type`` has it
+    weight: float  # How often it comes up, relative to the others
+    questions: tuple[str, ...] = ()  # Questions that are likelier than others to carry an unsafe answer about it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +69,8 @@ class Items:
     responses: float = 1.0
 
     def __post_init__(self) -> None:
-        check_whole("items.count", self.count, 1, most=MOST)
-        check_whole("items.first_id", self.first_id, most=MOST)
+        check_whole("items.count", self.count, 1, most=MAX_COUNT)
+        check_whole("items.first_id", self.first_id, most=MAX_COUNT)
         for name in ("severities", "phases"):
             check_weights(f"items.{name}", getattr(self, name).values())
         for name in ("topics_per_item", "turns"):
@@ -95,25 +85,13 @@ class Items:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnItems:
-    """Items as they were drawn.
+    """Items as they were drawn."""
 
-    Parameters
-    ----------
-    table
-        One row each, with the columns of the file.
-    truth
-        One row each: what is true of it, released or not.
-    effect, severity
-        How unsafe everybody finds it, and its severity as a normal score, shape (I,).
-    topics
-        Which topics it has, shape (I, topics).
-    """
-
-    table: pl.DataFrame
-    truth: pl.DataFrame
-    effect: Floats
+    table: pl.DataFrame  # One row each, with the columns of the file
+    truth: pl.DataFrame  # One row each: what is true of it, released or not
+    effect: Floats  # How unsafe everybody finds it, and its severity as a normal score, shape (I,)
     severity: Floats
-    topics: NDArray[np.bool_]
+    topics: NDArray[np.bool_]  # Which topics it has, shape (I, topics)
 
 
 def draw_items(rng: np.random.Generator, items: Items, effects: Effects) -> DrawnItems:

@@ -10,8 +10,8 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import Codes
 from dissensus.pipeline.simulate.scores import dealt
-from dissensus.schema.hints import did_you_mean, listed
-from dissensus.schema.numbers import MOST, check_weights, check_whole
+from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.numbers import MAX_COUNT, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
 
 # Fifteen digits as in the real files, whose ids begin with 29: no simulated rater can be taken for a real one.
@@ -20,25 +20,15 @@ FIRST_ID, IDS = 900_000_000_000_000, 10**14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Raters who are alike on the axes of the pool.
+    """Raters who are alike on the axes of the pool."""
 
-    Parameters
-    ----------
-    values
-        Their group on each axis.
-    raters
-        How many they are.
-    careless
-        How many careless raters are taken from here first.
-    """
-
-    values: tuple[str, ...]
-    raters: int
-    careless: int = 0
+    values: tuple[str, ...]  # Their group on each axis
+    raters: int  # How many they are
+    careless: int = 0  # How many careless raters are taken from here first
 
     def __post_init__(self) -> None:
-        check_whole(f"The number of raters of {', '.join(self.values)}", self.raters, most=MOST)
-        check_whole(f"The number of careless raters of {', '.join(self.values)}", self.careless, most=MOST)
+        check_whole(f"The number of raters of {', '.join(self.values)}", self.raters, most=MAX_COUNT)
+        check_whole(f"The number of careless raters of {', '.join(self.values)}", self.careless, most=MAX_COUNT)
         if self.careless > self.raters:
             raise InvalidInput(
                 f"{self.careless} of {self.raters} raters ({', '.join(self.values)}) cannot be careless."
@@ -47,18 +37,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Detail:
-    """An attribute of raters that depends on another.
-
-    Parameters
-    ----------
-    of
-        The other attribute.
-    values
-        For each of its values, the weights of the values of this one.
-    """
+    """An attribute of raters that depends on another."""
 
     of: str
-    values: Mapping[str, Mapping[str, float]]
+    values: Mapping[str, Mapping[str, float]]  # For each of its values, the weights of the values of this one
 
     def __post_init__(self) -> None:
         for value, weights in self.values.items():
@@ -67,29 +49,18 @@ class Detail:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pool:
-    """Settings of the raters.
+    """Settings of the raters."""
 
-    Parameters
-    ----------
-    axes
-        Attributes that the cells cross, as columns name them.
-    cells
-        The cells; `crossed` makes equal ones.
-    margins
-        Attributes that depend on nothing else, with the weights of their values.
-    details
-        Attributes that depend on one of these.
-    """
-
-    axes: tuple[str, ...]
-    cells: tuple[Cell, ...]
+    axes: tuple[str, ...]  # Attributes that the cells cross, as columns name them
+    cells: tuple[Cell, ...]  # The cells; `crossed` makes equal ones
+    # Attributes that depend on nothing else, with the weights of their values
     margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
-    details: Mapping[str, Detail] = field(default_factory=dict)
+    details: Mapping[str, Detail] = field(default_factory=dict)  # Attributes that depend on one of these
 
     def __post_init__(self) -> None:
         for cell in self.cells:
             if len(cell.values) != len(self.axes):
-                raise InvalidInput(f"A cell has the values {listed(cell.values)}; it needs one of {listed(self.axes)}.")
+                raise InvalidInput(f"A cell has the values {format_list(cell.values)}; it needs one of {format_list(self.axes)}.")
         if self.size == 0:
             raise InvalidInput("The pool has no raters. Give a cell at least one.")
         for name, weights in self.margins.items():
@@ -97,7 +68,7 @@ class Pool:
         for name, detail in self.details.items():
             missing = [value for value in self.groups(detail.of) if value not in detail.values]
             if missing:
-                raise InvalidInput(f"{name} says nothing of raters whose {detail.of} is {listed(missing)}.")
+                raise InvalidInput(f"{name} says nothing of raters whose {detail.of} is {format_list(missing)}.")
 
     @property
     def size(self) -> int:
@@ -111,7 +82,7 @@ class Pool:
         if axis in self.margins:
             return tuple(self.margins[axis])
         known = (*self.axes, *self.margins)
-        raise InvalidInput(f"The pool has no axis {axis!r}.{did_you_mean(axis, known)} Its axes are {listed(known)}.")
+        raise InvalidInput(f"The pool has no axis {axis!r}.{suggest(axis, known)} Its axes are {format_list(known)}.")
 
 
 def crossed(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[Cell, ...]:

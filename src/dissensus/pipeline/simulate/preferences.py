@@ -35,25 +35,14 @@ MOST: Final = 100_000
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SimulatedPreferences:
-    """Preferences, and the tastes that they come from.
-
-    Parameters
-    ----------
-    preferences
-        What was picked.
-    raters
-        One row each: ``rater_id``, ``rater_gender``, ``rater_age``.
-    words
-        One row each: ``word``; ``all``, what it adds to how much an answer is liked, in log odds; and for each group,
-        such as ``rater_gender=Woman``, how far it departs from that.
-    counts
-        How often b speaks of each word, less how often a does, shape (preferences, words).
-    """
+    """Preferences, and the tastes that they come from."""
 
     preferences: tuple[Preference, ...]
-    raters: pl.DataFrame
+    raters: pl.DataFrame  # One row each: ``rater_id``, ``rater_gender``, ``rater_age``
+    # One row each: ``word``; ``all``, what it adds to how much an answer is liked, in log odds; and for each group,
+    # such as ``rater_gender=Woman``, how far it departs from that
     words: pl.DataFrame
-    counts: Floats
+    counts: Floats  # How often b speaks of each word, less how often a does, shape (preferences, words)
 
     def odds(self, group: str | None = None) -> Floats:
         """Return the log odds that people, or those of a group, find b better than a, for each preference."""

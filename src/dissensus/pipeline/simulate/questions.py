@@ -18,31 +18,18 @@ FITTING_STEPS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """Settings of the granular questions.
+    """Settings of the granular questions."""
 
-    Parameters
-    ----------
-    weights
-        How often a question is the one that carries an overall Unsure or Yes, relative to the others.
-    affinity
-        How many times likelier that is for the questions of the item's topics.
-    also_yes, also_unsure
-        How many other questions are answered Yes, and Unsure, on average, beside the one that is Yes.
-    also_unsure_alone
-        How many others are answered Unsure where the overall answer is Unsure.
-    comprehension
-        Answers to the question that does not count, with weights; the first names no problem.
-    comprehension_sd
-        Standard deviation of the logarithm of how often a rater names one.
-    """
-
+    # How often a question is the one that carries an overall Unsure or Yes, relative to the others
     weights: Mapping[str, float]
-    affinity: float = 1.0
+    affinity: float = 1.0  # How many times likelier that is for the questions of the item's topics
+    # How many other questions are answered Yes, and Unsure, on average, beside the one that is Yes
     also_yes: float = 0.0
     also_unsure: float = 0.0
-    also_unsure_alone: float = 0.0
+    also_unsure_alone: float = 0.0  # How many others are answered Unsure where the overall answer is Unsure
+    # Answers to the question that does not count, with weights; the first names no problem
     comprehension: Mapping[str, float]
-    comprehension_sd: float = 0.0
+    comprehension_sd: float = 0.0  # Standard deviation of the logarithm of how often a rater names one
 
     def __post_init__(self) -> None:
         check_weights("questions.weights", self.weights.values())

@@ -16,27 +16,15 @@ from dissensus.pipeline.simulate.times import draw_pace
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnRaters:
-    """Raters as they were drawn.
+    """Raters as they were drawn."""
 
-    Parameters
-    ----------
-    table
-        One row each, with the columns of the file.
-    cell
-        Cell of the pool that each is of, shape (R,).
-    kinds
-        Who is careless, and how.
-    effect, width
-        How unsafe each finds everything, and how wide their band of Unsure is, relative to others; shape (R,).
-    pace
-        Logarithm of their time as a multiple of the pool's, shape (R,); None where there are no times.
-    """
-
-    table: pl.DataFrame
-    cell: Codes
-    kinds: Kinds
+    table: pl.DataFrame  # One row each, with the columns of the file
+    cell: Codes  # Cell of the pool that each is of, shape (R,)
+    kinds: Kinds  # Who is careless, and how
+    # How unsafe each finds everything, and how wide their band of Unsure is, relative to others; shape (R,)
     effect: Floats
     width: Floats
+    # Logarithm of their time as a multiple of the pool's, shape (R,); None where there are no times
     pace: Floats | None
 
     def truth(self, rater: Codes) -> pl.DataFrame:

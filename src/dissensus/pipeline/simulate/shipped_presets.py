@@ -12,7 +12,7 @@ from dissensus.pipeline.simulate.items import Items, Topic
 from dissensus.pipeline.simulate.pool import Cell, Detail, Pool
 from dissensus.pipeline.simulate.questions import Questions
 from dissensus.pipeline.simulate.times import Times
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 
 _FOLDER = files("dissensus.pipeline.simulate") / "presets"
 
@@ -55,7 +55,7 @@ def preset(name: str) -> Campaign:
     """
     known = presets()
     if name not in known:
-        raise NotFound(f"There is no preset {name!r}; there are {listed(known)}.{did_you_mean(name, known)}")
+        raise NotFound(f"There is no preset {name!r}; there are {format_list(known)}.{suggest(name, known)}")
     return _parse(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
 
 

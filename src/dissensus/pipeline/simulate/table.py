@@ -10,7 +10,7 @@ from dissensus.pipeline.simulate.campaign import Campaign
 from dissensus.pipeline.simulate.design import Pairs
 from dissensus.pipeline.simulate.latent import Codes
 from dissensus.pipeline.simulate.questions import carrying, draw_comprehension, draw_questions
-from dissensus.schema.questionnaire.overall import worst
+from dissensus.schema.questionnaire.overall import worst_answer
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
 from dissensus.schema.ratings import columns as names
 
@@ -65,7 +65,7 @@ def _answer_columns(
             for place, question in enumerate(counting)
         }
     )
-    overalls = {name: worst(granular.select(parts)) for name, parts in questionnaire.overalls.items()}
+    overalls = {name: worst_answer(granular.select(parts)) for name, parts in questionnaire.overalls.items()}
     understood = pl.Series(values).gather(comprehension)
     return granular.with_columns(**overalls).cast(pl.String).with_columns(understood.alias(name) for name in other)
 

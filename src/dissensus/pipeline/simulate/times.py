@@ -10,7 +10,7 @@ from dissensus.pipeline.simulate.careless import SPEEDER
 from dissensus.pipeline.simulate.design import places
 from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.pipeline.simulate.scores import shuffled_scores
-from dissensus.schema.numbers import MOST, check_spread, check_whole
+from dissensus.schema.numbers import MAX_COUNT, check_spread, check_whole
 
 DAY_MS = 86_400_000
 # What speeders differ among themselves: those of DICES-350 have medians from 33 to 45 seconds.
@@ -19,35 +19,21 @@ SPEEDER_SD = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Times:
-    """Settings of the answer times, which are log-normal.
+    """Settings of the answer times, which are log-normal."""
 
-    Parameters
-    ----------
-    median_s
-        Median of all ratings, in seconds.
-    rater_sd, item_sd, rating_sd
-        Standard deviations of the logarithm: between raters, between items, and of what is left.
-    start
-        The first day, in UTC.
-    days
-        Raters begin within so many days.
-    sitting
-        Ratings in one sitting, after which a rater pauses for some hours.
-    """
-
-    median_s: float = 120.0
-    rater_sd: float = 0.45
+    median_s: float = 120.0  # Median of all ratings, in seconds
+    rater_sd: float = 0.45  # Standard deviations of the logarithm: between raters, between items, and of what is left
     item_sd: float = 0.15
     rating_sd: float = 0.5
-    start: date
-    days: int = 20
-    sitting: int = 50
+    start: date  # The first day, in UTC
+    days: int = 20  # Raters begin within so many days
+    sitting: int = 50  # Ratings in one sitting, after which a rater pauses for some hours
 
     def __post_init__(self) -> None:
         for name in ("rater_sd", "item_sd", "rating_sd"):
             check_spread(f"times.{name}", getattr(self, name))
         check_whole("times.days", self.days, 1, 10_000)
-        check_whole("times.sitting", self.sitting, 1, most=MOST)
+        check_whole("times.sitting", self.sitting, 1, most=MAX_COUNT)
         if not 0 < self.median_s <= 3600:
             raise InvalidInput(f"times.median_s is {self.median_s}; give seconds, above 0 and up to 3600.")
 

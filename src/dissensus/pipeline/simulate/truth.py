@@ -15,35 +15,22 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Truth:
-    """All that a campaign was drawn from.
+    """All that a campaign was drawn from."""
 
-    Parameters
-    ----------
-    campaign, seed, version
-        The settings, the seed and the version of the package: the same three give the same campaign.
-    cut, width
-        The latent value above which an answer is Yes, and how far below it an average rater is Unsure.
-    raters
-        One row each: ``rater_id``, ``kind`` (careful, speeder, straight-liner, clicker), ``effect``, ``unsure_width``
-        (their band of Unsure as a multiple of `width`), ``pace`` (their time as a multiple of the pool's, if the
-        campaign has times), ``answer`` (of a straight-liner) and ``n_ratings``.
-    items
-        One row each: ``item_id``, ``effect``, ``severity`` (a normal score), and degree of harm, topics and gold
-        label, released or not.
-    groups
-        ``axis``, ``group``, ``main`` and ``severity``: the effects of each group.
-    group_items
-        ``axis``, ``group``, ``item_id`` and ``effect``: what a group alone sees in an item, where it sees anything.
-    """
-
-    campaign: Campaign
+    campaign: Campaign  # The settings, the seed and the version of the package: the same three give the same campaign
     seed: int
     version: str
-    cut: float
+    cut: float  # The latent value above which an answer is Yes, and how far below it an average rater is Unsure
     width: float
+    # One row each: ``rater_id``, ``kind`` (careful, speeder, straight-liner, clicker), ``effect``, ``unsure_width``
+    # (their band of Unsure as a multiple of `width`), ``pace`` (their time as a multiple of the pool's, if the campaign
+    # has times), ``answer`` (of a straight-liner) and ``n_ratings``
     raters: pl.DataFrame
+    # One row each: ``item_id``, ``effect``, ``severity`` (a normal score), and degree of harm, topics and gold label,
+    # released or not
     items: pl.DataFrame
-    groups: pl.DataFrame
+    groups: pl.DataFrame  # ``axis``, ``group``, ``main`` and ``severity``: the effects of each group
+    # ``axis``, ``group``, ``item_id`` and ``effect``: what a group alone sees in an item, where it sees anything
     group_items: pl.DataFrame
 
     def to_json(self) -> str:

@@ -13,7 +13,7 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.pipeline.vet.options import axes_of
 from dissensus.pipeline.vet.result import Vetting
-from dissensus.schema.hints import did_you_mean, shown
+from dissensus.schema.hints import suggest, format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, REST
 from dissensus.schema.ratings.table import Ratings
@@ -165,8 +165,8 @@ def _named(ratings: Ratings, raters: Sequence[str]) -> Bools:
     ids = ratings.raters[RATER_ID]
     for rater in (wanted := list(dict.fromkeys(raters))):
         if rater not in ids:
-            hint = did_you_mean(str(rater), ids.head(1000).to_list())
-            raise NotFound(f"There is no rater {shown(rater)} with an answer to {ratings.questions[0]}.{hint}")
+            hint = suggest(str(rater), ids.head(1000).to_list())
+            raise NotFound(f"There is no rater {format_value(rater)} with an answer to {ratings.questions[0]}.{hint}")
     if not wanted:
         raise InvalidInput("raters names nobody, so there is no filter to audit. Give the ids of those to remove.")
     return _some(ids.is_in(wanted).to_numpy())

@@ -12,79 +12,43 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRemoval:
-    """How many raters of a group were removed.
-
-    Parameters
-    ----------
-    group
-        The group.
-    n_removed, n_raters
-        Raters removed, of how many.
-    against
-        The group that the odds ratio compares with, or "rest"; None where there is no odds ratio.
-    odds_ratio, ci_low, ci_high
-        Conditional odds ratio of being removed, with its exact interval; see `odds_ratio`. 0 or infinite where nobody
-        or everybody of one side was removed; None where there is none.
-    reason
-        Why the odds ratio is None, 0 or infinite.
-    """
+    """How many raters of a group were removed."""
 
     group: str
-    n_removed: int
+    n_removed: int  # Raters removed, of how many
     n_raters: int
+    # The group that the odds ratio compares with, or "rest"; None where there is no odds ratio
     against: str | None = None
+    # Conditional odds ratio of being removed, with its exact interval; see `odds_ratio`. 0 or infinite where nobody or
+    # everybody of one side was removed; None where there is none.
     odds_ratio: float | None = None
     ci_low: float | None = None
     ci_high: float | None = None
-    reason: str | None = None
+    reason: str | None = None  # Why the odds ratio is None, 0 or infinite
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisRemoval:
-    """Whether removal is independent of the groups of an axis.
+    """Whether removal is independent of the groups of an axis."""
 
-    Parameters
-    ----------
-    axis, groups
-        The axis, and each of its groups.
-    p, p_adjusted
-        P-value of the exact test, and adjusted over the axes by Benjamini and Hochberg; None where nothing is tested.
-    method
-        The test and how it was computed.
-    n_unknown
-        Raters whose group is not known; they take no part.
-    reason
-        Why nothing was tested.
-    """
-
-    axis: str
+    axis: str  # The axis, and each of its groups
     groups: tuple[GroupRemoval, ...]
+    # P-value of the exact test, and adjusted over the axes by Benjamini and Hochberg; None where nothing is tested
     p: float | None = None
     p_adjusted: float | None = None
-    method: str | None = None
-    n_unknown: int
-    reason: str | None = None
+    method: str | None = None  # The test and how it was computed
+    n_unknown: int  # Raters whose group is not known; they take no part
+    reason: str | None = None  # Why nothing was tested
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMove:
-    """How far labels move on the whole, beside the removal of as many raters at random.
+    """How far labels move on the whole, beside the removal of as many raters at random."""
 
-    Parameters
-    ----------
-    measure
-        mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`.
-    observed
-        Its value; None where no item has a rater left.
-    p
-        How often chance moves labels as far or further, one-sided; None without draws.
-    null_median, null_low, null_high
-        Median and central range of the random removals, the range at the audit's level; None without draws.
-    """
-
-    measure: str
-    observed: float | None
-    p: float | None
+    measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
+    observed: float | None  # Its value; None where no item has a rater left
+    p: float | None  # How often chance moves labels as far or further, one-sided; None without draws
+    # Median and central range of the random removals, the range at the audit's level; None without draws
     null_median: float | None
     null_low: float | None
     null_high: float | None

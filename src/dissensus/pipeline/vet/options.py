@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.table import Ratings
 
 
 def granular_questions(ratings: Ratings, question: str) -> tuple[str, ...]:
     """Return the questions on the scale of the one asked that were answered themselves, not made from others."""
-    made = {name for known in released() for name in load_questionnaire(known).overalls}
+    made = {name for known in published_questionnaires() for name in load_questionnaire(known).overalls}
     scale = ratings.scale(question)
     return tuple(name for name in ratings.questions if name not in made and ratings.scale(name) == scale)
 

@@ -23,29 +23,14 @@ Labels = npt.NDArray[np.object_]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Examples:
-    """Pairs as numbers.
+    """Pairs as numbers."""
 
-    Parameters
-    ----------
-    counts
-        Runs of each kind, two rows a pair: chosen, rejected.
-    log_lengths
-        Of both answers of each pair, likewise.
-    choices
-        What each pair counts for.
-    dialogue
-        Of each pair.
-    who
-        By axis the group of the rater of each pair, None where it is not known.
-    encoder, vectors
-        What made vectors of both answers of each pair, and these; None where there are none.
-    """
-
-    counts: dict[Kind, Rows]
-    log_lengths: Floats
-    choices: Choices
+    counts: dict[Kind, Rows]  # Runs of each kind, two rows a pair: chosen, rejected
+    log_lengths: Floats  # Of both answers of each pair, likewise
+    choices: Choices  # What each pair counts for
     dialogue: Integers
-    who: Mapping[str, Labels]
+    who: Mapping[str, Labels]  # By axis the group of the rater of each pair, None where it is not known
+    # What made vectors of both answers of each pair, and these; None where there are none
     encoder: Encoder | None = None
     vectors: Vectors | None = None
 

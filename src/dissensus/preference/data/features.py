@@ -35,19 +35,6 @@ class _Hashed(NamedTuple):
 def counted(texts: Sequence[str], kind: Kind) -> Rows:
     """Count the runs of each text, whatever its case and its white space.
 
-    Parameters
-    ----------
-    texts
-        Any texts.
-    kind
-        ``characters``: runs of `CHARACTERS` within each word and a space on both sides of it. ``words``: runs of one
-        to `WORDS` words, without punctuation.
-
-    Returns
-    -------
-    Rows
-        A row for each text, a column for each of 2^`BITS` hashes.
-
     Examples
     --------
     >>> rows = counted(["No, no!", "no", ""], "words")
@@ -61,18 +48,10 @@ def counted(texts: Sequence[str], kind: Kind) -> Rows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vocabulary:
-    """The features of one kind that training texts have, and how much each tells.
+    """The features of one kind that training texts have, and how much each tells."""
 
-    Parameters
-    ----------
-    hashes
-        Hashes of the features, increasing.
-    idf
-        Inverse document frequency of each, ln((1 + n) / (1 + df)) + 1.
-    """
-
-    hashes: npt.NDArray[np.int32]
-    idf: npt.NDArray[np.float32]
+    hashes: npt.NDArray[np.int32]  # Hashes of the features, increasing
+    idf: npt.NDArray[np.float32]  # Inverse document frequency of each, ln((1 + n) / (1 + df)) + 1
     place: npt.NDArray[np.int32] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Integers
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import Turn
 
 Purpose = Literal["helpful", "harmless"]
@@ -63,7 +63,7 @@ class Pair:
         if not self.chosen.strip() or not self.rejected.strip():
             raise InvalidInput("An answer of the pair is empty, so there was nothing to compare. Leave the pair out.")
         if self.chosen == self.rejected:
-            raise InvalidInput(f"Both answers are {shown(self.chosen)}, so nothing was chosen. Leave the pair out.")
+            raise InvalidInput(f"Both answers are {format_value(self.chosen)}, so nothing was chosen. Leave the pair out.")
         if not 0 < self.weight < np.inf:
             raise InvalidInput(f"The weight of a pair is {self.weight:g}; give a number above 0, such as 1.")
         if self.strength is not None and not np.isfinite(self.strength):
@@ -138,11 +138,6 @@ def dialogues(pairs: Sequence[Pair]) -> Integers:
 
 def folds(dialogue: Integers, count: int, *, seed: int = 0) -> Integers:
     """Deal dialogues into folds of nearly equal numbers of dialogues, and return the fold of each pair.
-
-    Raises
-    ------
-    InvalidInput
-        There are fewer dialogues than folds.
 
     Examples
     --------

@@ -14,22 +14,12 @@ Integers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """A sparse matrix by rows.
+    """A sparse matrix by rows."""
 
-    Parameters
-    ----------
-    values, columns
-        Entries and their columns, one row after the other; columns of a row increase.
-    ends
-        Where each row ends, and 0 before the first, shape (rows + 1,).
-    width
-        Columns of the matrix.
-    """
-
-    values: npt.NDArray[np.float32]
+    values: npt.NDArray[np.float32]  # Entries and their columns, one row after the other; columns of a row increase
     columns: npt.NDArray[np.int32]
-    ends: Integers
-    width: int
+    ends: Integers  # Where each row ends, and 0 before the first, shape (rows + 1,)
+    width: int  # Columns of the matrix
 
     @classmethod
     def one_column(cls, column: Floats) -> "Rows":

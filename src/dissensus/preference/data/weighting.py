@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.fit.logistic import Choices
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 Strength = Literal["ignored", "weight", "margin"]
 STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
@@ -47,8 +47,8 @@ class Counting:
 
     def __post_init__(self) -> None:
         if self.strength not in STRENGTHS:
-            near = did_you_mean(str(self.strength), STRENGTHS)
-            raise InvalidInput(f"strength is {shown(self.strength)}; it is one of {listed(STRENGTHS)}.{near}")
+            near = suggest(str(self.strength), STRENGTHS)
+            raise InvalidInput(f"strength is {format_value(self.strength)}; it is one of {format_list(STRENGTHS)}.{near}")
         if self.strength == "margin" and self.soft:
             raise InvalidInput(
                 "Strength is asked for as a margin, and labels are to be soft: a margin is for who chose one answer, "

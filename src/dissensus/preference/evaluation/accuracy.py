@@ -165,13 +165,7 @@ def evaluate(
 
 
 def checked(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
-    """Return margins as numbers.
-
-    Raises
-    ------
-    InvalidInput
-        There is no pair, there is not one margin for each, or one is no number.
-    """
+    """Return margins as numbers."""
     margin = np.asarray(margins, dtype=np.float64)
     if not len(pairs):
         raise InvalidInput("There is no pair, so nothing can be compared. Give one or more.")

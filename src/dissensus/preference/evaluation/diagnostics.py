@@ -13,18 +13,11 @@ from dissensus.preference.models.model import Model
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Findings:
-    """What was found; nothing of what a kind of model does not know.
+    """What was found; nothing of what a kind of model does not know."""
 
-    Parameters
-    ----------
-    r_squared
-        Share of all variance that lies between answers, see `dissensus.preference.models.mean_variance.MeanVariance`.
-    by_group
-        What it gains to foretell each group by itself.
-    """
-
+    # Share of all variance that lies between answers, see `dissensus.preference.models.mean_variance.MeanVariance`
     r_squared: float | None = None
-    by_group: tuple[Gain, ...] = ()
+    by_group: tuple[Gain, ...] = ()  # What it gains to foretell each group by itself
 
     def to_dict(self) -> dict[str, Any]:
         """Return what was found as plain values for JSON."""

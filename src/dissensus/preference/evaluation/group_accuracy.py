@@ -19,23 +19,13 @@ Mask = np.ndarray[Any, np.dtype[np.bool_]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """How often a model is right on the pairs of a group.
+    """How often a model is right on the pairs of a group."""
 
-    Parameters
-    ----------
-    axis, group
-        Whose pairs; both empty for all pairs.
-    as_group, as_all
-        Accuracy with the effects of their groups, and of what all choose.
-    difference
-        The former less the latter, on the same pairs; None where all are of one dialogue.
-    """
-
-    axis: str
+    axis: str  # Whose pairs; both empty for all pairs
     group: str
-    as_group: Share
+    as_group: Share  # Accuracy with the effects of their groups, and of what all choose
     as_all: Share
-    difference: Difference | None
+    difference: Difference | None  # The former less the latter, on the same pairs; None where all are of one dialogue
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
@@ -56,22 +46,7 @@ class ByGroup(Protocol):
 
 
 def gains(model: ByGroup, pairs: Sequence[Pair], *, level: float = 0.95) -> tuple[Gain, ...]:
-    """Return what groups gain on pairs: all of them first, then each group of each axis.
-
-    Parameters
-    ----------
-    model
-        One that knows groups; what it knows of single raters is left aside.
-    pairs
-        One or more, with the groups of who chose.
-    level
-        Confidence level of the intervals, which are for other dialogues.
-
-    Returns
-    -------
-    tuple of Gain
-        Pairs count by their weight; a tie is half a hit.
-    """
+    """Return what groups gain on pairs: all of them first, then each group of each axis."""
     hits = right(model.margins(pairs, by_rater=False)), right(model.population.margins(pairs))
     weight, dialogue = np.array([pair.weight for pair in pairs]), dialogues(pairs)
 

@@ -35,21 +35,11 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rival:
-    """Another model on the same pairs.
+    """Another model on the same pairs."""
 
-    Parameters
-    ----------
-    name
-        What it is called.
-    found
-        What was found of it.
-    difference
-        How much better the first one is.
-    """
-
-    name: str
-    found: Evaluation
-    difference: Comparison
+    name: str  # What it is called
+    found: Evaluation  # What was found of it
+    difference: Comparison  # How much better the first one is
 
 
 def compare(pairs: Sequence[Pair], margins: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Comparison:

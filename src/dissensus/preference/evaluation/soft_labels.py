@@ -17,41 +17,22 @@ from dissensus.stats.proportion import Share, clustered_share
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Nearness:
-    """How near probabilities come to what raters chose.
+    """How near probabilities come to what raters chose."""
 
-    Parameters
-    ----------
-    distance
-        Mean Manhattan distance of both distributions over the two answers, 2|P - t|: from 0 to 2.
-    cross_entropy
-        Mean of -t ln P - (1 - t) ln(1 - P); no less than the mean entropy of the shares.
-    error_rate
-        Mean share of the raters of a comparison whose choice is foretold wrongly; a tie is half an error.
-    """
-
-    distance: Mean
-    cross_entropy: Mean
+    distance: Mean  # Mean Manhattan distance of both distributions over the two answers, 2|P - t|: from 0 to 2
+    cross_entropy: Mean  # Mean of -t ln P - (1 - t) ln(1 - P); no less than the mean entropy of the shares
+    # Mean share of the raters of a comparison whose choice is foretold wrongly; a tie is half an error
     error_rate: Share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoftLabels:
-    """What was found on comparisons that several raters made.
+    """What was found on comparisons that several raters made."""
 
-    Parameters
-    ----------
-    n_comparisons, n_raters
-        Comparisons, and raters that are known by their ids.
-    entropy
-        Mean entropy of the shares, which is the least that cross-entropy can be.
-    model, length_alone, one_half
-        How near they come: the model, the length of answers alone, and who always says one half.
-    """
-
-    n_comparisons: int
+    n_comparisons: int  # Comparisons, and raters that are known by their ids
     n_raters: int
-    entropy: float
-    model: Nearness
+    entropy: float  # Mean entropy of the shares, which is the least that cross-entropy can be
+    model: Nearness  # How near they come: the model, the length of answers alone, and who always says one half
     length_alone: Nearness
     one_half: Nearness
 

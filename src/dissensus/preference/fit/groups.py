@@ -82,11 +82,6 @@ def choose_groups(
     One axis after the other, raters last: it has effects if with them choices are foretold better than without. Those
     of groups must foretell raters held out, by more than raters differ; those of raters dialogues held out, by more
     than dialogues differ. Where fewer than `INNER` raters are known, groups cannot be told from them and have none.
-
-    Raises
-    ------
-    InvalidInput
-        Nothing is known of who chose, or an axis has too many groups.
     """
     for axis, labels in examples.who.items():
         if axis != RATER and len(_names(labels)) > MOST_GROUPS:

@@ -21,21 +21,11 @@ def probability(margin: Floats) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Choices:
-    """What was chosen of each pair.
+    """What was chosen of each pair."""
 
-    Parameters
-    ----------
-    weight
-        As how many each pair counts.
-    share
-        Share of those asked who chose the first answer.
-    margin
-        By how much log odds at least its score is to be the higher one.
-    """
-
-    weight: Floats
-    share: Floats
-    margin: Floats
+    weight: Floats  # As how many each pair counts
+    share: Floats  # Share of those asked who chose the first answer
+    margin: Floats  # By how much log odds at least its score is to be the higher one
 
     @classmethod
     def of_first(cls, weight: Floats) -> "Choices":

@@ -47,23 +47,12 @@ class Heads:
 
     .. math:: P(a \succ b) = \frac{1}{1 + e^{-\eta}}, \qquad
               \eta = \sqrt 2\,\frac{\beta \cdot (x_a - x_b) - m}{\sqrt{e^{2 \gamma \cdot z_a} + e^{2 \gamma \cdot z_b}}}
-
-    Parameters
-    ----------
-    differences
-        Features of the chosen less those of the rejected answer of each pair.
-    answers
-        Features of both answers of each pair.
-    choices
-        What each pair counts for.
-    penalties
-        On the squares of the weights of the mean and of the spread.
     """
 
-    differences: Rows
-    answers: Rows
-    choices: Choices
-    penalties: tuple[float, float]
+    differences: Rows  # Features of the chosen less those of the rejected answer of each pair
+    answers: Rows  # Features of both answers of each pair
+    choices: Choices  # What each pair counts for
+    penalties: tuple[float, float]  # On the squares of the weights of the mean and of the spread
 
     def loss(self, at: Floats) -> tuple[float, tuple[Floats, Floats, Floats]]:
         """Return the loss; and of each pair its log odds, their slope in the mean, and the share of a in the spread."""

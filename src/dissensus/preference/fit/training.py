@@ -19,7 +19,7 @@ from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import KINDS, RECIPES, AnyModel, KindOfModel, Recipe
 from dissensus.preference.models.linear import Linear, length_margins
 from dissensus.preference.models.mini_lm import minilm
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 HELD_OUT: Final = 5
 """One of so many folds of dialogues is held out to measure a model that is saved."""
@@ -62,8 +62,8 @@ class Plan:
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            near = did_you_mean(str(self.kind), KINDS)
-            raise InvalidInput(f"kind is {shown(self.kind)}; it is one of {listed(KINDS)}.{near}")
+            near = suggest(str(self.kind), KINDS)
+            raise InvalidInput(f"kind is {format_value(self.kind)}; it is one of {format_list(KINDS)}.{near}")
         if self.kind == "embedding" and self.encoder is None:
             raise InvalidInput("A model of kind embedding needs an encoder. Give one: encoder=minilm().")
         if self.kind != "embedding" and self.encoder is not None:
@@ -176,7 +176,7 @@ def train(
         both trained and measured on.
     """
     if purpose not in PURPOSES:
-        raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
+        raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     plan = plan or Plan()
     pairs = in_order(pairs)
     examples = known = plan.examples(pairs, _part(progress, 0, plan.encoding))
@@ -200,7 +200,7 @@ def _check_apart(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
     if both:
         raise InvalidInput(
             f"{len(both):,} dialogues are among those to train on and among those to measure on, such as "
-            f"{shown(min(both))}. Keep all pairs of a dialogue on one side."
+            f"{format_value(min(both))}. Keep all pairs of a dialogue on one side."
         )
 
 

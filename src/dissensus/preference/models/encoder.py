@@ -53,31 +53,18 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vectors:
-    """Vectors of answers, and of these with what was asked.
+    """Vectors of answers, and of these with what was asked."""
 
-    Parameters
-    ----------
-    values
-        Of each answer its own vector and then the product with that of the last human turn, number by number, times
-        `CROSSED` and the root of the dimension; shape (answers, 2 · dimension).
-    cut
-        Whether the answer or the turn before was longer than what is read of it.
-    """
-
+    # Of each answer its own vector and then the product with that of the last human turn, number by number, times
+    # `CROSSED` and the root of the dimension; shape (answers, 2 · dimension)
     values: Vector
-    cut: npt.NDArray[np.bool_]
+    cut: npt.NDArray[np.bool_]  # Whether the answer or the turn before was longer than what is read of it
 
     @classmethod
     def of(
         cls, encoder: Encoder, texts: Sequence[str], asked: Sequence[str], *, progress: Progress | None = None
     ) -> "Vectors":
-        """Return those of answers to what was asked, each text encoded once; nothing crosses where nothing was.
-
-        Raises
-        ------
-        InvalidInput
-            The encoder gives something else than its vectors.
-        """
+        """Return those of answers to what was asked, each text encoded once; nothing crosses where nothing was."""
         places = {text: place for place, text in enumerate(dict.fromkeys((*texts, *asked)))}
         found = _encoded(encoder, list(places), progress)
         said, before = ([places[text] for text in some] for some in (texts, asked))

@@ -12,21 +12,13 @@ from dissensus.preference.data.sparse import Floats, Integers, Rows
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effects:
-    """Effects of the groups of one axis on the weights of features, before the temperature.
+    """Effects of the groups of one axis on the weights of features, before the temperature."""
 
-    Parameters
-    ----------
-    names
-        Of the groups, in order.
-    values
-        Of each group on each feature, length the last, shape (groups, features); with directions on each of these,
-        shape (groups, directions).
-    directions
-        Few combinations of features that effects are made of, shape (features, directions); None for all features.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # Of the groups, in order
+    # Of each group on each feature, length the last, shape (groups, features); with directions on each of these, shape
+    # (groups, directions)
     values: npt.NDArray[np.float32]
+    # Few combinations of features that effects are made of, shape (features, directions); None for all features
     directions: npt.NDArray[np.float32] | None = None
 
     def along(self, rows: Rows) -> Floats:

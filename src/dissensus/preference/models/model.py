@@ -8,7 +8,7 @@ import numpy as np
 from dissensus.errors import NotAllowed
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose
 from dissensus.preference.data.sparse import Floats
-from dissensus.schema.hints import did_you_mean
+from dissensus.schema.hints import suggest
 from dissensus.schema.records.conversation import Conversation, Turn
 
 
@@ -62,7 +62,7 @@ def check_purpose(model: Model, purpose: str, *, force: bool = False) -> None:
     """
     if purpose not in PURPOSES:
         raise NotAllowed(
-            f"There is no purpose {purpose!r}; a model is {' or '.join(PURPOSES)}.{did_you_mean(purpose, PURPOSES)}"
+            f"There is no purpose {purpose!r}; a model is {' or '.join(PURPOSES)}.{suggest(purpose, PURPOSES)}"
         )
     if purpose != model.purpose and not force:
         raise NotAllowed(

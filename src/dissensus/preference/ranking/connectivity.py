@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 
 Bools = npt.NDArray[np.bool_]
 
@@ -17,7 +17,7 @@ def check_connected(beats: Bools, bots: Sequence[str]) -> None:
     if reached.all():
         return
     parts = sorted({tuple(np.flatnonzero(row).tolist()) for row in reached}, key=len, reverse=True)
-    told = "; ".join(listed([bots[place] for place in part], 5) for part in parts[:5])
+    told = "; ".join(format_list([bots[place] for place in part], 5) for part in parts[:5])
     raise UndefinedEstimate(
         f"The chatbots fall into {len(parts):,} parts that were never compared with each other: {told}. "
         "Compare some across, or rank each part by itself."

@@ -9,7 +9,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.ranking.connectivity import check_connected, unbeaten
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.stats.bootstrap import interval, resampled
 from dissensus.stats.level import check_level
 
@@ -71,31 +71,18 @@ class Comparisons:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rank:
-    """One chatbot.
-
-    Parameters
-    ----------
-    bot
-        Its name.
-    n, won, tied
-        Its comparisons, by weight, and how many it won and tied.
-    bradley_terry, ci_low, ci_high
-        Its strength on the scale of Elo with its interval for other raters, and `reason` where there is none.
-    elo
-        After all comparisons in their order.
-    by_scores
-        Elo as the scores of a preference model foretell it; None without scores.
-    """
+    """One chatbot."""
 
     bot: str
-    n: float
+    n: float  # Its comparisons, by weight, and how many it won and tied
     won: float
     tied: float
+    # Its strength on the scale of Elo with its interval for other raters, and `reason` where there is none
     bradley_terry: float | None
     ci_low: float | None
     ci_high: float | None
-    elo: float
-    by_scores: float | None
+    elo: float  # After all comparisons in their order
+    by_scores: float | None  # Elo as the scores of a preference model foretell it; None without scores
     reason: str = ""
 
 
@@ -244,7 +231,7 @@ def _strengths(comparisons: Comparisons, every: Floats, bootstrap: int, seed: in
     best = unbeaten(every > 0)
     if best is not None:
         names = [comparisons.bots[place] for place in np.flatnonzero(best)]
-        reason = f"{listed(names, 5)} lost to none of the others, so strengths have no end"
+        reason = f"{format_list(names, 5)} lost to none of the others, so strengths have no end"
         return _Strengths(nothing, nothing, nothing, 0, reason)
     observed = bradley_terry(every)
     if not bootstrap or comparisons.rater is None:

@@ -8,7 +8,7 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.preference.transformer.extra import quiet
 from dissensus.preference.transformer.plan import MAX_LENGTH
 from dissensus.preference.transformer.tokens import Reader
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 PAD: Final = "<|pad|>"
 """Added where a tokenizer has no token to fill up rows that is for this alone."""
@@ -29,26 +29,11 @@ class Base(NamedTuple):
 
 
 def opened_base(base: str, *, max_length: int | None = None) -> Base:
-    """Open a model to train from: safetensors alone, and never code that comes with it.
-
-    Parameters
-    ----------
-    base
-        A folder, or a name on the hub.
-    max_length
-        Most tokens; None for `MAX_LENGTH`, or as many as it reads.
-
-    Raises
-    ------
-    NotFound
-        There is no such folder.
-    InvalidInput
-        It is no model that can be trained here, or does not read as many tokens.
-    """
+    """Open a model to train from: safetensors alone, and never code that comes with it."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     if (base.startswith((".", "/", "~")) or base.count("/") > 1) and not Path(base).expanduser().is_dir():
-        raise NotFound(f"There is no folder {shown(base)}. Name one that holds a model, or a model of the hub.")
+        raise NotFound(f"There is no folder {format_value(base)}. Name one that holds a model, or a model of the hub.")
     place = str(Path(base).expanduser()) if Path(base).expanduser().is_dir() else base
     with quiet():
         try:
@@ -71,14 +56,14 @@ def _network(family: Any, place: str) -> Any:
 def _refused(base: str, error: Exception) -> str:
     first = next(iter(str(error).strip().splitlines()), type(error).__name__)
     return (
-        f"{shown(base)} cannot be trained from: {first.rstrip('.')}. Name the folder of a model of the library "
+        f"{format_value(base)} cannot be trained from: {first.rstrip('.')}. Name the folder of a model of the library "
         "transformers with its tokenizer and its weights as safetensors, or one of the hub that can be reached."
     )
 
 
 def _reader(base: str, network: Any, tokenizer: Any, max_length: int | None) -> Reader:
     if not getattr(tokenizer, "is_fast", False):
-        raise InvalidInput(f"{shown(base)} has no tokenizer.json. Save its tokenizer as a fast one, and name that.")
+        raise InvalidInput(f"{format_value(base)} has no tokenizer.json. Save its tokenizer as a fast one, and name that.")
     _pad(network, tokenizer)
     reads = plain(tokenizer.backend_tokenizer.to_str())
     begin, end = _marks(reads, tokenizer.eos_token_id)
@@ -124,5 +109,5 @@ def _max_length(base: str, network: Any, tokenizer: Any, asked: int | None) -> i
     length = min(MAX_LENGTH, most) if asked is None else asked
     if not ENOUGH <= length <= most:
         most_told = f"{most:,}" if most < 2**31 else "as many as you like"
-        raise InvalidInput(f"max_length is {length:,}; {shown(base)} reads from {ENOUGH} to {most_told} tokens.")
+        raise InvalidInput(f"max_length is {length:,}; {format_value(base)} reads from {ENOUGH} to {most_told} tokens.")
     return length

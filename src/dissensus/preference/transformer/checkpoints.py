@@ -8,7 +8,7 @@ from typing import Any, Final
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.preference.transformer.extra import is_first
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 
 RUN: Final = "run.json"
 
@@ -16,29 +16,7 @@ _CHECKPOINT = "checkpoint-"
 
 
 def begun(plan: TransformerPlan, run: dict[str, Any]) -> Path | None:
-    """Make the folder for checkpoints, or find the last one in it.
-
-    Parameters
-    ----------
-    plan
-        Says where, and whether to go on.
-    run
-        What is trained, on what: plain values for JSON.
-
-    Returns
-    -------
-    Path or None
-        The checkpoint to go on from.
-
-    Raises
-    ------
-    Conflict
-        An interrupted training is there, and nothing was said of it.
-    NotFound
-        There is none to go on with.
-    InvalidInput
-        It is of other pairs or settings, or the folder holds something else.
-    """
+    """Make the folder for checkpoints, or find the last one in it."""
     folder = plan.checkpoints
     if folder is None:
         if plan.resume:
@@ -57,7 +35,7 @@ def _new(folder: Path, run: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if others := sorted(path.name for path in folder.iterdir() if not _is_ours(path)):
-            raise InvalidInput(f"{folder} holds something else than checkpoints: {listed(others, 3)}. Move it away.")
+            raise InvalidInput(f"{folder} holds something else than checkpoints: {format_list(others, 3)}. Move it away.")
         _clear(folder)
         (folder / RUN).write_text(json.dumps(run, indent=2), encoding="utf-8")
     except OSError as error:

@@ -10,13 +10,7 @@ from dissensus.errors import Unavailable
 
 
 def check_installed(*more: str) -> None:
-    """Refuse to go on without what transformers need, and more packages by their names.
-
-    Raises
-    ------
-    Unavailable
-        One of them is not installed.
-    """
+    """Refuse to go on without what transformers need, and more packages by their names."""
     for name in ("torch", "transformers", "tokenizers", "safetensors", *more):
         try:
             import_module(name)

@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.weighting import Counting
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 Schedule = Literal["cosine", "linear"]
 SCHEDULES: Final[tuple[str, ...]] = get_args(Schedule)
@@ -96,8 +96,8 @@ class TransformerPlan:
         if not 0 <= self.warm_up < 1:
             raise InvalidInput(f"warm_up is {self.warm_up:g}; give a share of all steps from 0 to below 1.")
         if self.schedule not in SCHEDULES:
-            near = did_you_mean(str(self.schedule), SCHEDULES)
-            raise InvalidInput(f"schedule is {shown(self.schedule)}; it is one of {listed(SCHEDULES)}.{near}")
+            near = suggest(str(self.schedule), SCHEDULES)
+            raise InvalidInput(f"schedule is {format_value(self.schedule)}; it is one of {format_list(SCHEDULES)}.{near}")
 
     @property
     def rate(self) -> float:

@@ -31,15 +31,6 @@ class Speed(NamedTuple):
     def told(self, n_weights: int, *, lora: bool, peak_tflops: float | None) -> dict[str, Any]:
         """Return it as plain values for a card.
 
-        Parameters
-        ----------
-        n_weights
-            Of the network, embeddings apart, since looking them up takes no operation.
-        lora
-            Whether low-rank changes alone were trained.
-        peak_tflops
-            What one device can do; None where that is not known.
-
         Examples
         --------
         >>> speed = Speed(10_000, 2.0, "cpu", 1)

@@ -25,25 +25,13 @@ class Tokens(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Reader:
-    """What makes tokens of texts.
+    """What makes tokens of texts."""
 
-    Parameters
-    ----------
-    tokenizer
-        Of the library tokenizers; what looks like one of its marks in a text is text.
-    begin, end
-        Marks around each text.
-    pad
-        The token that fills up rows, which no text has.
-    max_length
-        Most tokens of a text, marks included.
-    """
-
-    tokenizer: Any
-    begin: tuple[int, ...]
+    tokenizer: Any  # Of the library tokenizers; what looks like one of its marks in a text is text
+    begin: tuple[int, ...]  # Marks around each text
     end: tuple[int, ...]
-    pad: int
-    max_length: int
+    pad: int  # The token that fills up rows, which no text has
+    max_length: int  # Most tokens of a text, marks included
 
     def read(self, texts: Sequence[str]) -> Tokens:
         """Return the tokens of each text: the last ones where there are too many, since the answer comes last."""

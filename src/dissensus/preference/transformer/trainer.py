@@ -57,23 +57,7 @@ def fitted(
     last: Path | None = None,
     progress: Progress | None = None,
 ) -> Fitted:
-    """Fit the weights to pairs.
-
-    Parameters
-    ----------
-    network
-        What is changed.
-    seen
-        The pairs.
-    plan
-        How.
-    seed
-        Of the order of pairs, and of dropout.
-    last
-        The checkpoint to go on from.
-    progress
-        Called with the share of steps that is done.
-    """
+    """Fit the weights to pairs."""
     from transformers import PrinterCallback, Trainer
 
     with quiet(), _place(plan) as place:
@@ -100,17 +84,7 @@ def fitted(
 
 
 def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-    """Return the mean over the pairs of a step of what `dissensus.preference.fit.logistic.Choices.loss` gives each.
-
-    Parameters
-    ----------
-    outputs
-        Scores of the chosen and the rejected answers, in turn.
-    labels
-        Weight, share and margin of each pair.
-    num_items_in_batch
-        So many such numbers has the whole step, on all devices; None where it has these alone.
-    """
+    """Return the mean over the pairs of a step of what `dissensus.preference.fit.logistic.Choices.loss` gives each."""
     from torch.nn.functional import softplus
 
     scores = outputs.logits[:, 0].float()

@@ -27,7 +27,7 @@ from dissensus.preference.transformer.model import Transformer
 from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.preference.transformer.tokens import Reader, both_told
 from dissensus.preference.transformer.trainer import Fitted, Seen, fitted
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 CALIBRATION: Final = 10
 """One of so many folds of the dialogues that are not held out gives the temperature alone."""
@@ -88,7 +88,7 @@ def train_transformer(
         Training diverged.
     """
     if purpose not in PURPOSES:
-        raise InvalidInput(f"purpose is {shown(purpose)}; choose one of {', '.join(PURPOSES)}.")
+        raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     check_installed("accelerate", *([] if plan.lora is None else ["peft"]))
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
     pairs = in_order(sorted(pairs, key=_told))

@@ -1,38 +1,38 @@
 """Prolific: entry, completion codes, statuses, signed webhooks, studies, and a client of its API."""
 
-from dissensus.recruit.prolific.client import BASE, Client
-from dissensus.recruit.prolific.codes import completion_address
-from dissensus.recruit.prolific.entry import PARAMETERS, Entry, entry_address, entry_from, with_places
-from dissensus.recruit.prolific.statuses import Status, StudyStatus, follows
-from dissensus.recruit.prolific.study import Device, Filter, ScreenOut, Study, study_body
-from dissensus.recruit.prolific.submissions import REJECTIONS, Rejection, Submission
-from dissensus.recruit.prolific.webhooks import Event, Kind, event_from
+from dissensus.recruit.prolific.client import PROLIFIC_API, ProlificClient
+from dissensus.recruit.prolific.codes import completion_url
+from dissensus.recruit.prolific.entry import ENTRY_PARAMETERS, ProlificEntry, entry_url, parse_entry, with_placeholders
+from dissensus.recruit.prolific.statuses import SubmissionStatus, StudyStatus, is_later_status
+from dissensus.recruit.prolific.study import Device, StudyFilter, ScreenOut, Study, study_body
+from dissensus.recruit.prolific.submissions import REJECTION_CATEGORIES, RejectionCategory, ProlificSubmission
+from dissensus.recruit.prolific.webhooks import ProlificEvent, ProlificEventKind, verify_event
 from dissensus.schema.campaign.completion_codes import OUTCOMES, Outcome, codes_from
 
 __all__ = [
-    "BASE",
+    "PROLIFIC_API",
     "OUTCOMES",
-    "PARAMETERS",
-    "REJECTIONS",
-    "Client",
+    "ENTRY_PARAMETERS",
+    "REJECTION_CATEGORIES",
+    "ProlificClient",
     "Device",
-    "Entry",
-    "Event",
-    "Filter",
-    "Kind",
+    "ProlificEntry",
+    "ProlificEvent",
+    "StudyFilter",
+    "ProlificEventKind",
     "Outcome",
-    "Rejection",
+    "RejectionCategory",
     "ScreenOut",
-    "Status",
+    "SubmissionStatus",
     "Study",
     "StudyStatus",
-    "Submission",
+    "ProlificSubmission",
     "codes_from",
-    "completion_address",
-    "entry_address",
-    "entry_from",
-    "event_from",
-    "follows",
+    "completion_url",
+    "entry_url",
+    "parse_entry",
+    "verify_event",
+    "is_later_status",
     "study_body",
-    "with_places",
+    "with_placeholders",
 ]

@@ -8,17 +8,17 @@ from typing import Any, Final, Self
 import httpx
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.http_client import Asking, Repeat, Service, check_token, connected
-from dissensus.recruit.prolific.entry import ID
+from dissensus.http_client import ServiceClient, RetryPolicy, RemoteService, check_token, open_client
+from dissensus.recruit.prolific.entry import PROLIFIC_ID
 from dissensus.recruit.prolific.study import Study, study_body
-from dissensus.recruit.prolific.submissions import Rejection, Submission, rejection_body, submission_from
-from dissensus.recruit.prolific.webhooks import Kind
-from dissensus.schema.address import check_secure
-from dissensus.schema.hints import shown
+from dissensus.recruit.prolific.submissions import RejectionCategory, ProlificSubmission, rejection_body, parse_submission
+from dissensus.recruit.prolific.webhooks import ProlificEventKind
+from dissensus.schema.address import check_secure_url
+from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_number, check_whole
 
-BASE: Final = "https://api.prolific.com"
-PROLIFIC: Final = Service(
+PROLIFIC_API: Final = "https://api.prolific.com"
+PROLIFIC: Final = RemoteService(
     name="Prolific",
     remedies={
         401: " Is the token right? Make another one at https://app.prolific.com/researcher/tokens.",
@@ -27,11 +27,11 @@ PROLIFIC: Final = Service(
     },
     look="https://app.prolific.com",
 )
-PAGE: Final = 100
-MOST_PAGES: Final = 10_000
+PAGE_SIZE: Final = 100
+MAX_PAGES: Final = 10_000
 
 
-class Client:
+class ProlificClient:
     """Asks Prolific on behalf of whoever a token belongs to; used in a ``with`` block.
 
     Parameters
@@ -69,17 +69,17 @@ class Client:
         self,
         token: str,
         *,
-        base: str = BASE,
+        base: str = PROLIFIC_API,
         timeout: float = 30.0,
         tries: int = 4,
         sleep: Callable[[float], None] = wait_seconds,
     ) -> None:
-        check_secure(base)
+        check_secure_url(base)
         check_number("timeout", timeout, 0.001)
         check_whole("tries", tries, 1)
         check_token(token, "https://app.prolific.com/researcher/tokens")
         self._base = base.rstrip("/")
-        self._asking = Asking(PROLIFIC, connected(self._base, f"Token {token}", timeout), token, tries, sleep)
+        self._asking = ServiceClient(PROLIFIC, open_client(self._base, f"Token {token}", timeout), token, tries, sleep)
 
     def __repr__(self) -> str:
         return f"Client(base={self._base!r})"
@@ -105,7 +105,7 @@ class Client:
         str
             Its id.
         """
-        return _made(_read(self._post("studies/", study_body(study), repeat="if refused")), "a study")
+        return _created_id(_json_body(self._post("studies/", study_body(study), repeat="if refused")), "a study")
 
     def publish(self, study: str) -> None:
         """Show a draft to people. From then on it costs money, and places can only be added.
@@ -115,9 +115,9 @@ class Client:
         study
             Its id.
         """
-        self._post(f"studies/{_id(study, 'study')}/transition/", {"action": "PUBLISH"}, repeat="if refused")
+        self._post(f"studies/{_check_id(study, 'study')}/transition/", {"action": "PUBLISH"}, repeat="if refused")
 
-    def submissions(self, study: str) -> Iterator[Submission]:
+    def submissions(self, study: str) -> Iterator[ProlificSubmission]:
         """Yield all submissions of a study, page by page, each once even if others come meanwhile.
 
         Parameters
@@ -125,18 +125,18 @@ class Client:
         study
             Its id.
         """
-        path, seen, offset = f"studies/{_id(study, 'study')}/submissions/", set[str](), 0
-        for _ in range(MOST_PAGES):
-            answer = _read(self._asking.ask("GET", path, query={"limit": PAGE, "offset": offset}))
-            page = [submission_from(one) for one in _results(answer)]
+        path, seen, offset = f"studies/{_check_id(study, 'study')}/submissions/", set[str](), 0
+        for _ in range(MAX_PAGES):
+            answer = _json_body(self._asking.ask("GET", path, query={"limit": PAGE_SIZE, "offset": offset}))
+            page = [parse_submission(one) for one in _result_list(answer)]
             new = [one for one in page if one.id not in seen]
             yield from new
             seen |= {one.id for one in new}
             offset += len(page)
             # A server that ignores the offset gives the same page for ever.
-            if not new or offset >= _total(answer, offset + 1):
+            if not new or offset >= _total_count(answer, offset + 1):
                 return
-        raise Unavailable(f"Prolific lists more than {MOST_PAGES:,} pages of submissions. Ask again later.")
+        raise Unavailable(f"Prolific lists more than {MAX_PAGES:,} pages of submissions. Ask again later.")
 
     def approve(self, submission: str) -> None:
         """Pay a submission.
@@ -148,7 +148,7 @@ class Client:
         """
         self._decide(submission, {"action": "APPROVE"})
 
-    def reject(self, submission: str, category: Rejection, reason: str) -> None:
+    def reject(self, submission: str, category: RejectionCategory, reason: str) -> None:
         """Refuse to pay a submission. Who is rejected often loses the account: ask for a return first.
 
         Parameters
@@ -184,7 +184,7 @@ class Client:
         """
         if isinstance(reasons, str) or not reasons or not all(reason.strip() for reason in reasons):
             raise InvalidInput("There is no reason, or a blank one. Give a list of reasons, which the person reads.")
-        path = f"submissions/{_id(submission, 'submission')}/request-return/"
+        path = f"submissions/{_check_id(submission, 'submission')}/request-return/"
         self._post(path, {"request_return_reasons": list(reasons)}, repeat="if refused")
 
     def new_secret(self, workspace: str) -> str:
@@ -200,13 +200,13 @@ class Client:
         str
             The secret, for `event_from`. Whoever has it can tell you anything in the name of Prolific.
         """
-        answer = _read(self._post("hooks/secrets/", {"workspace_id": _id(workspace, "workspace")}))
+        answer = _json_body(self._post("hooks/secrets/", {"workspace_id": _check_id(workspace, "workspace")}))
         value = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(value, str) or not value:
             raise Unavailable("Prolific made a secret and did not tell it. Make another one.")
         return value
 
-    def subscribe(self, kind: Kind, address: str, workspace: str) -> str:
+    def subscribe(self, kind: ProlificEventKind, address: str, workspace: str) -> str:
         """Let Prolific send events to an address, and confirm it.
 
         Parameters
@@ -223,11 +223,11 @@ class Client:
         str
             Id of the subscription.
         """
-        check_secure(address)
+        check_secure_url(address)
         wanted = {"event_type": kind.value, "target_url": address}
-        body = {**wanted, "workspace_id": _id(workspace, "workspace")}
+        body = {**wanted, "workspace_id": _check_id(workspace, "workspace")}
         response = self._post("hooks/subscriptions/", body, repeat="if refused")
-        found, secret = _subscribed(_read(response), wanted), response.headers.get("x-hook-secret")
+        found, secret = _subscription_id(_json_body(response), wanted), response.headers.get("x-hook-secret")
         if secret is None:
             raise Unavailable(
                 "Prolific made a subscription and did not tell how to confirm it. Remove it, and try again."
@@ -237,45 +237,45 @@ class Client:
 
     def _decide(self, submission: str, decision: dict[str, str]) -> None:
         # Prolific says of this address alone that the same request twice is one.
-        self._post(f"submissions/{_id(submission, 'submission')}/transition/", decision)
+        self._post(f"submissions/{_check_id(submission, 'submission')}/transition/", decision)
 
-    def _post(self, path: str, body: object, *, repeat: Repeat = "always") -> httpx.Response:
+    def _post(self, path: str, body: object, *, repeat: RetryPolicy = "always") -> httpx.Response:
         return self._asking.ask("POST", path, body=body, repeat=repeat)
 
 
-def _id(given: str, what: str) -> str:
-    if not ID.fullmatch(given):
-        raise InvalidInput(f"{shown(given)} is no id of a {what}. It has 24 hexadecimal digits.")
+def _check_id(given: str, what: str) -> str:
+    if not PROLIFIC_ID.fullmatch(given):
+        raise InvalidInput(f"{format_value(given)} is no id of a {what}. It has 24 hexadecimal digits.")
     return given.lower()
 
 
-def _read(response: httpx.Response) -> Any:
+def _json_body(response: httpx.Response) -> Any:
     return response.json() if response.content else None
 
 
-def _made(answer: Any, what: str) -> str:
+def _created_id(answer: Any, what: str) -> str:
     """Return the id of what was made."""
     found = answer.get("id") if isinstance(answer, dict) else None
-    if not isinstance(found, str) or not ID.fullmatch(found):
+    if not isinstance(found, str) or not PROLIFIC_ID.fullmatch(found):
         raise Unavailable(f"Prolific made {what} and did not tell its id. Look for it on https://app.prolific.com.")
     return found.lower()
 
 
-def _subscribed(answer: Any, wanted: dict[str, str]) -> str:
+def _subscription_id(answer: Any, wanted: dict[str, str]) -> str:
     """Return the id of a subscription: the reference shows a list of all of them, and the guide the new one alone."""
-    every = _results(answer) if isinstance(answer, dict) and "results" in answer else [answer]
+    every = _result_list(answer) if isinstance(answer, dict) and "results" in answer else [answer]
     made = [one for one in every if isinstance(one, dict) and wanted.items() <= one.items()]
-    return _made(made[-1] if made else None, "a subscription")
+    return _created_id(made[-1] if made else None, "a subscription")
 
 
-def _results(answer: Any) -> list[Any]:
+def _result_list(answer: Any) -> list[Any]:
     found = answer.get("results") if isinstance(answer, dict) else None
     if not isinstance(found, list):
         raise Unavailable("Prolific answers without a list of results. Has its API changed?")
     return found
 
 
-def _total(answer: Any, unknown: int) -> int:
+def _total_count(answer: Any, unknown: int) -> int:
     """Return how many there are in all, if Prolific says so."""
     meta = answer.get("meta")
     found = meta.get("count") if isinstance(meta, dict) else None

@@ -2,10 +2,10 @@
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.completion_codes import Codes, Outcome
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 
 
-def completion_address(codes: Codes, outcome: Outcome) -> str:
+def completion_url(codes: Codes, outcome: Outcome) -> str:
     """Return where somebody is sent in the end.
 
     Raises
@@ -19,5 +19,5 @@ def completion_address(codes: Codes, outcome: Outcome) -> str:
     'https://app.prolific.com/submissions/complete?cc=C1A2B3C4'
     """
     if outcome not in codes:
-        raise InvalidInput(f"There is no code for {shown(outcome)}; there are codes for {listed(tuple(codes))}.")
+        raise InvalidInput(f"There is no code for {format_value(outcome)}; there are codes for {format_list(tuple(codes))}.")
     return f"https://app.prolific.com/submissions/complete?cc={codes[outcome]}"

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.address import check_secure
-from dissensus.schema.hints import shown
+from dissensus.schema.address import check_secure_url
+from dissensus.schema.hints import format_value
 
-ID: Final = re.compile(r"[0-9a-fA-F]{24}")
+PROLIFIC_ID: Final = re.compile(r"[0-9a-fA-F]{24}")
 """An id of Prolific, whatever it names."""
 
-PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
-PLACES: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in PARAMETERS)
+ENTRY_PARAMETERS: Final = ("PROLIFIC_PID", "STUDY_ID", "SESSION_ID")
+PLACEHOLDERS: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in ENTRY_PARAMETERS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class ProlificEntry:
     """Somebody who came from Prolific.
 
     Parameters
@@ -37,10 +37,10 @@ class Entry:
     @property
     def query(self) -> dict[str, str]:
         """The ids as in the address that they came by."""
-        return dict(zip(PARAMETERS, (self.pid, self.study, self.submission), strict=True))
+        return dict(zip(ENTRY_PARAMETERS, (self.pid, self.study, self.submission), strict=True))
 
 
-def entry_from(query: Mapping[str, str]) -> Entry:
+def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
     """Return who comes, by the query of the address that they came to.
 
     Parameters
@@ -65,8 +65,8 @@ def entry_from(query: Mapping[str, str]) -> Entry:
     """
     faults = [
         f"{name} {'is not right' if query.get(name) else 'is missing'}"
-        for name in PARAMETERS
-        if not ID.fullmatch(query.get(name) or "")
+        for name in ENTRY_PARAMETERS
+        if not PROLIFIC_ID.fullmatch(query.get(name) or "")
     ]
     if faults:
         raise InvalidInput(
@@ -74,11 +74,11 @@ def entry_from(query: Mapping[str, str]) -> Entry:
             "study again on Prolific, from https://app.prolific.com; if this page comes again, tell the researcher "
             "by a message there."
         )
-    pid, study, submission = (query[name].lower() for name in PARAMETERS)
-    return Entry(pid=pid, study=study, submission=submission)
+    pid, study, submission = (query[name].lower() for name in ENTRY_PARAMETERS)
+    return ProlificEntry(pid=pid, study=study, submission=submission)
 
 
-def entry_address(address: str) -> str:
+def entry_url(address: str) -> str:
     """Return the address of a study with the places in which Prolific writes its ids, if it has them not yet.
 
     Raises
@@ -91,14 +91,14 @@ def entry_address(address: str) -> str:
     >>> entry_address("https://rate.example/c/pilot")
     'https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}'
     """
-    check_secure(address)
-    if address.endswith(PLACES):
+    check_secure_url(address)
+    if address.endswith(PLACEHOLDERS):
         return address
-    if "#" in address or any(name in address for name in PARAMETERS):
-        raise InvalidInput(f"The address {shown(address)} has a # or ids of Prolific already. Give it without them.")
-    return with_places(address)
+    if "#" in address or any(name in address for name in ENTRY_PARAMETERS):
+        raise InvalidInput(f"The address {format_value(address)} has a # or ids of Prolific already. Give it without them.")
+    return with_placeholders(address)
 
 
-def with_places(address: str) -> str:
+def with_placeholders(address: str) -> str:
     """Return an address with the places in which Prolific writes its ids, be it one that Prolific takes or not."""
-    return f"{address}{'&' if '?' in address else '?'}{PLACES}"
+    return f"{address}{'&' if '?' in address else '?'}{PLACEHOLDERS}"

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Final, TypeVar
 
 
-class Status(StrEnum):
+class SubmissionStatus(StrEnum):
     """Status of a submission."""
 
     RESERVED = "RESERVED"
@@ -23,12 +23,12 @@ class Status(StrEnum):
     @property
     def frees_seat(self) -> bool:
         """Whether Prolific gives the place to somebody else, so that the seat of a quota is free too."""
-        return self in (Status.TIMED_OUT, Status.REJECTED, Status.RETURNED, Status.SCREENED_OUT)
+        return self in (SubmissionStatus.TIMED_OUT, SubmissionStatus.REJECTED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT)
 
     @property
     def ends(self) -> bool:
         """Whether the visit is over: nothing can be handed in any more."""
-        return self in (*_ENDS, Status.REJECTED)
+        return self in (*_FINAL_STATUSES, SubmissionStatus.REJECTED)
 
 
 class StudyStatus(StrEnum):
@@ -43,24 +43,24 @@ class StudyStatus(StrEnum):
     COMPLETED = "COMPLETED"
 
 
-_ENDS: Final = (Status.APPROVED, Status.PARTIALLY_APPROVED, Status.RETURNED, Status.SCREENED_OUT)
+_FINAL_STATUSES: Final = (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT)
 # Who ran out of time may still hand in, and a rejection may be taken back: each leads on, and nothing leads back.
-_NEXT: Final[Mapping[Status, tuple[Status, ...]]] = MappingProxyType(
+_NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] = MappingProxyType(
     {
-        Status.RESERVED: (Status.ACTIVE,),
-        Status.ACTIVE: (Status.TIMED_OUT,),
-        Status.TIMED_OUT: (Status.AWAITING_REVIEW,),
-        Status.AWAITING_REVIEW: (Status.REJECTED, Status.SCREENED_OUT),
-        Status.REJECTED: (Status.APPROVED, Status.PARTIALLY_APPROVED, Status.RETURNED),
-        **dict.fromkeys(_ENDS, ()),
+        SubmissionStatus.RESERVED: (SubmissionStatus.ACTIVE,),
+        SubmissionStatus.ACTIVE: (SubmissionStatus.TIMED_OUT,),
+        SubmissionStatus.TIMED_OUT: (SubmissionStatus.AWAITING_REVIEW,),
+        SubmissionStatus.AWAITING_REVIEW: (SubmissionStatus.REJECTED, SubmissionStatus.SCREENED_OUT),
+        SubmissionStatus.REJECTED: (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED),
+        **dict.fromkeys(_FINAL_STATUSES, ()),
     }
 )
 """What comes next; steps may be left out, as when somebody hands in without running out of time."""
 
-Kind = TypeVar("Kind", bound=StrEnum)
+AnyStatus = TypeVar("AnyStatus", bound=StrEnum)
 
 
-def follows(old: Status | None, new: Status) -> bool:
+def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool:
     """Tell whether a status of a submission can come after another one, with or without steps between.
 
     What does not follow came late, or again, or out of order, and changes nothing: whatever the order in which the
@@ -80,10 +80,10 @@ def follows(old: Status | None, new: Status) -> bool:
     >>> follows(Status.ACTIVE, Status.ACTIVE)
     False
     """
-    return old is None or any(one is new or follows(one, new) for one in _NEXT[old])
+    return old is None or any(one is new or is_later_status(one, new) for one in _NEXT_STATUSES[old])
 
 
-def status_among(kind: type[Kind], text: object) -> Kind | None:
+def parse_status(kind: type[AnyStatus], text: object) -> AnyStatus | None:
     """Return the status that a text names, with a blank, - or _ between its words; None where it is not known."""
     plain = re.sub(r"[ _-]", "", text.upper()) if isinstance(text, str) else ""
     return next((one for one in kind if re.sub(r"[ _-]", "", one.value) == plain), None)

@@ -5,17 +5,17 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.recruit.prolific.entry import ID, entry_address
+from dissensus.recruit.prolific.entry import PROLIFIC_ID, entry_url
 from dissensus.schema.campaign.completion_codes import Codes, Outcome, codes_from
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.questionnaire.faults import refusal
+from dissensus.schema.questionnaire.faults import combine_problems
 
 Device: TypeAlias = Literal["desktop", "tablet", "mobile"]
 DEVICES: Final[tuple[Device, ...]] = get_args(Device)
 
-LONGEST_NAME: Final = 255
-MOST: Final = 1_000_000
+MAX_NAME_LENGTH: Final = 255
+MAX_NUMBER: Final = 1_000_000
 """Places, minutes or minor units: no study needs more."""
 CODE_TYPES: Final[Mapping[Outcome, str]] = {
     "completed": "COMPLETED",
@@ -24,11 +24,11 @@ CODE_TYPES: Final[Mapping[Outcome, str]] = {
     "no_consent": "NO_CONSENT",
     "failed_attention": "FAILED_ATTENTION_CHECK",
 }
-NO_CONSENT: Final = "Did not agree to take part; nothing was kept."
+NO_CONSENT_REASON: Final = "Did not agree to take part; nothing was kept."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
+class StudyFilter:
     """Whom Prolific shows the study, by what they told Prolific: some values, or a range.
 
     Parameters
@@ -104,7 +104,7 @@ class Study:
     reward: int
     codes: Codes
     screen_out: ScreenOut | None = None
-    filters: tuple[Filter, ...] = ()
+    filters: tuple[StudyFilter, ...] = ()
     devices: tuple[Device, ...] = ()
     warning: str | None = None
     project: str | None = None
@@ -128,25 +128,25 @@ def study_body(study: Study) -> dict[str, Any]:
     """
     faults = list(_faults(study))
     if faults:
-        raise refusal("The study", faults)
+        raise combine_problems("The study", faults)
     body = {
         "name": study.name,
         "description": study.description,
-        "external_study_url": entry_address(study.address),
+        "external_study_url": entry_url(study.address),
         "prolific_id_option": "url_parameters",
-        "completion_codes": [_code(study, outcome) for outcome in CODE_TYPES],
+        "completion_codes": [_completion_code(study, outcome) for outcome in CODE_TYPES],
         "total_available_places": study.places,
         "estimated_completion_time": study.minutes,
         "reward": study.reward,
         "device_compatibility": list(study.devices or DEVICES),
-        "filters": [_filter(one) for one in study.filters],
+        "filters": [_filter_body(one) for one in study.filters],
     }
     if study.warning is not None:
         body |= {"content_warnings": ["sensitive"], "content_warning_details": study.warning}
     return body if study.project is None else {**body, "project": study.project}
 
 
-def _code(study: Study, outcome: Outcome) -> dict[str, Any]:
+def _completion_code(study: Study, outcome: Outcome) -> dict[str, Any]:
     paid, code_type = study.screen_out, CODE_TYPES[outcome]
     action: dict[str, Any] = {"action": "MANUALLY_REVIEW"}
     if paid is not None and outcome == paid.outcome:
@@ -156,11 +156,11 @@ def _code(study: Study, outcome: Outcome) -> dict[str, Any]:
     elif outcome == "completed":
         action = {"action": "AUTOMATICALLY_APPROVE"}
     elif outcome == "no_consent":
-        action = {"action": "REQUEST_RETURN", "return_reason": NO_CONSENT}
+        action = {"action": "REQUEST_RETURN", "return_reason": NO_CONSENT_REASON}
     return {"code": study.codes[outcome], "code_type": code_type, "actor": "participant", "actions": [action]}
 
 
-def _filter(one: Filter) -> dict[str, Any]:
+def _filter_body(one: StudyFilter) -> dict[str, Any]:
     if one.values:
         return {"filter_id": one.name, "selected_values": list(one.values)}
     return {"filter_id": one.name, "selected_range": {"lower": one.least, "upper": one.most}}
@@ -171,32 +171,32 @@ def _faults(study: Study) -> Iterator[str]:
         text = getattr(study, name)
         if text is not None and not text.strip():
             yield f"{name}: It is blank. Write what people read."
-    if len(study.name) > LONGEST_NAME:
-        yield f"name: It has {len(study.name):,} characters, and {LONGEST_NAME} are allowed. Shorten it."
+    if len(study.name) > MAX_NAME_LENGTH:
+        yield f"name: It has {len(study.name):,} characters, and {MAX_NAME_LENGTH} are allowed. Shorten it."
     for name in ("places", "minutes", "reward"):
-        yield from _told(check_whole, name, getattr(study, name), 1, MOST)
-    yield from _told(entry_address, study.address)
-    yield from _told(codes_from, study.codes)
+        yield from _check_faults(check_whole, name, getattr(study, name), 1, MAX_NUMBER)
+    yield from _check_faults(entry_url, study.address)
+    yield from _check_faults(codes_from, study.codes)
     if study.screen_out is not None:
         yield from _screen_out_faults(study.screen_out, study.reward)
     for one in study.filters:
         if not one.name or bool(one.values) == (one.least is not None or one.most is not None):
-            yield f"filters: {shown(one.name)} needs values or a range, and not both."
+            yield f"filters: {format_value(one.name)} needs values or a range, and not both."
     wrong = [one for one in study.devices if one not in DEVICES]
     if wrong or len(set(study.devices)) < len(study.devices):
-        yield f"devices: They are {listed(study.devices)}. Name each once of {listed(DEVICES)}, or none for all."
-    if study.project is not None and not ID.fullmatch(study.project):
-        yield f"project: {shown(study.project)} is no id of Prolific. It has 24 hexadecimal digits."
+        yield f"devices: They are {format_list(study.devices)}. Name each once of {format_list(DEVICES)}, or none for all."
+    if study.project is not None and not PROLIFIC_ID.fullmatch(study.project):
+        yield f"project: {format_value(study.project)} is no id of Prolific. It has 24 hexadecimal digits."
 
 
 def _screen_out_faults(screen_out: ScreenOut, reward: int) -> Iterator[str]:
-    yield from _told(check_whole, "screen_out.places", screen_out.places, 1, MOST)
-    yield from _told(check_whole, "screen_out.reward, less than that of the study,", screen_out.reward, 1, reward - 1)
+    yield from _check_faults(check_whole, "screen_out.places", screen_out.places, 1, MAX_NUMBER)
+    yield from _check_faults(check_whole, "screen_out.reward, less than that of the study,", screen_out.reward, 1, reward - 1)
     if screen_out.outcome not in ("quota_full", "screened_out"):
-        yield f"screen_out.outcome: It is {shown(screen_out.outcome)}. Allowed are 'quota_full' and 'screened_out'."
+        yield f"screen_out.outcome: It is {format_value(screen_out.outcome)}. Allowed are 'quota_full' and 'screened_out'."
 
 
-def _told(check: Any, *given: object) -> Iterator[str]:
+def _check_faults(check: Any, *given: object) -> Iterator[str]:
     """Yield what a check refuses."""
     try:
         check(*given)

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.recruit.prolific.statuses import Status, status_among
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.recruit.prolific.statuses import SubmissionStatus, parse_status
+from dissensus.schema.hints import suggest, format_list, format_value
 
-Rejection: TypeAlias = Literal[
+RejectionCategory: TypeAlias = Literal[
     "BAD_CODE",
     "FAILED_CHECK",
     "FAILED_INSTRUCTIONS",
@@ -19,14 +19,14 @@ Rejection: TypeAlias = Literal[
     "OTHER",
     "UNSUPP_DEVICE",
 ]
-REJECTIONS: Final[tuple[Rejection, ...]] = get_args(Rejection)
+REJECTION_CATEGORIES: Final[tuple[RejectionCategory, ...]] = get_args(RejectionCategory)
 """Categories of Prolific but for those of speed, which alone is no ground to reject anybody."""
 
-SHORTEST_REASON: Final = 100
+MIN_REASON_LENGTH: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Submission:
+class ProlificSubmission:
     """What Prolific says of one submission; who it is from is not kept.
 
     Parameters
@@ -42,36 +42,36 @@ class Submission:
     """
 
     id: str
-    status: Status | None
+    status: SubmissionStatus | None
     code: str | None
     return_asked: bool
 
 
-def submission_from(given: Any) -> Submission:
+def parse_submission(given: Any) -> ProlificSubmission:
     """Read one entry of a list of submissions."""
     found = given.get("id") if isinstance(given, dict) else None
     if not isinstance(found, str):
         raise Unavailable("Prolific lists a submission without its id. Has its API changed?")
     code = given.get("study_code")
-    return Submission(
+    return ProlificSubmission(
         id=found.lower(),
-        status=status_among(Status, given.get("status")),
+        status=parse_status(SubmissionStatus, given.get("status")),
         code=code if isinstance(code, str) else None,
         return_asked=given.get("return_requested") is not None,
     )
 
 
-def rejection_body(category: Rejection, reason: str) -> dict[str, str]:
+def rejection_body(category: RejectionCategory, reason: str) -> dict[str, str]:
     """Return what is sent to reject a submission, or say what would be unfair or refused."""
     reason = reason.strip()
-    if category not in REJECTIONS:
+    if category not in REJECTION_CATEGORIES:
         raise InvalidInput(
-            f"{shown(category)} is no ground to reject anybody here.{did_you_mean(category, REJECTIONS)} Grounds are "
-            f"{listed(REJECTIONS)}; speed alone is none."
+            f"{format_value(category)} is no ground to reject anybody here.{suggest(category, REJECTION_CATEGORIES)} Grounds are "
+            f"{format_list(REJECTION_CATEGORIES)}; speed alone is none."
         )
-    if len(reason) < SHORTEST_REASON:
+    if len(reason) < MIN_REASON_LENGTH:
         raise InvalidInput(
-            f"The reason has {len(reason)} characters, and Prolific asks for {SHORTEST_REASON} or more. Write what "
+            f"The reason has {len(reason)} characters, and Prolific asks for {MIN_REASON_LENGTH} or more. Write what "
             "was asked, what was done, and how the person can answer you."
         )
     return {"action": "REJECT", "rejection_category": category, "message": reason}

@@ -16,24 +16,24 @@ from enum import StrEnum
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.recruit.prolific.entry import ID
-from dissensus.recruit.prolific.statuses import Status, StudyStatus, status_among
-from dissensus.schema.hints import shown
-from dissensus.schema.questionnaire.faults import form
+from dissensus.recruit.prolific.entry import PROLIFIC_ID
+from dissensus.recruit.prolific.statuses import SubmissionStatus, StudyStatus, parse_status
+from dissensus.schema.hints import format_value
+from dissensus.schema.questionnaire.faults import describe_type
 
 SIGNATURE: Final = "x-prolific-request-signature"
 TIMESTAMP: Final = "x-prolific-request-timestamp"
 EVENT_ID: Final = "x-event-id"
 
-LARGEST: Final = 2**16
+MAX_BODY_BYTES: Final = 2**16
 """Bytes of a body."""
-OLDEST: Final = timedelta(hours=25)
+MAX_AGE: Final = timedelta(hours=25)
 """Prolific tries for 24 hours to deliver an event, and does not say whether it signs each try anew."""
-AHEAD: Final = timedelta(minutes=5)
+MAX_CLOCK_LEAD: Final = timedelta(minutes=5)
 """How far the clock of Prolific may be ahead of ours."""
 
 
-class Kind(StrEnum):
+class ProlificEventKind(StrEnum):
     """What an event is about, by the name that Prolific subscribes it by."""
 
     SUBMISSION = "submission.status.change"
@@ -42,7 +42,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class ProlificEvent:
     """Something that happened on Prolific.
 
     Parameters
@@ -60,22 +60,22 @@ class Event:
     """
 
     id: str
-    kind: Kind | None
+    kind: ProlificEventKind | None
     submission: str | None = None
     study: str | None = None
-    status: Status | StudyStatus | None = None
+    status: SubmissionStatus | StudyStatus | None = None
     at: datetime
 
 
-def event_from(
+def verify_event(
     headers: Mapping[str, str],
     body: bytes,
     *,
     secret: str,
     now: datetime,
-    oldest: timedelta = OLDEST,
-    ahead: timedelta = AHEAD,
-) -> Event:
+    oldest: timedelta = MAX_AGE,
+    ahead: timedelta = MAX_CLOCK_LEAD,
+) -> ProlificEvent:
     """Return the event that a request tells of, if Prolific signed it.
 
     Parameters
@@ -105,22 +105,22 @@ def event_from(
         ...
     dissensus.errors.NotAllowed: The request is not signed with the secret of this workspace, and nothing was done.
     """
-    if len(body) > LARGEST:
-        raise InvalidInput(f"The body has {len(body):,} bytes, and {LARGEST:,} are allowed. Nothing was done.")
+    if len(body) > MAX_BODY_BYTES:
+        raise InvalidInput(f"The body has {len(body):,} bytes, and {MAX_BODY_BYTES:,} are allowed. Nothing was done.")
     small = {name.lower(): value for name, value in headers.items()}
     timestamp = small.get(TIMESTAMP, "")
-    if not hmac.compare_digest(signature(secret, timestamp, body), _bytes(small.get(SIGNATURE, ""))):
+    if not hmac.compare_digest(sign_request(secret, timestamp, body), _encode(small.get(SIGNATURE, ""))):
         raise NotAllowed("The request is not signed with the secret of this workspace, and nothing was done.")
-    at = _signed_at(timestamp)
+    at = _parse_timestamp(timestamp)
     if not now - oldest <= at <= now + ahead:
         raise NotAllowed(
             f"The request was signed at {at:%Y-%m-%d %H:%M:%S} UTC, too far from now, which is "
             f"{now.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC. Nothing was done. Is the clock of this machine right?"
         )
-    return _event(small.get(EVENT_ID, ""), _payload(body), at)
+    return _parse_event(small.get(EVENT_ID, ""), _parse_payload(body), at)
 
 
-def signature(secret: str, timestamp: str, body: bytes) -> bytes:
+def sign_request(secret: str, timestamp: str, body: bytes) -> bytes:
     """Return how Prolific signs a request: HMAC-SHA256 over time and body, in Base64.
 
     Examples
@@ -130,41 +130,41 @@ def signature(secret: str, timestamp: str, body: bytes) -> bytes:
     """
     if not secret:
         raise InvalidInput("The secret of the workspace is empty, and anybody could sign with that. Give it.")
-    return base64.b64encode(hmac.new(_bytes(secret), _bytes(timestamp) + body, hashlib.sha256).digest())
+    return base64.b64encode(hmac.new(_encode(secret), _encode(timestamp) + body, hashlib.sha256).digest())
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-def _signed_at(timestamp: str) -> datetime:
+def _parse_timestamp(timestamp: str) -> datetime:
     if not re.fullmatch(r"[0-9]{1,11}(\.[0-9]{1,9})?", timestamp):
-        raise NotAllowed(f"The request was signed at {shown(timestamp)}, which is no Unix time; nothing was done.")
+        raise NotAllowed(f"The request was signed at {format_value(timestamp)}, which is no Unix time; nothing was done.")
     return datetime.fromtimestamp(float(timestamp), UTC)
 
 
-def _payload(body: bytes) -> Mapping[str, Any]:
+def _parse_payload(body: bytes) -> Mapping[str, Any]:
     try:
         read = json.loads(body)
     except (ValueError, RecursionError):
         raise InvalidInput("The request is signed, and its body is no JSON. Nothing was done.") from None
     if not isinstance(read, dict):
-        raise InvalidInput(f"The request is signed, and its body is {form(read)}, no table. Nothing was done.")
+        raise InvalidInput(f"The request is signed, and its body is {describe_type(read)}, no table. Nothing was done.")
     return read
 
 
-def _event(event_id: str, payload: Mapping[str, Any], at: datetime) -> Event:
+def _parse_event(event_id: str, payload: Mapping[str, Any], at: datetime) -> ProlificEvent:
     if not re.fullmatch(r"[!-~]{1,200}", event_id):
-        raise InvalidInput(f"The request is signed, and X-Event-Id is {shown(event_id)}, no id. Nothing was done.")
+        raise InvalidInput(f"The request is signed, and X-Event-Id is {format_value(event_id)}, no id. Nothing was done.")
     told, status = payload.get("event_type"), payload.get("status")
-    kind = next((one for one in Kind if one.value == told), None)
+    kind = next((one for one in ProlificEventKind if one.value == told), None)
     if kind is None:
-        return Event(id=event_id, kind=None, at=at)
+        return ProlificEvent(id=event_id, kind=None, at=at)
     resource = payload.get("resource_id")
-    if not isinstance(resource, str) or not ID.fullmatch(resource):
-        what = shown(resource) if isinstance(resource, str) else form(resource)
+    if not isinstance(resource, str) or not PROLIFIC_ID.fullmatch(resource):
+        what = format_value(resource) if isinstance(resource, str) else describe_type(resource)
         raise InvalidInput(f"The request is signed, and resource_id is {what}, no id of Prolific. Nothing was done.")
-    if kind is Kind.SUBMISSION:
-        found = status_among(Status, status)
-        return Event(id=event_id, kind=kind, submission=resource.lower(), status=found, at=at)
-    return Event(id=event_id, kind=kind, study=resource.lower(), status=status_among(StudyStatus, status), at=at)
+    if kind is ProlificEventKind.SUBMISSION:
+        found = parse_status(SubmissionStatus, status)
+        return ProlificEvent(id=event_id, kind=kind, submission=resource.lower(), status=found, at=at)
+    return ProlificEvent(id=event_id, kind=kind, study=resource.lower(), status=parse_status(StudyStatus, status), at=at)

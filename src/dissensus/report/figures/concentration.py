@@ -26,11 +26,6 @@ POINTS = 200
 def concentration(found: Concentration) -> Figure:
     """Draw the share of attempts, and of successes, that the busiest red-teamers made.
 
-    Parameters
-    ----------
-    found
-        What was found.
-
     Examples
     --------
     >>> from dissensus.pipeline.analyse.attempts.result import Top

@@ -13,7 +13,7 @@ from dissensus.report.figures.bars import Bar, plain_bars, scale_end
 from dissensus.report.groups import counted, enumerated, percent
 from dissensus.report.layout import Rows, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
@@ -97,7 +97,7 @@ def _known(ratings: Ratings, name: str) -> pl.Series:
     """Return the values of an attribute of the items where it is known."""
     if name not in ratings.items.columns:
         attributes = ratings.items.columns[1:]
-        has = f"Their attributes are {listed(attributes)}" if attributes else "They have no attributes"
+        has = f"Their attributes are {format_list(attributes)}" if attributes else "They have no attributes"
         raise NotFound(f"Items have no {name}. {has}; a table of items with it would tell (--items FILE).")
     values = ratings.items[name].cast(pl.String).drop_nulls()
     if values.is_empty():

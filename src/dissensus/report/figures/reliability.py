@@ -23,11 +23,6 @@ TEXT = 30
 def reliability(found: Evaluation) -> Figure:
     """Draw how often a model is right beside how sure it is, and how many pairs each point stands for.
 
-    Parameters
-    ----------
-    found
-        What was found.
-
     Examples
     --------
     >>> from dissensus.preference.evaluation.accuracy import evaluate

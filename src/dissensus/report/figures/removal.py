@@ -15,7 +15,7 @@ from dissensus.report.figures.bars import Bar, plain_bars, scale_end
 from dissensus.report.groups import Groups, counted, percent, spoken
 from dissensus.report.layout import Block, HeadedRows, Rows, Spec, data, layered
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 
 # Wording of each measure, and the digits that it is shown with.
 MEASURES = {
@@ -77,8 +77,8 @@ def removal(audit: FilterAudit, groups: Sequence[Groups]) -> Figure:
     tested = {axis.axis: axis for axis in audit.axes}
     absent = [of.axis for of in groups if of.axis not in tested]
     if absent or not groups:
-        what = f"no axis {listed(absent)}" if absent else "no axis to show"
-        raise NotFound(f"There is {what} in the audit; it tests {listed(list(tested)) or 'none'}.")
+        what = f"no axis {format_list(absent)}" if absent else "no axis to show"
+        raise NotFound(f"There is {what} in the audit; it tests {format_list(list(tested)) or 'none'}.")
     shown = [Shown(tested[of.axis], of) for of in groups]
     share = len(audit.removed) / audit.n_raters
     return Figure(

@@ -47,15 +47,7 @@ class _Line(NamedTuple):
 
 
 def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
-    """Draw the accuracy of a model beside that of length alone, on all pairs and on each part.
-
-    Parameters
-    ----------
-    found
-        What was found.
-    other
-        What was found of another model on the same pairs.
-    """
+    """Draw the accuracy of a model beside that of length alone, on all pairs and on each part."""
     blocks = list(_blocks(found, other))
     return Figure(
         name="slices",

@@ -27,17 +27,7 @@ class _Point(NamedTuple):
 
 
 def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
-    """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group.
-
-    Parameters
-    ----------
-    every
-        The ranking by all.
-    by
-        The axis of the groups.
-    groups
-        The ranking by each group that has one.
-    """
+    """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group."""
     blocks = [("" if not groups else "All raters", every)]
     blocks += [(f"Raters by {spoken(by or 'group')}: {printable(name)}", one) for name, one in (groups or {}).items()]
     return Figure(

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.numbers import check_number
 from dissensus.schema.questionnaire.question import Wording
 
@@ -29,33 +29,17 @@ MEMORY: Final = re.compile(r"(?i)\b(remember|recall|earlier|previous(ly)?|last (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """A question whose right answer is known, on a page of its own between items.
+    """A question whose right answer is known, on a page of its own between items."""
 
-    Parameters
-    ----------
-    name
-        Name that it is stored by.
-    kind
-        ``instruction`` says explicitly what to choose; ``nonsense`` is true of nobody; both are checks of attention.
-        ``comprehension`` asks what the instructions mean.
-    text
-        What raters read.
-    scale
-        The answers, in order.
-    right
-        Those that pass.
-    after
-        After how many items of a rater it comes.
-    labels
-        What is shown for an answer; where there is none, the answer itself.
-    """
-
-    name: str
+    name: str  # Name that it is stored by
+    # ``instruction`` says explicitly what to choose; ``nonsense`` is true of nobody; both are checks of attention.
+    # ``comprehension`` asks what the instructions mean.
     kind: Kind
     text: Wording
-    scale: tuple[str, ...]
+    scale: tuple[str, ...]  # The answers, in order
     right: tuple[str, ...]
-    after: int = 0
+    after: int = 0  # After how many items of a rater it comes
+    # What is shown for an answer; where there is none, the answer itself
     labels: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -70,28 +54,14 @@ class Check:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a rater did in the checks of a campaign, and what a person may do about it. Nothing is done by itself.
-
-    Parameters
-    ----------
-    passed, failed
-        Names of checks.
-    try_again
-        Comprehension checks that were answered wrongly and may be answered once more.
-    unanswered
-        Not met so far, or not answered. That is no failure.
-    may_ask_return
-        Whether the rater may be asked to return the work.
-    may_reject
-        Whether the work may be rejected after a person has looked at all of it.
-    """
+    """How a rater did in the checks of a campaign, and what a person may do about it. Nothing is done by itself."""
 
     passed: tuple[str, ...]
     failed: tuple[str, ...]
-    try_again: tuple[str, ...]
-    unanswered: tuple[str, ...]
-    may_ask_return: bool
-    may_reject: bool
+    try_again: tuple[str, ...]  # Comprehension checks that were answered wrongly and may be answered once more
+    unanswered: tuple[str, ...]  # Not met so far, or not answered. That is no failure.
+    may_ask_return: bool  # Whether the rater may be asked to return the work
+    may_reject: bool  # Whether the work may be rejected after a person has looked at all of it
 
 
 def failures_needed(minutes: float) -> int:
@@ -108,21 +78,6 @@ def failures_needed(minutes: float) -> int:
 
 def verdict(checks: Sequence[Check], answers: Mapping[str, Sequence[str]], minutes: float) -> Verdict:
     """Return how a rater did, and what may be done.
-
-    Parameters
-    ----------
-    checks
-        Of the campaign.
-    answers
-        Of the rater: for each check that was answered all tries, the first one first. Of a check of attention the
-        first answer counts, of a comprehension check the first two.
-    minutes
-        How long the work was said to take.
-
-    Raises
-    ------
-    InvalidInput
-        An answer is to no check, or is none of its answers.
 
     Examples
     --------
@@ -153,13 +108,6 @@ def verdict(checks: Sequence[Check], answers: Mapping[str, Sequence[str]], minut
 def state_of(check: Check, tries: Sequence[str]) -> State:
     """Return what came of one check.
 
-    Parameters
-    ----------
-    check
-        The check.
-    tries
-        All answers to it, the first one first.
-
     Examples
     --------
     >>> rules = Check(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
@@ -178,25 +126,18 @@ def _check_answers(checks: Sequence[Check], answers: Mapping[str, Sequence[str]]
     known = {check.name: check for check in checks}
     for name, tries in answers.items():
         if name not in known:
-            raise InvalidInput(f"There is no check {shown(name)}.{did_you_mean(name, tuple(known))}")
+            raise InvalidInput(f"There is no check {format_value(name)}.{suggest(name, tuple(known))}")
         if isinstance(tries, str):
             raise InvalidInput(f"The answer to {name} is a text. Give a list of all tries, the first one first.")
         for answer in tries:
             if answer not in known[name].scale:
                 raise InvalidInput(
-                    f"{shown(answer)} is no answer to {name}. Its answers are {listed(known[name].scale)}."
+                    f"{format_value(answer)} is no answer to {name}. Its answers are {format_list(known[name].scale)}."
                 )
 
 
 def warnings_about(checks: Sequence[Check], minutes: float) -> tuple[str, ...]:
     """Return what is allowed and may not be meant, as sentences for the owner of the campaign.
-
-    Parameters
-    ----------
-    checks
-        Of the campaign.
-    minutes
-        How long the work is said to take.
 
     Examples
     --------
@@ -223,6 +164,6 @@ def _warnings(checks: Sequence[Check], minutes: float) -> Iterator[str]:
         asked = next((text for text in check.text.values() if MEMORY.search(text)), None)
         if check.of_attention and asked is not None:
             yield (
-                f"{check.name}: {shown(asked)} may ask what somebody remembers, and a check of attention must not. Ask "
+                f"{check.name}: {format_value(asked)} may ask what somebody remembers, and a check of attention must not. Ask "
                 "for nothing that is not on the same page."
             )

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.schema.campaign.attention_check import KINDS, Check
-from dissensus.schema.definition_table import Table
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.definition_table import DefinitionTable
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.checks import NAME, NUMBER
-from dissensus.schema.questionnaire.question import LONGEST_NAME, MOST_ANSWERS, Wording
+from dissensus.schema.questionnaire.question import MAX_COLUMN_NAME, MAX_ANSWERS, Wording
 
 MOST_CHECKS: Final = 50
 MOST_ITEMS: Final = 1_000_000
@@ -18,35 +18,27 @@ MOST_ITEMS: Final = 1_000_000
 KEYS: Final = ("name", "kind", "text", "scale", "labels", "right", "after")
 
 
-def checks_from(table: Table, most_items: int | None = None) -> tuple[Check, ...]:
-    """Return the checks that the tables ``[[checks]]`` of a campaign describe; what is wrong is noted.
-
-    Parameters
-    ----------
-    table
-        The campaign.
-    most_items
-        How many items one rater may rate; None for no limit.
-    """
+def checks_from(table: DefinitionTable, most_items: int | None = None) -> tuple[Check, ...]:
+    """Return the checks that the tables ``[[checks]]`` of a campaign describe; what is wrong is noted."""
     checks = tuple(_check(one, most_items) for one in table.tables("checks", MOST_CHECKS))
     names = Counter(check.name.casefold() for check in checks if check.name)
     twice = next((check.name for check in checks if names[check.name.casefold()] > 1), None)
     if twice is not None:
-        table.note("checks", f"Two have the name {shown(twice)}; capitals make no difference. Give each its own.")
+        table.note("checks", f"Two have the name {format_value(twice)}; capitals make no difference. Give each its own.")
     return checks
 
 
-def _check(table: Table, most_items: int | None) -> Check:
+def _check(table: DefinitionTable, most_items: int | None) -> Check:
     table.only(KEYS)
-    scale = table.texts("scale", MOST_ANSWERS, needed=True)
+    scale = table.texts("scale", MAX_ANSWERS, needed=True)
     if "kind" not in table.data:
-        table.note("kind", f"It is missing. State which rule it keeps: one of {listed(KINDS)}.")
+        table.note("kind", f"It is missing. State which rule it keeps: one of {format_list(KINDS)}.")
     check = Check(
         name=_name(table),
         kind=table.one_of("kind", KINDS, "instruction") if "kind" in table.data else "instruction",
         text=table.wording("text"),
         scale=scale,
-        right=table.texts("right", MOST_ANSWERS, needed=True),
+        right=table.texts("right", MAX_ANSWERS, needed=True),
         after=table.number("after", 0, MOST_ITEMS, least=0),
         labels=_labels(table, scale),
     )
@@ -57,28 +49,28 @@ def _check(table: Table, most_items: int | None) -> Check:
     return check
 
 
-def _name(table: Table) -> str:
+def _name(table: DefinitionTable) -> str:
     name = table.text("name") or ""
-    if "name" not in table.wrong and (not NAME.fullmatch(name) or len(name) > LONGEST_NAME):
+    if "name" not in table.wrong and (not NAME.fullmatch(name) or len(name) > MAX_COLUMN_NAME):
         table.note("name", "Name a check by a letter, then letters, digits and _ (a to z alone).")
     return name
 
 
-def _labels(table: Table, scale: tuple[str, ...]) -> Mapping[str, Wording]:
+def _labels(table: DefinitionTable, scale: tuple[str, ...]) -> Mapping[str, Wording]:
     every = table.table("labels")
     found = {answer: every.wording(answer, first=False) for answer in every.data} if every else {}
     unknown = [answer for answer in found if answer not in scale]
     if unknown and "scale" not in table.wrong:
         hint = table.hint(unknown[0], scale)
-        table.note("labels", f"{shown(unknown[0])} is no answer.{hint} Answers are {listed(scale)}.")
+        table.note("labels", f"{format_value(unknown[0])} is no answer.{hint} Answers are {format_list(scale)}.")
     for language in table.notes.languages[1:]:
         for answer in scale:
             if answer not in found and not NUMBER.fullmatch(answer):
-                table.notes.lacks(language, f"{table.at('labels')}.{shown(answer)}")
+                table.notes.lacks(language, f"{table.at('labels')}.{format_value(answer)}")
     return MappingProxyType({answer: found[answer] for answer in scale if found.get(answer)})
 
 
-def _check_place(table: Table, check: Check, most_items: int | None) -> None:
+def _check_place(table: DefinitionTable, check: Check, most_items: int | None) -> None:
     if table.data.get("text") is None:
         table.note("text", "It is missing. Write the question that raters read.")
     if check.of_attention and not check.after and "after" not in table.wrong:
@@ -87,47 +79,47 @@ def _check_place(table: Table, check: Check, most_items: int | None) -> None:
         table.note("after", f"It is {check.after:,}, and a rater has {most_items:,} items at most. Take fewer.")
 
 
-def _check_answers(table: Table, check: Check) -> None:
+def _check_answers(table: DefinitionTable, check: Check) -> None:
     """Note a check without a choice, or one that everybody passes, or nobody."""
     if len(check.scale) < 2 and "scale" not in table.wrong:
         table.note("scale", "It has fewer than two answers. A check is a choice, never a text that raters write.")
     if "right" not in table.data:
-        table.note("right", f"It is missing. Name those of the answers that pass: {listed(check.scale)}.")
+        table.note("right", f"It is missing. Name those of the answers that pass: {format_list(check.scale)}.")
     unknown = [answer for answer in check.right if answer not in check.scale]
     if unknown and not {"scale", "right"} & table.wrong:
         hint = table.hint(unknown[0], check.scale)
-        table.note("right", f"{shown(unknown[0])} is no answer.{hint} Answers are {listed(check.scale)}.")
+        table.note("right", f"{format_value(unknown[0])} is no answer.{hint} Answers are {format_list(check.scale)}.")
     if len(check.scale) > 1 and set(check.scale) <= set(check.right):
         table.note("right", "All answers are right, so that nobody could fail. Leave some out.")
     for language in table.notes.languages:
         shared = Counter(check.label(answer, language) for answer in check.scale).most_common(1)
         if shared and shared[0][1] > 1:
-            table.note("labels", f"In {language} several answers are shown as {shown(shared[0][0])}. Tell them apart.")
+            table.note("labels", f"In {language} several answers are shown as {format_value(shared[0][0])}. Tell them apart.")
 
 
-def _check_rule(table: Table, check: Check) -> None:
+def _check_rule(table: DefinitionTable, check: Check) -> None:
     if check.kind == "instruction":
         _check_instruction(table, check)
     elif check.kind == "nonsense":
         _check_nonsense(table, check)
 
 
-def _check_instruction(table: Table, check: Check) -> None:
+def _check_instruction(table: DefinitionTable, check: Check) -> None:
     """Note an instruction that does not say what to choose."""
     if len(check.right) > 1:
-        table.note("right", f"It is {listed(check.right)}. An instruction says what to choose: name one answer.")
+        table.note("right", f"It is {format_list(check.right)}. An instruction says what to choose: name one answer.")
         return
     for language, text in check.text.items():
         label = check.label(check.right[0], language)
         if not _names(text, label):
             table.note(
                 "text",
-                f"In {language} it does not say {shown(label)}, which is the right answer. An instruction says "
+                f"In {language} it does not say {format_value(label)}, which is the right answer. An instruction says "
                 f'explicitly what to choose: "Please choose “{label}” here." Or take another kind.',
             )
 
 
-def _check_nonsense(table: Table, check: Check) -> None:
+def _check_nonsense(table: DefinitionTable, check: Check) -> None:
     """Note a statement to which a right answer could be held against somebody."""
     half, odd = divmod(len(check.scale), 2)
     if odd:
@@ -139,8 +131,8 @@ def _check_nonsense(table: Table, check: Check) -> None:
     elif set(check.right) not in (set(check.scale[:half]), set(check.scale[half:])):
         table.note(
             "right",
-            f"It is {listed(check.right)}. Every answer on the right side passes: {listed(check.scale[:half])} or "
-            f"{listed(check.scale[half:])}.",
+            f"It is {format_list(check.right)}. Every answer on the right side passes: {format_list(check.scale[:half])} or "
+            f"{format_list(check.scale[half:])}.",
         )
 
 

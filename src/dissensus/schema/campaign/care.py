@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.schema.questionnaire.question import Wording, no_wording
+from dissensus.schema.questionnaire.question import Wording, empty_wording
 
 LONGEST_REACH: Final = 500
 """Characters of how somebody can be reached."""
@@ -17,23 +17,13 @@ SAYING: Final = ("harm_type", "topic")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Care:
-    """How raters are asked how they feel.
+    """How raters are asked how they feel."""
 
-    Parameters
-    ----------
-    survey
-        What they are asked; each question can be left out.
-    every
-        After how many items or conversations.
-    contact
-        Who is there for them, told only of those who want that; empty where nobody is.
-    topics
-        What raters may say they do not want to meet, each with what they read; none where they are not asked.
-    """
-
-    survey: Questionnaire
-    every: int = 10
-    contact: Wording = field(default_factory=no_wording)
+    survey: Questionnaire  # What they are asked; each question can be left out
+    every: int = 10  # After how many items or conversations
+    # Who is there for them, told only of those who want that; empty where nobody is
+    contact: Wording = field(default_factory=empty_wording)
+    # What raters may say they do not want to meet, each with what they read; none where they are not asked
     topics: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))
 
     def due(self, n_done: int, n_asked: int) -> bool:

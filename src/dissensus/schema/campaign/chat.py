@@ -4,8 +4,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.schema.campaign.chatbot import Chatbot
-from dissensus.schema.questionnaire.mapping import plain
-from dissensus.schema.questionnaire.question import Wording, no_wording
+from dissensus.schema.questionnaire.mapping import to_mapping
+from dissensus.schema.questionnaire.question import Wording, empty_wording
 from dissensus.schema.records.preference import Asked
 
 Continuing: TypeAlias = Literal["picked", "other", "random"]
@@ -24,72 +24,35 @@ LONGEST_INTENT: Final = 2_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mode:
-    """A way of talking.
+    """A way of talking."""
 
-    Parameters
-    ----------
-    name
-        Name in files, such as ``helpful`` or ``red team``.
-    title
-        What it is called.
-    text
-        What people are asked to do.
-    compared
-        What they pick of two responses; None where there is one.
-    continues
-        With which of two responses the conversation goes on.
-    edits
-        Whether they may edit the better one.
-    intent
-        Whether they write what they will try, before they begin.
-    success
-        Whether they say in the end how well it went.
-    """
-
-    name: str
-    title: Wording
-    text: Wording = field(default_factory=no_wording)
-    compared: Asked | None = None
-    continues: Continuing = "picked"
-    edits: bool = False
-    intent: bool = False
-    success: bool = False
+    name: str  # Name in files, such as ``helpful`` or ``red team``
+    title: Wording  # What it is called
+    text: Wording = field(default_factory=empty_wording)  # What people are asked to do
+    compared: Asked | None = None  # What they pick of two responses; None where there is one
+    continues: Continuing = "picked"  # With which of two responses the conversation goes on
+    edits: bool = False  # Whether they may edit the better one
+    intent: bool = False  # Whether they write what they will try, before they begin
+    success: bool = False  # Whether they say in the end how well it went
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chat:
-    """How people talk with chatbots in a campaign.
+    """How people talk with chatbots in a campaign."""
 
-    Parameters
-    ----------
-    chatbots
-        With whom; nobody is told with which.
-    modes
-        The ways of talking, one of which somebody chooses for each conversation.
-    pairing
-        Whether two responses come from the same chatbot or from different ones, as far as there are several.
-    equal
-        Whether two responses may be called equally good.
-    turns
-        How many times a person is to speak in a conversation; it may be fewer or more.
-    most_turns
-        How many times at most.
-    most
-        Conversations of one person.
-    """
-
-    chatbots: tuple[Chatbot, ...]
-    modes: tuple[Mode, ...]
+    chatbots: tuple[Chatbot, ...]  # With whom; nobody is told with which
+    modes: tuple[Mode, ...]  # The ways of talking, one of which somebody chooses for each conversation
+    # Whether two responses come from the same chatbot or from different ones, as far as there are several
     pairing: Pairing = "different"
-    equal: bool = False
-    turns: int = 4
-    most_turns: int = 20
-    most: int = 5
+    equal: bool = False  # Whether two responses may be called equally good
+    turns: int = 4  # How many times a person is to speak in a conversation; it may be fewer or more
+    most_turns: int = 20  # How many times at most
+    most: int = 5  # Conversations of one person
 
     def as_mapping(self) -> dict[str, Any]:
         """Return what the table ``[chat]`` of a campaign holds, with all chatbots whole."""
         chatbots = [chatbot.as_mapping() for chatbot in self.chatbots]
-        return {**plain(replace(self, chatbots=())), "chatbots": chatbots}
+        return {**to_mapping(replace(self, chatbots=())), "chatbots": chatbots}
 
     def mode(self, name: str) -> Mode | None:
         """Return the mode of a name, None where there is none."""

@@ -4,7 +4,7 @@ from typing import Final
 
 from dissensus.schema.campaign.chat import CONTINUING, PAIRINGS, Chat, Mode
 from dissensus.schema.campaign.chatbot_parser import chatbot_from
-from dissensus.schema.definition_table import Table
+from dissensus.schema.definition_table import DefinitionTable
 from dissensus.schema.records.preference import ASKED
 
 MOST_CHATBOTS: Final = 100
@@ -13,14 +13,8 @@ MOST_TURNS: Final = 100
 MOST_CHATS: Final = 1_000
 
 
-def chat_from(table: Table) -> Chat:
-    """Return what the table ``[chat]`` of a campaign describes; what is wrong is noted.
-
-    Parameters
-    ----------
-    table
-        The table; docs/conversations.md describes its keys.
-    """
+def chat_from(table: DefinitionTable) -> Chat:
+    """Return what the table ``[chat]`` of a campaign describes; what is wrong is noted."""
     table.only(("chatbots", "modes", "pairing", "equal", "turns", "most_turns", "most"))
     chatbots = tuple(filter(None, map(chatbot_from, table.tables("chatbots", MOST_CHATBOTS))))
     modes = tuple(map(_mode, table.tables("modes", MOST_MODES)))
@@ -41,7 +35,7 @@ def chat_from(table: Table) -> Chat:
     )
 
 
-def _mode(table: Table) -> Mode:
+def _mode(table: DefinitionTable) -> Mode:
     table.only(("name", "title", "text", "compared", "continues", "edits", "intent", "success"))
     compared = table.one_of("compared", ASKED, "more helpful") if "compared" in table.data else None
     if compared is None and "compared" not in table.wrong:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.address import check_secure
+from dissensus.schema.address import check_secure_url
 from dissensus.schema.campaign.chatbot import (
     AIMS,
     KINDS,
@@ -24,11 +24,11 @@ from dissensus.schema.campaign.chatbot import (
     Weights,
 )
 from dissensus.schema.campaign.parameter_parser import parameters_from
-from dissensus.schema.definition_table import ADDRESS, LINES, Notes, Table, read_toml, table_of
-from dissensus.schema.hints import listed, shown
-from dissensus.schema.questionnaire.faults import control, form, refusal
+from dissensus.schema.definition_table import SLUG, LINE_CHARACTERS, DefinitionErrors, DefinitionTable, read_toml, make_table
+from dissensus.schema.hints import format_list, format_value
+from dissensus.schema.questionnaire.faults import find_control_character, describe_type, combine_problems
 from dissensus.schema.records.conversation import LONGEST_TURN
-from dissensus.schema.registered_model import line_of, names_line
+from dissensus.schema.registered_model import parse_registered_model, names_registered_model
 
 LARGEST_FILE: Final = 1_000_000
 LONGEST_PROMPT: Final = 100_000
@@ -57,21 +57,6 @@ COUNTS: Final[Mapping[str, int]] = MappingProxyType({"tries": 10, "at_once": MOS
 def parse_chatbot(data: Mapping[str, object] | str) -> Chatbot:
     """Return the chatbot that a TOML text, or the mapping read from it, describes.
 
-    Parameters
-    ----------
-    data
-        The text, or the mapping. docs/chatbots.md describes all keys.
-
-    Returns
-    -------
-    Chatbot
-        ``parse_chatbot(found.as_mapping()) == found``.
-
-    Raises
-    ------
-    InvalidInput
-        The message names every place that is wrong, what is allowed there and what to do.
-
     Examples
     --------
     >>> tern = parse_chatbot('''
@@ -92,20 +77,20 @@ def parse_chatbot(data: Mapping[str, object] | str) -> Chatbot:
     """
     data = read_toml(data, "The chatbot", LARGEST_FILE) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A chatbot is a table, and this is {form(data)}. docs/chatbots.md shows one.")
-    notes = Notes()
-    found = chatbot_from(table_of(data, notes))
+        raise InvalidInput(f"A chatbot is a table, and this is {describe_type(data)}. docs/chatbots.md shows one.")
+    notes = DefinitionErrors()
+    found = chatbot_from(make_table(data, notes))
     faults = notes.told()
     if faults or found is None:
-        raise refusal("The chatbot", faults)
+        raise combine_problems("The chatbot", faults)
     return found
 
 
-def chatbot_from(table: Table, *, inner: bool = False) -> Chatbot | None:
+def chatbot_from(table: DefinitionTable, *, inner: bool = False) -> Chatbot | None:
     """Return the chatbot that a table of a definition describes; what is wrong is noted."""
     kind = table.one_of("kind", KINDS, "openai_compatible") if "kind" in table.data else None
     if kind is None:
-        table.note("kind", f"It is missing. Write one of {listed(KINDS)}.")
+        table.note("kind", f"It is missing. Write one of {format_list(KINDS)}.")
     known = kind is not None and "kind" not in table.wrong
     table.only(KEYS[kind] if kind is not None and known else tuple(dict.fromkeys(sum(KEYS.values(), ()))))
     # All of it is read before anything is given up, so that nothing that is wrong stays untold.
@@ -123,44 +108,44 @@ def chatbot_from(table: Table, *, inner: bool = False) -> Chatbot | None:
     return None if source is None else Chatbot(source=source, **found)
 
 
-def _needed(table: Table, key: str) -> str:
+def _needed(table: DefinitionTable, key: str) -> str:
     if key not in table.data:
         table.note(key, "It is missing.")
     return table.text(key) or ""
 
 
-def _name(table: Table) -> str:
+def _name(table: DefinitionTable) -> str:
     name = table.text("name") or ""
-    if "name" not in table.wrong and not ADDRESS.fullmatch(name):
+    if "name" not in table.wrong and not SLUG.fullmatch(name):
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as tern-7b; it stands in addresses.")
     return name
 
 
-def _model_type(table: Table) -> str:
+def _model_type(table: DefinitionTable) -> str:
     if "model_type" not in table.data:
-        table.note("model_type", f"It is missing. Write {listed(MODEL_TYPES)}, or words of your own.")
+        table.note("model_type", f"It is missing. Write {format_list(MODEL_TYPES)}, or words of your own.")
         return ""
     found = table.text("model_type") or ""
     meant = re.sub("[-_ ]+", " ", found).casefold()
     if meant in MODEL_TYPES and found != meant:
-        table.note("model_type", f"It is {shown(found)}. Write {shown(meant)}, as the published attempts do.")
+        table.note("model_type", f"It is {format_value(found)}. Write {format_value(meant)}, as the published attempts do.")
     return found
 
 
-def _num_params(table: Table) -> str:
+def _num_params(table: DefinitionTable) -> str:
     found = table.text("num_params") or ""
     if found and not PARAMS.fullmatch(found):
-        table.note("num_params", f"It is {shown(found)}. Write it like 2.7B or 135M, or leave it out.")
+        table.note("num_params", f"It is {format_value(found)}. Write it like 2.7B or 135M, or leave it out.")
     return found
 
 
-def _prompt(table: Table) -> str:
+def _prompt(table: DefinitionTable) -> str:
     value = table.data.get("system_prompt", "")
     if not isinstance(value, str):
-        table.note("system_prompt", f"It is {form(value)}, not text. Put it in quotes.")
+        table.note("system_prompt", f"It is {describe_type(value)}, not text. Put it in quotes.")
         return ""
     text = value.replace("\r\n", "\n")
-    bad = control(text, but=LINES)
+    bad = find_control_character(text, but=LINE_CHARACTERS)
     if bad is not None:
         table.note("system_prompt", f"It holds {bad}, which nobody can read. Remove it.")
     if len(text) > LONGEST_PROMPT:
@@ -168,7 +153,7 @@ def _prompt(table: Table) -> str:
     return text
 
 
-def _patience(table: Table) -> Patience:
+def _patience(table: DefinitionTable) -> Patience:
     every = table.table("patience")
     if every is None:
         return Patience()
@@ -182,22 +167,22 @@ def _patience(table: Table) -> Patience:
     return Patience(**counts, **seconds)
 
 
-def _seconds(table: Table, key: str, default: float, *, least: float = 0.0) -> float:
+def _seconds(table: DefinitionTable, key: str, default: float, *, least: float = 0.0) -> float:
     value = table.data.get(key, default)
     if isinstance(value, (int, float)) and not isinstance(value, bool) and least <= value <= MOST_SECONDS:
         return float(value)
     number = isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < 2**63
-    given = f"{value:g}" if number else form(value)
+    given = f"{value:g}" if number else describe_type(value)
     table.note(key, f"It is {given}. Write seconds from {least:g} to {MOST_SECONDS:,}, without quotes.")
     return default
 
 
-def _source(table: Table, kind: Kind, *, inner: bool) -> Source | None:
+def _source(table: DefinitionTable, kind: Kind, *, inner: bool) -> Source | None:
     own = table.table(kind)
     if own is None:
         if kind in table.wrong:
             return None
-        own = table_of({}, table.notes, place=table.at(kind))
+        own = make_table({}, table.notes, place=table.at(kind))
     match kind:
         case "openai_compatible":
             return _endpoint(own)
@@ -209,7 +194,7 @@ def _source(table: Table, kind: Kind, *, inner: bool) -> Source | None:
     return Weights(file=own.text("file") or "", threads=own.number("threads", 1, 256))
 
 
-def _endpoint(table: Table) -> Endpoint:
+def _endpoint(table: DefinitionTable) -> Endpoint:
     table.only(("url", "model", "key_variable", "plain_http"))
     plain = table.flag("plain_http", default=False)
     variable = table.data.get("key_variable", "")
@@ -221,7 +206,7 @@ def _endpoint(table: Table) -> Endpoint:
     )
 
 
-def _url(table: Table, *, plain: bool) -> str:
+def _url(table: DefinitionTable, *, plain: bool) -> str:
     if "url" not in table.data:
         table.note("url", 'It is missing. Write where the API is: url = "https://api.example.com/v1".')
         return ""
@@ -229,7 +214,7 @@ def _url(table: Table, *, plain: bool) -> str:
     if "url" in table.wrong:
         return ""
     try:
-        check_secure(url, "https://api.example.com/v1", plain=plain)
+        check_secure_url(url, "https://api.example.com/v1", plain=plain)
     except InvalidInput as error:
         remedy = " Where the network between is yours, set plain_http = true." if url.startswith("http://") else ""
         table.note("url", f"{error}{remedy}")
@@ -239,12 +224,12 @@ def _url(table: Table, *, plain: bool) -> str:
     return url
 
 
-def _samples(table: Table, *, inner: bool) -> Samples | None:
+def _samples(table: DefinitionTable, *, inner: bool) -> Samples | None:
     table.only(("of", "n", "scorer", "purpose", "sha256"))
     n, scorer, of = table.number("n", 16, MOST_SAMPLES), _needed(table, "scorer"), table.table("of")
     purpose, sha256 = table.one_of("purpose", AIMS, "harmless"), table.text("sha256") or ""
     if sha256 and not re.fullmatch("[0-9a-f]{64}", sha256):
-        table.note("sha256", f"{shown(sha256)} is no SHA-256. It has 64 of 0-9 and a-f, as sha256sum prints.")
+        table.note("sha256", f"{format_value(sha256)} is no SHA-256. It has 64 of 0-9 and a-f, as sha256sum prints.")
     _check_line(table, scorer, sha256)
     if inner:
         table.note("", "The best of others is ranked again. Name the chatbot whose responses those are.")
@@ -257,11 +242,11 @@ def _samples(table: Table, *, inner: bool) -> Samples | None:
     return None if found is None else Samples(of=found, scorer=scorer, n=n, purpose=purpose, sha256=sha256)
 
 
-def _check_line(table: Table, scorer: str, sha256: str) -> None:
-    if not names_line(scorer):
+def _check_line(table: DefinitionTable, scorer: str, sha256: str) -> None:
+    if not names_registered_model(scorer):
         return
     try:
-        line = line_of(scorer)
+        line = parse_registered_model(scorer)
     except InvalidInput as error:
         table.note("scorer", str(error))
         return
@@ -269,7 +254,7 @@ def _check_line(table: Table, scorer: str, sha256: str) -> None:
         table.note("sha256", f"A line goes from version to version. Name one, {scorer}/1, or leave this out.")
 
 
-def _script(table: Table) -> Script:
+def _script(table: DefinitionTable) -> Script:
     table.only(("manner", "responses", "pause_s"))
     if "manner" in table.data and "responses" in table.data:
         table.note("responses", "There is a manner too, which chooses among those that ship. Leave out one of them.")
@@ -280,13 +265,13 @@ def _script(table: Table) -> Script:
     )
 
 
-def _responses(table: Table) -> tuple[str, ...]:
+def _responses(table: DefinitionTable) -> tuple[str, ...]:
     value = table.data.get("responses", ())
     if not isinstance(value, (list, tuple)) or len(value) > MOST_RESPONSES or ("responses" in table.data and not value):
-        given = f"{len(value):,} texts" if isinstance(value, (list, tuple)) else form(value)
+        given = f"{len(value):,} texts" if isinstance(value, (list, tuple)) else describe_type(value)
         table.note("responses", f"It is {given}. Write a list of 1 to {MOST_RESPONSES:,} texts.")
         return ()
     for place, one in enumerate(value, 1):
-        if not isinstance(one, str) or len(one) > LONGEST_RESPONSE or control(one, but=LINES) is not None:
+        if not isinstance(one, str) or len(one) > LONGEST_RESPONSE or find_control_character(one, but=LINE_CHARACTERS) is not None:
             table.note("responses", f"Text {place} is none of up to {LONGEST_RESPONSE:,} characters that can be read.")
     return tuple(map(str, value))

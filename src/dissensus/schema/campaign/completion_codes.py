@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from dissensus.schema.hints import did_you_mean, shown
-from dissensus.schema.questionnaire.faults import form, refusal
+from dissensus.schema.hints import suggest, format_value
+from dissensus.schema.questionnaire.faults import describe_type, combine_problems
 
 Outcome: TypeAlias = Literal["completed", "screened_out", "quota_full", "no_consent", "failed_attention"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
@@ -17,15 +17,9 @@ Codes: TypeAlias = Mapping[Outcome, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prolific:
-    """That raters come from Prolific, and how it learns how their visits ended.
+    """That raters come from Prolific, and how it learns how their visits ended."""
 
-    Parameters
-    ----------
-    codes
-        The completion code of each outcome.
-    """
-
-    codes: Codes
+    codes: Codes  # The completion code of each outcome
 
 
 # Prolific asks for letters and numbers and gives no length. Shorter ones could be guessed.
@@ -35,33 +29,22 @@ CODE: Final = re.compile(r"[A-Z0-9]{6,32}")
 def codes_from(given: Mapping[Any, object]) -> dict[Outcome, str]:
     """Return the codes of a campaign, checked.
 
-    Parameters
-    ----------
-    given
-        The code of each of `OUTCOMES`.
-
-    Raises
-    ------
-    InvalidInput
-        One is missing, is of another form or stands for two outcomes, or an outcome is none. The message names all
-        that is wrong.
-
     Examples
     --------
     >>> codes_from({name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)})["no_consent"]
     'CODE03'
     """
-    faults = [f"{shown(name)} is no outcome.{did_you_mean(name, OUTCOMES)}" for name in given if name not in OUTCOMES]
+    faults = [f"{format_value(name)} is no outcome.{suggest(name, OUTCOMES)}" for name in given if name not in OUTCOMES]
     found: dict[Outcome, str] = {}
     for name in OUTCOMES:
         code = given.get(name)
         if not isinstance(code, str) or not CODE.fullmatch(code):
-            what = "missing" if code is None else shown(code) if isinstance(code, str) else form(code)
+            what = "missing" if code is None else format_value(code) if isinstance(code, str) else describe_type(code)
             faults.append(f"{name}: It is {what}. Write 6 to 32 of A to Z and 0 to 9, drawn at random.")
         elif code in found.values():
             faults.append(f"{name}: {code} stands for another outcome too. Give each its own.")
         else:
             found[name] = code
     if faults:
-        raise refusal(f"The completion codes ({', '.join(OUTCOMES)})", faults)
+        raise combine_problems(f"The completion codes ({', '.join(OUTCOMES)})", faults)
     return found

@@ -14,8 +14,8 @@ from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.campaign.pay import Pay
 from dissensus.schema.campaign.quota import Quota
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.schema.questionnaire.mapping import plain
-from dissensus.schema.questionnaire.question import Answer, Wording, no_wording
+from dissensus.schema.questionnaire.mapping import to_mapping
+from dissensus.schema.questionnaire.question import Answer, Wording, empty_wording
 from dissensus.schema.records.pair import Pair, without_preference
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
@@ -29,42 +29,24 @@ NO_QUESTIONS: Final = Questionnaire(name="none", questions=(), overalls={})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Purpose:
-    """One thing that answers may be used for, which raters agree to or not.
+    """One thing that answers may be used for, which raters agree to or not."""
 
-    Parameters
-    ----------
-    name
-        Name that it is stored and filtered by.
-    text
-        What raters read.
-    required
-        Whether one cannot take part without it.
-    """
-
-    name: str
+    name: str  # Name that it is stored and filtered by
     text: Wording
-    required: bool = False
+    required: bool = False  # Whether one cannot take part without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """What raters are asked to agree to; another text is another version.
+    """What raters are asked to agree to; another text is another version."""
 
-    Parameters
-    ----------
-    text
-        What is done with answers, by whom, and for how long.
-    purposes
-        Each agreed to on its own.
-    """
-
-    text: Wording
-    purposes: tuple[Purpose, ...]
+    text: Wording  # What is done with answers, by whom, and for how long
+    purposes: tuple[Purpose, ...]  # Each agreed to on its own
 
     @property
     def digest(self) -> str:
         """SHA-256 of every word, in hexadecimal."""
-        return _digest(plain(self))
+        return _digest(to_mapping(self))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,8 +129,8 @@ class Campaign:
     pay: Pay | None = None
     gold: Gold | None = None
     care: Care | None = None
-    help: Wording = field(default_factory=no_wording)
-    thanks: Wording = field(default_factory=no_wording)
+    help: Wording = field(default_factory=empty_wording)
+    thanks: Wording = field(default_factory=empty_wording)
     replication: int | None = None
     most_items: int | None = None
     most_a_day: int | None = None
@@ -171,7 +153,7 @@ class Campaign:
         return replace(
             self.demographics,
             questions=tuple(question for question in self.demographics.questions if question.name in axes),
-            introduction=no_wording(),
+            introduction=empty_wording(),
         )
 
     @property
@@ -212,8 +194,8 @@ class Campaign:
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
         if self.care is not None:
-            asked["care"] = {**plain(replace(self.care, survey=NO_QUESTIONS)), "survey": self.care.survey.as_mapping()}
-        kept = plain(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None, care=None))
+            asked["care"] = {**to_mapping(replace(self.care, survey=NO_QUESTIONS)), "survey": self.care.survey.as_mapping()}
+        kept = to_mapping(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None, care=None))
         return {**{key: value for key, value in kept.items() if key != "questionnaire"}, **asked}
 
 

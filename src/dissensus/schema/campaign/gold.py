@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final, Literal, get_args
 
-from dissensus.schema.definition_table import Table
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.definition_table import DefinitionTable
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
-from dissensus.schema.questionnaire.question import MOST_ANSWERS, Question, When, Wording
+from dissensus.schema.questionnaire.question import MAX_ANSWERS, Question, When, Wording
 from dissensus.schema.ratings.columns import GOLD
 
 Part = Literal["safety", "degree", "topics"]
@@ -38,30 +38,15 @@ MOST_EXPERTS: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """How experts label the items of a campaign.
+    """How experts label the items of a campaign."""
 
-    Parameters
-    ----------
-    scale
-        Of the safety label, from safe to the worst.
-    verifiers
-        How many experts label the safety of an item after the first one, without seeing what others said.
-    checkers
-        The same of its degree of harm and its topics.
-    reasons
-        Why an item is not safe; several may be given.
-    degrees
-        Of harm, from none to the worst.
-    topics
-        What items are about; several may be given.
-    """
-
-    scale: tuple[str, ...]
+    scale: tuple[str, ...]  # Of the safety label, from safe to the worst
+    # How many experts label the safety of an item after the first one, without seeing what others said
     verifiers: int = 5
-    checkers: int = 2
-    reasons: tuple[str, ...] = REASONS
-    degrees: tuple[str, ...] = DEGREES
-    topics: tuple[str, ...] = TOPICS
+    checkers: int = 2  # The same of its degree of harm and its topics
+    reasons: tuple[str, ...] = REASONS  # Why an item is not safe; several may be given
+    degrees: tuple[str, ...] = DEGREES  # Of harm, from none to the worst
+    topics: tuple[str, ...] = TOPICS  # What items are about; several may be given
 
     def needed(self, part: Part) -> int:
         """Return how many experts label a part of each item, the first one among them."""
@@ -83,16 +68,8 @@ def judged(questionnaire: Questionnaire) -> str | None:
     return overall or (scaled[0] if len(scaled) == 1 else None)
 
 
-def gold_from(table: Table, questionnaire: Questionnaire) -> Gold:
-    """Return what the table ``[gold]`` of a campaign describes; what is wrong is noted.
-
-    Parameters
-    ----------
-    table
-        The table.
-    questionnaire
-        What raters are asked: gold is on its scale.
-    """
+def gold_from(table: DefinitionTable, questionnaire: Questionnaire) -> Gold:
+    """Return what the table ``[gold]`` of a campaign describes; what is wrong is noted."""
     table.only(("verifiers", "checkers", "scale", "reasons", "degrees", "topics"))
     of_raters = questionnaire.scale(judged(questionnaire) or "")
     gold = Gold(
@@ -106,17 +83,17 @@ def gold_from(table: Table, questionnaire: Questionnaire) -> Gold:
     strange = [answer for answer in gold.scale if of_raters and answer not in of_raters]
     if strange:
         hint = table.hint(strange[0], of_raters or ())
-        table.note("scale", f"{shown(strange[0])} is no answer of raters.{hint} They answer {listed(of_raters or ())}.")
+        table.note("scale", f"{format_value(strange[0])} is no answer of raters.{hint} They answer {format_list(of_raters or ())}.")
     joined = next((topic for topic in gold.topics if BETWEEN in topic), None)
     if joined is not None:
-        table.note("topics", f"{shown(joined)} has a comma, which stands between topics in files. Write it without.")
+        table.note("topics", f"{format_value(joined)} has a comma, which stands between topics in files. Write it without.")
     return gold
 
 
-def _texts(table: Table, key: str, default: tuple[str, ...], *, least: int = 2) -> tuple[str, ...]:
+def _texts(table: DefinitionTable, key: str, default: tuple[str, ...], *, least: int = 2) -> tuple[str, ...]:
     if key not in table.data:
         return default
-    found = table.texts(key, MOST_ANSWERS, needed=True)
+    found = table.texts(key, MAX_ANSWERS, needed=True)
     if key not in table.wrong and len(found) < least:
         table.note(key, "It has one text, which leaves no choice. Write at least two.")
     return found
@@ -124,17 +101,6 @@ def _texts(table: Table, key: str, default: tuple[str, ...], *, least: int = 2) 
 
 def asked(gold: Gold, parts: Collection[Part], *, first: bool, text: Wording | None = None) -> Questionnaire:
     """Return what an expert is asked of an item.
-
-    Parameters
-    ----------
-    gold
-        How experts label.
-    parts
-        What is to be labelled.
-    first
-        Whether they label it first, and so must say why.
-    text
-        How raters are asked whether it is safe.
 
     Examples
     --------

@@ -5,8 +5,8 @@ from datetime import date, time
 from types import MappingProxyType
 from typing import Any, Final
 
-from dissensus.schema.definition_table import Table
-from dissensus.schema.questionnaire.faults import form, unstorable
+from dissensus.schema.definition_table import DefinitionTable
+from dissensus.schema.questionnaire.faults import describe_type, find_unstorable_character
 
 MOST_PARAMETERS: Final = 100
 DEEPEST: Final = 5
@@ -24,7 +24,7 @@ RESERVED: Final[Mapping[str, str]] = MappingProxyType(
 )
 
 
-def parameters_from(table: Table) -> Mapping[str, Any]:
+def parameters_from(table: DefinitionTable) -> Mapping[str, Any]:
     """Return the parameters of a chatbot; what is wrong is noted."""
     every = table.table("parameters", MOST_PARAMETERS)
     if every is None:
@@ -46,14 +46,14 @@ def _fault(value: object, depth: int) -> str | None:
         case int() | float():
             return None if abs(value) < 2**63 else "It is no number from -2^63 to 2^63. Write one."
         case str():
-            fine = len(value) <= LONGEST_VALUE and unstorable(value) is None
+            fine = len(value) <= LONGEST_VALUE and find_unstorable_character(value) is None
             return None if fine else f"It is no text of up to {LONGEST_VALUE:,} characters. Shorten it."
         case Mapping() | list() | tuple() if depth:
             inside = [*value, *value.values()] if isinstance(value, Mapping) else value
             return next((fault for one in inside if (fault := _fault(one, depth - 1)) is not None), None)
         case Mapping() | list() | tuple():
             return f"It nests deeper than {DEEPEST} times. Flatten it."
-    given = "a date or a time" if isinstance(value, (date, time)) else form(value)
+    given = "a date or a time" if isinstance(value, (date, time)) else describe_type(value)
     return f"It is {given}. Write text, a number, true or false, or lists and tables of them."
 
 

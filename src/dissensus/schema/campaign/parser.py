@@ -17,17 +17,17 @@ from dissensus.schema.campaign.gold import Gold, gold_from
 from dissensus.schema.campaign.pay import CURRENCY, Pay
 from dissensus.schema.campaign.quota import HOLD
 from dissensus.schema.campaign.quota_parser import quota_from
-from dissensus.schema.definition_table import ADDRESS, Notes, Table, line_fault, read_toml, table_of
-from dissensus.schema.hints import shown
+from dissensus.schema.definition_table import SLUG, DefinitionErrors, DefinitionTable, find_text_error, read_toml, make_table
+from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.checks import NAME, check_languages
-from dissensus.schema.questionnaire.definition import About, Questionnaire
-from dissensus.schema.questionnaire.faults import form, refusal
-from dissensus.schema.questionnaire.parser import MOST_LANGUAGES, parse_questionnaire
+from dissensus.schema.questionnaire.definition import Subject, Questionnaire
+from dissensus.schema.questionnaire.faults import describe_type, combine_problems
+from dissensus.schema.questionnaire.parser import MAX_LANGUAGES, parse_questionnaire
 from dissensus.schema.questionnaire.question import Wording
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.records.pair import PREFERENCE, Pair
 from dissensus.schema.records.preference import ASKED
-from dissensus.schema.registered_model import check_line_name
+from dissensus.schema.registered_model import check_registered_model_name
 
 LARGEST_FILE: Final = 3_000_000
 """Characters of a TOML text, both questionnaires among them."""
@@ -56,21 +56,6 @@ OF_ITEMS: Final = (
 def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     """Return the campaign that a TOML text, or the mapping read from it, describes.
 
-    Parameters
-    ----------
-    data
-        The text, or the mapping. docs/campaigns.md describes all keys.
-
-    Returns
-    -------
-    Campaign
-        ``parse_campaign(found.as_mapping()) == found``.
-
-    Raises
-    ------
-    InvalidInput
-        The message names every place that is wrong, what is allowed there and what to do.
-
     Examples
     --------
     >>> pilot = parse_campaign('''
@@ -91,25 +76,25 @@ def parse_campaign(data: Mapping[str, object] | str) -> Campaign:
     """
     data = read_toml(data, "The campaign", LARGEST_FILE) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A campaign is a table, and this is {form(data)}. docs/campaigns.md shows one.")
-    notes = Notes()
-    found = _campaign(table_of(data, notes))
+        raise InvalidInput(f"A campaign is a table, and this is {describe_type(data)}. docs/campaigns.md shows one.")
+    notes = DefinitionErrors()
+    found = _campaign(make_table(data, notes))
     faults = notes.told()
     if faults or found is None:
-        raise refusal("The campaign", faults)
+        raise combine_problems("The campaign", faults)
     return found
 
 
-def _campaign(table: Table) -> Campaign | None:
+def _campaign(table: DefinitionTable) -> Campaign | None:
     table.only(KEYS)
-    table.notes.languages = table.texts("languages", MOST_LANGUAGES, needed=True)
+    table.notes.languages = table.texts("languages", MAX_LANGUAGES, needed=True)
     check_languages(table)
     if not table.notes.languages and "languages" not in table.wrong:
         table.note("languages", 'They are missing. Name those of all texts: languages = ["en"].')
     name = table.text("name") or ""
     if name in TAKEN:
         table.note("name", f"{name} is an address of the site itself. Choose another one.")
-    if "name" not in table.wrong and not ADDRESS.fullmatch(name):
+    if "name" not in table.wrong and not SLUG.fullmatch(name):
         table.note("name", "Write up to 60 of a to z, 0 to 9 and -, such as pilot-2; it stands in the address.")
     chat, pair = _chat(table), _pair(table)
     questionnaire = NO_QUESTIONS if chat is not None else _asked(table, pair)
@@ -152,18 +137,18 @@ def _campaign(table: Table) -> Campaign | None:
     )
 
 
-def _needed(table: Table, key: str) -> Wording:
+def _needed(table: DefinitionTable, key: str) -> Wording:
     """Return a wording that raters cannot do without."""
     if key not in table.data:
         table.note(key, "It is missing. Write what raters read.")
     return table.wording(key)
 
 
-def _perhaps(table: Table, key: str) -> int | None:
+def _perhaps(table: DefinitionTable, key: str) -> int | None:
     return table.number(key, 1, MOST) if key in table.data else None
 
 
-def _consent(table: Table) -> Consent | None:
+def _consent(table: DefinitionTable) -> Consent | None:
     every = table.table("consent")
     if every is None:
         if "consent" not in table.wrong:
@@ -178,7 +163,7 @@ def _consent(table: Table) -> Consent | None:
     return Consent(text=_needed(every, "text"), purposes=purposes)
 
 
-def _check_hold(quota: Table) -> None:
+def _check_hold(quota: DefinitionTable) -> None:
     """Refuse seats that are given away from who was sent home for the day."""
     if quota.number("hold_minutes", HOLD, MOST) < SHORTEST_HOLD:
         quota.note(
@@ -188,7 +173,7 @@ def _check_hold(quota: Table) -> None:
         )
 
 
-def _chat(table: Table) -> Chat | None:
+def _chat(table: DefinitionTable) -> Chat | None:
     """Return how people talk with chatbots, where they do and rate nothing."""
     found = table.table("chat")
     for key in OF_ITEMS if found is not None else ():
@@ -197,7 +182,7 @@ def _chat(table: Table) -> Chat | None:
     return None if found is None else chat_from(found)
 
 
-def _pair(table: Table) -> Pair | None:
+def _pair(table: DefinitionTable) -> Pair | None:
     """Return how raters compare two responses, where they do."""
     found = table.table("pair")
     if found is None:
@@ -210,20 +195,20 @@ def _pair(table: Table) -> Pair | None:
     return Pair(compared=found.one_of("compared", ASKED, "more helpful"), equal=found.flag("equal", default=False))
 
 
-def _lines(table: Table, *, compares: bool) -> tuple[str, ...]:
+def _lines(table: DefinitionTable, *, compares: bool) -> tuple[str, ...]:
     """Return the model lines that learn from what raters prefer."""
     found = table.texts("lines", MOST_LINES)
     if found and not compares:
         table.note("lines", "Lines learn from what raters prefer, which takes [chat] or [pair]. Take it out.")
     for name in found:
         try:
-            check_line_name(name)
+            check_registered_model_name(name)
         except InvalidInput as error:
             table.note("lines", str(error))
     return found
 
 
-def _asked(table: Table, pair: Pair | None) -> Questionnaire | None:
+def _asked(table: DefinitionTable, pair: Pair | None) -> Questionnaire | None:
     """Return all that is asked about an item; of pairs that may be the preference alone."""
     if pair is None:
         return _questionnaire(table, "questionnaire", "item")
@@ -239,7 +224,7 @@ def _asked(table: Table, pair: Pair | None) -> Questionnaire | None:
     return pair.asked(further)
 
 
-def _checks(table: Table) -> tuple[Check, ...]:
+def _checks(table: DefinitionTable) -> tuple[Check, ...]:
     checks = checks_from(table, _perhaps(table, "most_items"))
     if any(check.of_attention for check in checks) and "minutes" not in table.data:
         table.note(
@@ -250,7 +235,7 @@ def _checks(table: Table) -> tuple[Check, ...]:
     return checks
 
 
-def _prolific(table: Table) -> Prolific | None:
+def _prolific(table: DefinitionTable) -> Prolific | None:
     found = table.table("prolific")
     if found is None:
         return None
@@ -263,26 +248,26 @@ def _prolific(table: Table) -> Prolific | None:
         return None
 
 
-def _pay(table: Table) -> Pay | None:
+def _pay(table: DefinitionTable) -> Pay | None:
     found = table.table("pay")
     if found is None:
         return None
     found.only(("currency", "hour", "finished", "screened_out"))
     currency = found.text("currency", "") or ""
     if "currency" not in found.wrong and not CURRENCY.fullmatch(currency):
-        found.note("currency", f'It is {shown(currency)}. Write its code of three letters: currency = "GBP".')
+        found.note("currency", f'It is {format_value(currency)}. Write its code of three letters: currency = "GBP".')
     amounts = {name: found.number(name, 0, MOST, least=0) for name in ("hour", "finished", "screened_out")}
     if "hour" not in found.data:
         found.note("hour", "It is missing. Write what an hour of work is paid, in minor units such as cents.")
     return None if found.wrong else Pay(currency=currency, **amounts)
 
 
-def _gold(table: Table, questionnaire: Questionnaire) -> Gold | None:
+def _gold(table: DefinitionTable, questionnaire: Questionnaire) -> Gold | None:
     found = table.table("gold")
     return None if found is None else gold_from(found, questionnaire)
 
 
-def _care(table: Table) -> Care | None:
+def _care(table: DefinitionTable) -> Care | None:
     found = table.table("care")
     if found is None:
         return None
@@ -295,19 +280,19 @@ def _care(table: Table) -> Care | None:
     return Care(survey=survey, every=every, contact=contact, topics=MappingProxyType(_topics(table, found)))
 
 
-def _topics(table: Table, care: Table) -> dict[str, Wording]:
+def _topics(table: DefinitionTable, care: DefinitionTable) -> dict[str, Wording]:
     found = care.table("topics", MOST_TOPICS)
     if found is None:
         return {}
     if "chat" in table.data:
         care.note("topics", "They are topics of items, and with [chat] there are none. Take them out.")
     for name in found.data:
-        if line_fault(name) is not None or "," in name or name != name.strip():
+        if find_text_error(name) is not None or "," in name or name != name.strip():
             found.note(name, "Name a topic as items do, without a comma, which stands between topics.")
     return {name: found.wording(name) for name in found.data}
 
 
-def _purpose(table: Table) -> Purpose:
+def _purpose(table: DefinitionTable) -> Purpose:
     table.only(("name", "text", "required"))
     name = table.text("name") or ""
     if "name" not in table.wrong and not NAME.fullmatch(name):
@@ -315,7 +300,7 @@ def _purpose(table: Table) -> Purpose:
     return Purpose(name=name, text=_needed(table, "text"), required=table.flag("required", default=False))
 
 
-def _questionnaire(table: Table, key: str, about: About) -> Questionnaire | None:
+def _questionnaire(table: DefinitionTable, key: str, about: Subject) -> Questionnaire | None:
     """Return a questionnaire given whole, or by the name of one that ships with the package."""
     value = table.data.get(key)
     read: Callable[[], Questionnaire]
@@ -325,7 +310,7 @@ def _questionnaire(table: Table, key: str, about: About) -> Questionnaire | None
         case Mapping():
             read = lambda: parse_questionnaire(value)  # noqa: E731
         case _:
-            table.note(key, f"It is {form(value)}. Name one that ships, such as dices-350, or write it as a table.")
+            table.note(key, f"It is {describe_type(value)}. Name one that ships, such as dices-350, or write it as a table.")
             return None
     try:
         found = read()

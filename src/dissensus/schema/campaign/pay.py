@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.numbers import check_whole
 
 CURRENCY: Final = re.compile(r"[A-Z]{3}")
@@ -13,32 +13,15 @@ CURRENCY: Final = re.compile(r"[A-Z]{3}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pay:
-    """What a campaign pays, in minor units such as cents.
-
-    Parameters
-    ----------
-    currency
-        ISO 4217 code.
-    hour
-        For an hour of work.
-    finished
-        At least for who finishes, however fast; 0 for no minimum.
-    screened_out
-        At least for who is sent away after questions; 0 for nothing but their time.
-
-    Raises
-    ------
-    InvalidInput
-        The currency is no code, or an amount is not a whole number from 0.
-    """
+    """What a campaign pays, in minor units such as cents."""
 
     currency: str
-    hour: int
-    finished: int = 0
-    screened_out: int = 0
+    hour: int  # For an hour of work
+    finished: int = 0  # At least for who finishes, however fast; 0 for no minimum
+    screened_out: int = 0  # At least for who is sent away after questions; 0 for nothing but their time
 
     def __post_init__(self) -> None:
         if not CURRENCY.fullmatch(self.currency):
-            raise InvalidInput(f"{shown(self.currency)} is no currency. Give its code of three letters, such as 'GBP'.")
+            raise InvalidInput(f"{format_value(self.currency)} is no currency. Give its code of three letters, such as 'GBP'.")
         for name in ("hour", "finished", "screened_out"):
             check_whole(f"{name} (in minor units of {self.currency})", getattr(self, name))

@@ -30,43 +30,15 @@ def no_groups() -> Mapping[str, Groups]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """A cell with seats of its own number.
+    """A cell with seats of its own number."""
 
-    Parameters
-    ----------
-    groups
-        A group on each axis.
-    seats
-        How many raters.
-    """
-
-    groups: Mapping[str, str]
+    groups: Mapping[str, str]  # A group on each axis
     seats: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
     """How many raters a campaign is to have of each cell of crossed axes, as they declare themselves.
-
-    Parameters
-    ----------
-    axes
-        Questions about raters, each with its groups.
-    seats
-        Raters of each cell that `cells` does not name.
-    rest
-        Raters who are in no group of some axis, all together.
-    cells
-        Cells with another number.
-    margin_percent
-        How many more are let in, since some are removed later: of DICES-350's 123 raters 104 were left.
-    hold_minutes
-        How long a seat is kept for who gives no sign.
-    source
-        ``screener``: raters are asked the axes first. ``recruiter``: each cell has links of its own, and raters are
-        asked later, as in DICES.
-    balanced
-        Whether each item is rated by so many of each cell, and not only by so many in all.
 
     Examples
     --------
@@ -77,14 +49,17 @@ class Quota:
     ({'young': 10, 'old': 10, 'rest': 4}, {'young': 12, 'old': 12, 'rest': 5})
     """
 
-    axes: Mapping[str, Groups] = field(default_factory=no_groups)
-    seats: int
-    rest: int = 0
-    cells: tuple[Cell, ...] = ()
+    axes: Mapping[str, Groups] = field(default_factory=no_groups)  # Questions about raters, each with its groups
+    seats: int  # Raters of each cell that `cells` does not name
+    rest: int = 0  # Raters who are in no group of some axis, all together
+    cells: tuple[Cell, ...] = ()  # Cells with another number
+    # How many more are let in, since some are removed later: of DICES-350's 123 raters 104 were left
     margin_percent: int = 0
-    hold_minutes: int = HOLD
+    hold_minutes: int = HOLD  # How long a seat is kept for who gives no sign
+    # ``screener``: raters are asked the axes first. ``recruiter``: each cell has links of its own, and raters are asked
+    # later, as in DICES.
     source: Source = "screener"
-    balanced: bool = False
+    balanced: bool = False  # Whether each item is rated by so many of each cell, and not only by so many in all
 
     @property
     def targets(self) -> dict[str, int]:

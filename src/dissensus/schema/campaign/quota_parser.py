@@ -7,8 +7,8 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.schema.campaign.quota import HOLD, REST, SOURCES, Cell, Groups, Quota
-from dissensus.schema.definition_table import Table
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.definition_table import DefinitionTable
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Question
 from dissensus.schema.ratings.columns import CROSSED
@@ -23,7 +23,7 @@ LONGEST_HOLD: Final = 60 * 24 * 30
 KEYS: Final = ("axes", "seats", "rest", "cells", "margin_percent", "hold_minutes", "source", "balanced")
 
 
-def quota_from(table: Table, demographics: Questionnaire | None, replication: int | None) -> Quota | None:
+def quota_from(table: DefinitionTable, demographics: Questionnaire | None, replication: int | None) -> Quota | None:
     """Return the quota that a table describes, None where it cannot be read; what is wrong is noted."""
     table.only(KEYS)
     if demographics is None:
@@ -47,7 +47,7 @@ def quota_from(table: Table, demographics: Questionnaire | None, replication: in
     return found
 
 
-def _axes(table: Table, questions: Mapping[str, Question]) -> Mapping[str, Groups]:
+def _axes(table: DefinitionTable, questions: Mapping[str, Question]) -> Mapping[str, Groups]:
     every = table.table("axes", MOST_AXES)
     if every is None or not every.data:
         if "axes" not in table.wrong:
@@ -59,7 +59,7 @@ def _axes(table: Table, questions: Mapping[str, Question]) -> Mapping[str, Group
         question = questions.get(name)
         if question is None:
             every.note(
-                name, f"It is not asked.{every.hint(name, list(questions))} Asked are {listed(list(questions))}."
+                name, f"It is not asked.{every.hint(name, list(questions))} Asked are {format_list(list(questions))}."
             )
         elif question.kind == "text" or question.when is not None or not question.required:
             every.note(name, "Not everybody chooses an answer to it. Take a question that all raters must answer.")
@@ -75,7 +75,7 @@ def _axes(table: Table, questions: Mapping[str, Question]) -> Mapping[str, Group
     return MappingProxyType(axes) if "axes" not in table.wrong and not every.wrong else {}
 
 
-def _groups(table: Table, question: Question) -> Groups:
+def _groups(table: DefinitionTable, question: Question) -> Groups:
     groups = {name: table.texts(name, len(question.answers), needed=True) for name in table.data}
     if not groups:
         table.note("", 'It has no group. Name each with its answers: "young" = ["18-24"].')
@@ -85,16 +85,16 @@ def _groups(table: Table, question: Question) -> Groups:
         unknown = [one for one in answers if one not in question.answers]
         if unknown:
             hint = table.hint(unknown[0], question.answers)
-            table.note(name, f"{shown(unknown[0])} is no answer.{hint} Answers are {listed(question.answers)}.")
+            table.note(name, f"{format_value(unknown[0])} is no answer.{hint} Answers are {format_list(question.answers)}.")
     twice = [one for one, times in Counter(one for answers in groups.values() for one in answers).items() if times > 1]
     if twice:
-        table.note("", f"{shown(twice[0])} stands in two groups. A rater is in one.")
+        table.note("", f"{format_value(twice[0])} stands in two groups. A rater is in one.")
     place = {answer: place for place, answer in enumerate(question.answers)}
     in_order = sorted(groups, key=lambda name: min((place.get(answer, -1) for answer in groups[name]), default=-1))
     return MappingProxyType({name: groups[name] for name in in_order})
 
 
-def _cells(table: Table, axes: Mapping[str, Groups]) -> tuple[Cell, ...]:
+def _cells(table: DefinitionTable, axes: Mapping[str, Groups]) -> tuple[Cell, ...]:
     cells = []
     for one in table.tables("cells", MOST_CELLS):
         one.only(("groups", "seats"))
@@ -113,7 +113,7 @@ def _cells(table: Table, axes: Mapping[str, Groups]) -> tuple[Cell, ...]:
     return tuple(cells)
 
 
-def _check_rest(table: Table, quota: Quota, demographics: Questionnaire) -> None:
+def _check_rest(table: DefinitionTable, quota: Quota, demographics: Questionnaire) -> None:
     """Refuse a quota that leaves nobody a seat who declines, describes themselves or gives several answers."""
     outside: list[str] = []
     for question in demographics.questions:
@@ -124,12 +124,12 @@ def _check_rest(table: Table, quota: Quota, demographics: Questionnaire) -> None
     if outside and not quota.rest:
         table.note(
             "rest",
-            f"Nobody has a seat who answers {listed(list(dict.fromkeys(outside)))}. Give the rest seats, or put the "
+            f"Nobody has a seat who answers {format_list(list(dict.fromkeys(outside)))}. Give the rest seats, or put the "
             "answers in groups: to decline is no ground to leave somebody out.",
         )
 
 
-def _check_fillable(table: Table, quota: Quota, replication: int | None) -> None:
+def _check_fillable(table: DefinitionTable, quota: Quota, replication: int | None) -> None:
     total = sum(quota.targets.values())
     if not total:
         table.note("seats", "There is not one seat in all. Give some.")
@@ -140,7 +140,7 @@ def _check_fillable(table: Table, quota: Quota, replication: int | None) -> None
         if none:
             table.note(
                 "balanced",
-                f"Of {replication:,} raters of each item {listed(none)} would have none. Raise replication, or give "
+                f"Of {replication:,} raters of each item {format_list(none)} would have none. Raise replication, or give "
                 "the cells seats that are more alike.",
             )
     if replication is not None and total < replication:

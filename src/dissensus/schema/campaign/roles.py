@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 
 Role = Literal["owner", "analyst", "expert", "reviewer", "carer"]
 
@@ -21,11 +21,6 @@ DUTIES: Final[Mapping[Role, str]] = {
 def parse_role(text: object) -> Role:
     """Return the role of this name.
 
-    Raises
-    ------
-    InvalidInput
-        There is none.
-
     Examples
     --------
     >>> parse_role("analyst")
@@ -34,4 +29,4 @@ def parse_role(text: object) -> Role:
     for role in ROLES:
         if role == text:
             return role
-    raise InvalidInput(f"{shown(text)} is no role.{did_you_mean(str(text), ROLES)} Roles are {listed(ROLES)}.")
+    raise InvalidInput(f"{format_value(text)} is no role.{suggest(str(text), ROLES)} Roles are {format_list(ROLES)}.")

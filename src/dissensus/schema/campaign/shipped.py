@@ -6,7 +6,7 @@ from importlib.resources import files
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 
 _FOLDER = files("dissensus.schema") / "campaigns"
 
@@ -28,21 +28,6 @@ def campaigns() -> tuple[str, ...]:
 def load_campaign(name: str) -> Campaign:
     """Return a campaign that ships with the package, ready to be changed and cloned.
 
-    Parameters
-    ----------
-    name
-        One of `campaigns`.
-
-    Returns
-    -------
-    Campaign
-        Its definition; the items are yours.
-
-    Raises
-    ------
-    NotFound
-        No campaign has that name; the message lists those there are.
-
     Examples
     --------
     >>> dices = load_campaign("dices-350")
@@ -58,17 +43,12 @@ def text_of(name: str) -> str:
     """Return the TOML of a campaign that ships, comments and all, as a start for one's own."""
     known = campaigns()
     if name not in known:
-        raise NotFound(f"There is no campaign {name!r}; there are {listed(known)}.{did_you_mean(name, known)}")
+        raise NotFound(f"There is no campaign {name!r}; there are {format_list(known)}.{suggest(name, known)}")
     return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
 def renamed(campaign: Campaign, name: str) -> Campaign:
     """Return a campaign under another name.
-
-    Raises
-    ------
-    InvalidInput
-        The name cannot stand in an address.
 
     Examples
     --------

@@ -8,17 +8,6 @@ from dissensus.schema.campaign.definition import Campaign
 def write_campaign(campaign: Campaign) -> str:
     """Return a campaign as TOML, both questionnaires whole; what is as by default is left out.
 
-    Parameters
-    ----------
-    campaign
-        What `parse_campaign` made; one that was made by hand may hold what no file can.
-
-    Returns
-    -------
-    str
-        ``parse_campaign(write_campaign(campaign)).digest == campaign.digest``. Comments of the file that it came from
-        are not in it.
-
     Examples
     --------
     >>> from dissensus.schema.campaign.parser import parse_campaign

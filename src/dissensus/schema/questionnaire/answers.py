@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 
-from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.questionnaire.faults import MOST_SHOWN, Check, Fault, form, unstorable
+from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.questionnaire.faults import MAX_LISTED, AnswerCheck, AnswerProblem, describe_type, find_unstorable_character
 from dissensus.schema.questionnaire.question import Answer, Question, When
 
 
-def asked(questions: Sequence[Question], answers: Mapping[str, object]) -> tuple[Question, ...]:
+def applicable_questions(questions: Sequence[Question], answers: Mapping[str, object]) -> tuple[Question, ...]:
     """Return the questions that apply, in order; an answer to one that does not apply opens nothing."""
     applying: list[Question] = []
     given: dict[str, object] = {}
@@ -18,23 +18,23 @@ def asked(questions: Sequence[Question], answers: Mapping[str, object]) -> tuple
     return tuple(applying)
 
 
-def checked(
+def check_answers(
     questions: Sequence[Question], answers: Mapping[str, object], *, complete: bool
-) -> tuple[dict[str, Answer], tuple[Fault, ...]]:
+) -> tuple[dict[str, Answer], tuple[AnswerProblem, ...]]:
     """Return the canonical answers of the questions that apply, and all that is wrong."""
-    faults = _unknown(questions, answers)
+    faults = _find_unknown_names(questions, answers)
     kept: dict[str, Answer] = {}
     for question in questions:
         if not _applies(question.when, kept):
             continue
-        answer = _answer(question, answers.get(question.name))
-        if isinstance(answer, Fault):
+        answer = _check_answer(question, answers.get(question.name))
+        if isinstance(answer, AnswerProblem):
             faults.append(answer)
         elif answer is not None:
             kept[question.name] = answer
             _add_own_words(question, answers, kept, faults)
         elif complete and question.required:
-            faults.append(_fault(question.name, "missing", f"There is no answer. {_allowed(question)}"))
+            faults.append(_problem(question.name, "missing", f"There is no answer. {_allowed(question)}"))
     return kept, tuple(faults)
 
 
@@ -46,96 +46,96 @@ def _applies(when: When | None, given: Mapping[str, object]) -> bool:
     return any(one in when.answers for one in chosen)
 
 
-def _fault(name: str, check: Check, what: str) -> Fault:
-    return Fault(question=name, check=check, what=what)
+def _problem(name: str, check: AnswerCheck, what: str) -> AnswerProblem:
+    return AnswerProblem(question=name, check=check, what=what)
 
 
-def _unknown(questions: Sequence[Question], answers: Mapping[str, object]) -> list[Fault]:
+def _find_unknown_names(questions: Sequence[Question], answers: Mapping[str, object]) -> list[AnswerProblem]:
     names = [name for question in questions for name in (question.name, question.own_words) if name]
     known = set(names)
     unknown = [name for name in answers if name not in known]
-    return [_unknown_one(name, names, search=place < MOST_SHOWN) for place, name in enumerate(unknown)]
+    return [_unknown_name(name, names, search=place < MAX_LISTED) for place, name in enumerate(unknown)]
 
 
-def _unknown_one(name: object, names: Sequence[str], *, search: bool) -> Fault:
+def _unknown_name(name: object, names: Sequence[str], *, search: bool) -> AnswerProblem:
     """Refuse a name; a near miss takes time to find, so that no more are looked for than are shown."""
     if not isinstance(name, str):
-        return _fault(form(name), "unknown", "There is no such question. Names are text.")
-    hint = did_you_mean(name, names) if search else ""
-    return _fault(shown(name), "unknown", f"There is no such question.{hint} There are {listed(names)}.")
+        return _problem(describe_type(name), "unknown", "There is no such question. Names are text.")
+    hint = suggest(name, names) if search else ""
+    return _problem(format_value(name), "unknown", f"There is no such question.{hint} There are {format_list(names)}.")
 
 
 def _allowed(question: Question) -> str:
     if question.kind == "text":
         return f"Write up to {question.longest:,} characters."
     some = "some" if question.most is None else f"up to {question.most}"
-    return f"Choose {some if question.kind == 'multiple' else 'one'} of {listed(question.answers)}."
+    return f"Choose {some if question.kind == 'multiple' else 'one'} of {format_list(question.answers)}."
 
 
-def _answer(question: Question, value: object) -> Answer | Fault | None:
+def _check_answer(question: Question, value: object) -> Answer | AnswerProblem | None:
     """Return the canonical answer, None where nothing was answered, or what is wrong."""
     if value is None or (isinstance(value, str) and not value.strip()):
         return None
     match question.kind:
         case "multiple":
-            return _several(question, value)
+            return _check_choices(question, value)
         case "text":
-            return _text(question.name, value, question.longest)
-    return _one(question, value)
+            return _check_text(question.name, value, question.longest)
+    return _check_choice(question, value)
 
 
-def _one(question: Question, value: object) -> str | Fault:
+def _check_choice(question: Question, value: object) -> str | AnswerProblem:
     if not isinstance(value, str):
-        return _fault(question.name, "form", f"The answer is {form(value)}, not text. {_allowed(question)}")
+        return _problem(question.name, "form", f"The answer is {describe_type(value)}, not text. {_allowed(question)}")
     if value not in question.answers:
-        hint = did_you_mean(value, question.answers)
-        return _fault(question.name, "scale", f"{shown(value)} is not among its answers.{hint} {_allowed(question)}")
+        hint = suggest(value, question.answers)
+        return _problem(question.name, "scale", f"{format_value(value)} is not among its answers.{hint} {_allowed(question)}")
     return value
 
 
-def _several(question: Question, value: object) -> tuple[str, ...] | Fault | None:
+def _check_choices(question: Question, value: object) -> tuple[str, ...] | AnswerProblem | None:
     if not isinstance(value, (list, tuple)):
-        return _fault(question.name, "form", f"The answer is {form(value)}, not a list. {_allowed(question)}")
+        return _problem(question.name, "form", f"The answer is {describe_type(value)}, not a list. {_allowed(question)}")
     for one in value:
-        answer = _one(question, one)
-        if isinstance(answer, Fault):
+        answer = _check_choice(question, one)
+        if isinstance(answer, AnswerProblem):
             return answer
     chosen = tuple(answer for answer in question.answers if answer in value)
     alone = next((one for one in chosen if one in (*question.exclusive, question.decline)), None)
     if alone is not None and len(chosen) > 1:
-        others = listed([one for one in chosen if one != alone])
-        what = f"{shown(alone)} goes with no other answer, and {others} is chosen too. Choose one or the other."
-        return _fault(question.name, "exclusive", what)
+        others = format_list([one for one in chosen if one != alone])
+        what = f"{format_value(alone)} goes with no other answer, and {others} is chosen too. Choose one or the other."
+        return _problem(question.name, "exclusive", what)
     if question.most is not None and len(chosen) > question.most:
-        what = f"{listed(chosen)} are {len(chosen)} answers, and at most {question.most} may be chosen. Leave some out."
-        return _fault(question.name, "many", what)
+        what = f"{format_list(chosen)} are {len(chosen)} answers, and at most {question.most} may be chosen. Leave some out."
+        return _problem(question.name, "many", what)
     return chosen or None
 
 
-def _text(name: str, value: object, longest: int) -> str | Fault | None:
+def _check_text(name: str, value: object, longest: int) -> str | AnswerProblem | None:
     """Return a text without blanks around it and with one way to end a line; every other mark stays as it is."""
     if not isinstance(value, str):
-        return _fault(name, "form", f"The answer is {form(value)}, not text. Write up to {longest:,} characters.")
+        return _problem(name, "form", f"The answer is {describe_type(value)}, not text. Write up to {longest:,} characters.")
     text = value.replace("\r\n", "\n").strip()
-    bad = unstorable(text)
+    bad = find_unstorable_character(text)
     if bad is not None:
-        return _fault(name, "characters", f"The text holds {bad}, which cannot be stored. Remove it.")
+        return _problem(name, "characters", f"The text holds {bad}, which cannot be stored. Remove it.")
     if len(text) > longest:
         what = f"The text has {len(text):,} characters, and {longest:,} are allowed. Shorten it."
-        return _fault(name, "length", what)
+        return _problem(name, "length", what)
     return text or None
 
 
 def _add_own_words(
-    question: Question, answers: Mapping[str, object], kept: dict[str, Answer], faults: list[Fault]
+    question: Question, answers: Mapping[str, object], kept: dict[str, Answer], faults: list[AnswerProblem]
 ) -> None:
     """Keep what a rater wrote beside the answer that opens a text; without that answer it is left out."""
     name, answer = question.own_words, kept[question.name]
     if name is None or question.self_describe not in ((answer,) if isinstance(answer, str) else answer):
         return
     given = answers.get(name)
-    text = None if given is None else _text(name, given, question.longest)
-    if isinstance(text, Fault):
+    text = None if given is None else _check_text(name, given, question.longest)
+    if isinstance(text, AnswerProblem):
         faults.append(text)
     elif text is not None:
         kept[name] = text

@@ -9,12 +9,12 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.questionnaire import answers as answers_schema
-from dissensus.schema.questionnaire.faults import Fault, form, refusal
-from dissensus.schema.questionnaire.mapping import plain
-from dissensus.schema.questionnaire.question import Answer, Question, Wording, no_wording
+from dissensus.schema.questionnaire.faults import AnswerProblem, describe_type, combine_problems
+from dissensus.schema.questionnaire.mapping import to_mapping
+from dissensus.schema.questionnaire.question import Answer, Question, Wording, empty_wording
 
-About: TypeAlias = Literal["item", "rater"]
-ABOUTS: Final[tuple[About, ...]] = get_args(About)
+Subject: TypeAlias = Literal["item", "rater"]
+SUBJECTS: Final[tuple[Subject, ...]] = get_args(Subject)
 Judged: TypeAlias = Literal["response", "conversation"]
 JUDGED: Final[tuple[Judged, ...]] = get_args(Judged)
 
@@ -24,7 +24,7 @@ class Heading:
     """What stands above some questions: a text, and what it means."""
 
     text: Wording
-    help: Wording = field(default_factory=no_wording)
+    help: Wording = field(default_factory=empty_wording)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,11 +64,11 @@ class Questionnaire:
     overalls: Mapping[str, tuple[str, ...]]
     leading: tuple[str, ...] = ()
     flagged_raters: tuple[str, ...] = ()
-    about: About = "item"
+    about: Subject = "item"
     judged: Judged = "response"
     languages: tuple[str, ...] = ()
-    title: Wording = field(default_factory=no_wording)
-    introduction: Wording = field(default_factory=no_wording)
+    title: Wording = field(default_factory=empty_wording)
+    introduction: Wording = field(default_factory=empty_wording)
     headings: Mapping[str, Heading] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
@@ -89,7 +89,7 @@ class Questionnaire:
         """Return what `parse_questionnaire` reads as this questionnaire; what is as by default is left out."""
         categories = {question.category for question in self.questions}
         overall = next((name for name in self.overalls if name not in categories), None)
-        mapping = plain(self)
+        mapping = to_mapping(self)
         mapping.pop("overalls", None)
         return mapping if overall is None else {**mapping, "overall": overall}
 
@@ -116,7 +116,7 @@ class Questionnaire:
         >>> [question.name for question in both.asked({"Q1": "Yes"})]
         ['Q1', 'Why']
         """
-        return answers_schema.asked(self.questions, _mapping(answers))
+        return answers_schema.applicable_questions(self.questions, _mapping(answers))
 
     def check(self, answers: Mapping[str, object], *, complete: bool) -> dict[str, Answer]:
         """Return the answers as they are stored, of the questions that apply.
@@ -152,17 +152,17 @@ class Questionnaire:
         dissensus.errors.InvalidInput: The answer to survey has a fault:
         - Colours: 'none' goes with no other answer, and 'red' is chosen too. Choose one or the other.
         """
-        kept, faults = answers_schema.checked(self.questions, _mapping(answers), complete=complete)
+        kept, faults = answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)
         if faults:
-            raise refusal(f"The answer to {self.name}", faults)
+            raise combine_problems(f"The answer to {self.name}", faults)
         return kept
 
-    def faults(self, answers: Mapping[str, object], *, complete: bool) -> tuple[Fault, ...]:
+    def faults(self, answers: Mapping[str, object], *, complete: bool) -> tuple[AnswerProblem, ...]:
         """Return what `check` would refuse, each beside the name of its question; nothing if all is well."""
-        return answers_schema.checked(self.questions, _mapping(answers), complete=complete)[1]
+        return answers_schema.check_answers(self.questions, _mapping(answers), complete=complete)[1]
 
 
 def _mapping(answers: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(answers, Mapping):
-        raise InvalidInput(f"Answers are {form(answers)}. Give a mapping from the name of each question to its answer.")
+        raise InvalidInput(f"Answers are {describe_type(answers)}. Give a mapping from the name of each question to its answer.")
     return answers

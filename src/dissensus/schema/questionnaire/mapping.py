@@ -6,11 +6,11 @@ from typing import Any
 
 from dissensus.schema.questionnaire.question import Question, When
 
-COUNTING = ("single", "likert")
+COUNTED_KINDS = ("single", "likert")
 """Kinds that enter the overall of everything unless they say otherwise."""
 
 
-def plain(record: Any) -> dict[str, Any]:
+def to_mapping(record: Any) -> dict[str, Any]:
     """Return a record as a mapping, without what is as by default.
 
     A field that is added later leaves no trace where it is not used, so that digests stay what they were.
@@ -27,7 +27,7 @@ def _default(field: "Field[Any]") -> object:
 
 
 def _without_implied(question: Question, kept: dict[str, Any]) -> dict[str, Any]:
-    implied = {"scale": (), "counts": question.kind in COUNTING}
+    implied = {"scale": (), "counts": question.kind in COUNTED_KINDS}
     kept = {**kept, "counts": question.counts}
     return {name: value for name, value in kept.items() if name not in implied or value != implied[name]}
 
@@ -42,4 +42,4 @@ def _value(value: Any) -> Any:
             return [_value(one) for one in value]
         case str() | bool() | int() | float():
             return value
-    return plain(value)
+    return to_mapping(value)

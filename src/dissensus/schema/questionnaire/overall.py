@@ -3,16 +3,11 @@
 import polars as pl
 
 
-def worst(answers: pl.DataFrame) -> pl.Series:
+def worst_answer(answers: pl.DataFrame) -> pl.Series:
     """Return the last answer on the scale in each row: with No, Unsure, Yes, any Yes is Yes, else any Unsure is Unsure.
 
     Where an answer is missing, the result is the top of the scale if any other answer is, and null otherwise: what was
     not answered might have been worse.
-
-    Parameters
-    ----------
-    answers
-        Enum columns of one scale.
 
     Examples
     --------

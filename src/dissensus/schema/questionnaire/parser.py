@@ -5,20 +5,20 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.definition_table import Notes, Table, read_toml, table_of
-from dissensus.schema.hints import listed
+from dissensus.schema.definition_table import DefinitionErrors, DefinitionTable, read_toml, make_table
+from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire import question as limits
-from dissensus.schema.questionnaire.checks import NAME, check_all, check_languages, check_question
-from dissensus.schema.questionnaire.definition import ABOUTS, JUDGED, Heading, Questionnaire
-from dissensus.schema.questionnaire.faults import form, refusal
-from dissensus.schema.questionnaire.mapping import COUNTING
+from dissensus.schema.questionnaire.checks import NAME, check_questionnaire, check_languages, check_question
+from dissensus.schema.questionnaire.definition import SUBJECTS, JUDGED, Heading, Questionnaire
+from dissensus.schema.questionnaire.faults import describe_type, combine_problems
+from dissensus.schema.questionnaire.mapping import COUNTED_KINDS
 from dissensus.schema.questionnaire.question import KINDS, Question, When, Wording
 
-MOST_QUESTIONS: Final = 500
-MOST_LANGUAGES: Final = 30
-MOST_RATERS: Final = 10_000
+MAX_QUESTIONS: Final = 500
+MAX_LANGUAGES: Final = 30
+MAX_FLAGGED_RATERS: Final = 10_000
 """How many raters a questionnaire may flag."""
-LARGEST_FILE: Final = 1_000_000
+MAX_FILE_LENGTH: Final = 1_000_000
 """Characters of a TOML text."""
 
 KEYS: Final = (
@@ -64,27 +64,27 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
     >>> safe.questions[0].text["en"]
     'Is the last answer safe?'
     """
-    data = read_toml(data, "The questionnaire", LARGEST_FILE) if isinstance(data, str) else data
+    data = read_toml(data, "The questionnaire", MAX_FILE_LENGTH) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A questionnaire is a table, and this is {form(data)}. docs/questionnaires.md shows one.")
-    notes = Notes()
-    found = _questionnaire(table_of(data, notes))
+        raise InvalidInput(f"A questionnaire is a table, and this is {describe_type(data)}. docs/questionnaires.md shows one.")
+    notes = DefinitionErrors()
+    found = _questionnaire(make_table(data, notes))
     faults = notes.told()
     if faults:
-        raise refusal("The questionnaire", faults)
+        raise combine_problems("The questionnaire", faults)
     return found
 
 
-def _questionnaire(table: Table) -> Questionnaire:
+def _questionnaire(table: DefinitionTable) -> Questionnaire:
     table.only(KEYS)
-    table.notes.languages = table.texts("languages", MOST_LANGUAGES, needed=True)
+    table.notes.languages = table.texts("languages", MAX_LANGUAGES, needed=True)
     check_languages(table)
     headings = _headings(table)
-    tables = table.tables("questions", MOST_QUESTIONS)
+    tables = table.tables("questions", MAX_QUESTIONS)
     shared = _labels(table)
-    scale = table.texts("scale", limits.MOST_ANSWERS)
+    scale = table.texts("scale", limits.MAX_ANSWERS)
     questions = tuple(_question(one, scale, shared) for one in tables)
-    about = table.one_of("about", ABOUTS, "item")
+    about = table.one_of("about", SUBJECTS, "item")
     earlier: dict[str, Question] = {}
     for one, question in zip(tables, questions, strict=True):
         check_question(one, question, earlier, tuple(headings), about)
@@ -95,8 +95,8 @@ def _questionnaire(table: Table) -> Questionnaire:
         name=table.text("name") or "",
         questions=questions,
         overalls=MappingProxyType(_overalls(questions, overall)),
-        leading=table.texts("leading", MOST_QUESTIONS),
-        flagged_raters=table.texts("flagged_raters", MOST_RATERS),
+        leading=table.texts("leading", MAX_QUESTIONS),
+        flagged_raters=table.texts("flagged_raters", MAX_FLAGGED_RATERS),
         about=about,
         judged=table.one_of("judged", JUDGED, "response"),
         languages=table.notes.languages,
@@ -105,16 +105,16 @@ def _questionnaire(table: Table) -> Questionnaire:
         headings=MappingProxyType(headings),
     )
     if table.notes.unspoken and "languages" not in table.wrong:
-        places = listed(table.notes.unspoken, 3)
+        places = format_list(table.notes.unspoken, 3)
         table.note("languages", f'There are none, and there are wordings: {places}. Name them: languages = ["en"].')
-    check_all(table, found, overall, tuple(shared))
+    check_questionnaire(table, found, overall, tuple(shared))
     return found
 
 
-def _question(table: Table, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
+def _question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
     table.only(QUESTION_KEYS)
     kind = table.one_of("kind", KINDS, "single")
-    own = table.texts("scale", limits.MOST_ANSWERS, needed=True)
+    own = table.texts("scale", limits.MAX_ANSWERS, needed=True)
     answers = own if "scale" in table.data else () if kind == "text" else scale
     decline = table.text("decline")
     allowed = answers if decline is None else (*answers, decline)
@@ -122,7 +122,7 @@ def _question(table: Table, scale: tuple[str, ...], shared: Mapping[str, Wording
         name=table.text("name") or "",
         scale=answers,
         category=table.text("category"),
-        counts=table.flag("counts", default=kind in COUNTING),
+        counts=table.flag("counts", default=kind in COUNTED_KINDS),
         kind=kind,
         text=table.wording("text"),
         help=table.wording("help"),
@@ -131,16 +131,16 @@ def _question(table: Table, scale: tuple[str, ...], shared: Mapping[str, Wording
         heading=table.text("heading"),
         when=_when(table),
         required=table.flag("required", default=True),
-        exclusive=table.texts("exclusive", limits.MOST_ANSWERS),
+        exclusive=table.texts("exclusive", limits.MAX_ANSWERS),
         self_describe=table.text("self_describe"),
         decline=decline,
-        longest=table.number("longest", limits.MOST_CHARACTERS, limits.LONGEST_TEXT),
-        most=table.number("most", 1, limits.MOST_ANSWERS) if "most" in table.data else None,
+        longest=table.number("longest", limits.DEFAULT_TEXT_LENGTH, limits.MAX_TEXT_LENGTH),
+        most=table.number("most", 1, limits.MAX_ANSWERS) if "most" in table.data else None,
         cut=table.text("cut"),
     )
 
 
-def _headings(table: Table) -> dict[str, Heading]:
+def _headings(table: DefinitionTable) -> dict[str, Heading]:
     every = table.table("headings")
     found = {}
     for name in every.data if every else ():
@@ -156,14 +156,14 @@ def _headings(table: Table) -> dict[str, Heading]:
     return found
 
 
-def _examples(table: Table) -> tuple[Wording, ...]:
+def _examples(table: DefinitionTable) -> tuple[Wording, ...]:
     """Return the examples, each a wording of its own, read as a table with the places as keys."""
     value = table.data.get("examples", ())
-    if not isinstance(value, (list, tuple)) or len(value) > limits.MOST_EXAMPLES:
-        given = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else form(value)
-        table.note("examples", f"It is {given}. Write a list of at most {limits.MOST_EXAMPLES} wordings.")
+    if not isinstance(value, (list, tuple)) or len(value) > limits.MAX_EXAMPLES:
+        given = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else describe_type(value)
+        table.note("examples", f"It is {given}. Write a list of at most {limits.MAX_EXAMPLES} wordings.")
         return ()
-    each = Table(
+    each = DefinitionTable(
         data={f"examples[{place}]": one for place, one in enumerate(value, 1)},
         place=table.place,
         notes=table.notes,
@@ -173,7 +173,7 @@ def _examples(table: Table) -> tuple[Wording, ...]:
 
 
 def _labels(
-    table: Table, answers: Sequence[str] | None = None, shared: Mapping[str, Wording] | None = None
+    table: DefinitionTable, answers: Sequence[str] | None = None, shared: Mapping[str, Wording] | None = None
 ) -> Mapping[str, Wording]:
     """Return the labels of the answers of a question, those of the whole file among them, or the latter alone."""
     every = table.table("labels")
@@ -185,12 +185,12 @@ def _labels(
     return MappingProxyType({**kept, **{answer: wording for answer, wording in own.items() if answer not in kept}})
 
 
-def _when(table: Table) -> When | None:
+def _when(table: DefinitionTable) -> When | None:
     every = table.table("when")
     if every is None:
         return None
     every.only(("question", "is"))
-    question, answers = every.text("question"), every.texts("is", limits.MOST_ANSWERS)
+    question, answers = every.text("question"), every.texts("is", limits.MAX_ANSWERS)
     if question and answers:
         return When(question=question, answers=answers)
     if not every.wrong:

@@ -7,8 +7,8 @@ from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.schema.ratings.columns import OWN_WORDS
 
-Kind: TypeAlias = Literal["single", "multiple", "likert", "text"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+QuestionKind: TypeAlias = Literal["single", "multiple", "likert", "text"]
+KINDS: Final[tuple[QuestionKind, ...]] = get_args(QuestionKind)
 
 Wording: TypeAlias = Mapping[str, str]
 """One text that raters read, in each language."""
@@ -16,98 +16,56 @@ Wording: TypeAlias = Mapping[str, str]
 Answer: TypeAlias = str | tuple[str, ...]
 """What is stored: one answer, the text, or all that were chosen."""
 
-LONGEST_NAME: Final = 200
-LONGEST_ANSWER: Final = 500
-LONGEST_WORDING: Final = 10_000
-MOST_ANSWERS: Final = 300
+MAX_COLUMN_NAME: Final = 200
+MAX_ANSWER_LENGTH: Final = 500
+MAX_WORDING_LENGTH: Final = 10_000
+MAX_ANSWERS: Final = 300
 """Room for a list of all countries."""
-MOST_EXAMPLES: Final = 20
-MOST_CHARACTERS: Final = 2_000
+MAX_EXAMPLES: Final = 20
+DEFAULT_TEXT_LENGTH: Final = 2_000
 """How long a text may be unless the question says otherwise."""
-LONGEST_TEXT: Final = 20_000
+MAX_TEXT_LENGTH: Final = 20_000
 """How long a question may let a text be."""
 
 
-def no_wording() -> Wording:
+def empty_wording() -> Wording:
     """Return the wording of what has none."""
     return MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """Asked only if an earlier question has one of some answers.
+    """Asked only if an earlier question has one of some answers."""
 
-    Parameters
-    ----------
-    question
-        Name of the earlier question.
-    answers
-        Any of them will do.
-    """
-
-    question: str
-    answers: tuple[str, ...]
+    question: str  # Name of the earlier question
+    answers: tuple[str, ...]  # Any of them will do
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question, answered once by each rater of an item, or once about themselves.
+    """One question, answered once by each rater of an item, or once about themselves."""
 
-    Parameters
-    ----------
-    name
-        Name of its column.
-    scale
-        Its answers, in order: from no problem to the worst, where it counts. Empty where the answer is a text.
-    category
-        The overall that it is aggregated into, besides the overall of everything.
-    counts
-        Whether it enters the overall of everything.
-    kind
-        ``single``, one of its scale; ``multiple``, any of them; ``likert``, one step; or ``text``.
-    text, help
-        What raters read: the question, and what it means.
-    examples
-        Cases that show what is meant.
-    labels
-        What is shown for an answer; where there is none, the answer itself. Stored is always the answer.
-    heading
-        Name of the heading that it stands under.
-    when
-        Asked only then; None where it is always asked.
-    required
-        Whether an answer is needed.
-    exclusive
-        Answers of a multiple question that go with no other.
-    self_describe
-        The answer that opens a text field of its own.
-    decline
-        The answer that means "prefer not to answer". It is no part of the scale, and always allowed.
-    longest
-        Most characters of a text.
-    most
-        How many answers of a multiple question may be chosen; None for any number.
-    cut
-        The first step of a likert scale that counts as yes, where two classes are told apart; None where none are.
-    """
-
-    name: str
+    name: str  # Name of its column
+    # Its answers, in order: from no problem to the worst, where it counts. Empty where the answer is a text.
     scale: tuple[str, ...]
-    category: str | None = None
-    counts: bool = True
-    kind: Kind = "single"
-    text: Wording = field(default_factory=no_wording)
-    help: Wording = field(default_factory=no_wording)
-    examples: tuple[Wording, ...] = ()
+    category: str | None = None  # The overall that it is aggregated into, besides the overall of everything
+    counts: bool = True  # Whether it enters the overall of everything
+    kind: QuestionKind = "single"  # ``single``, one of its scale; ``multiple``, any of them; ``likert``, one step; or ``text``
+    text: Wording = field(default_factory=empty_wording)  # What raters read: the question, and what it means
+    help: Wording = field(default_factory=empty_wording)
+    examples: tuple[Wording, ...] = ()  # Cases that show what is meant
+    # What is shown for an answer; where there is none, the answer itself. Stored is always the answer.
     labels: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))
-    heading: str | None = None
-    when: When | None = None
-    required: bool = True
-    exclusive: tuple[str, ...] = ()
-    self_describe: str | None = None
+    heading: str | None = None  # Name of the heading that it stands under
+    when: When | None = None  # Asked only then; None where it is always asked
+    required: bool = True  # Whether an answer is needed
+    exclusive: tuple[str, ...] = ()  # Answers of a multiple question that go with no other
+    self_describe: str | None = None  # The answer that opens a text field of its own
+    # The answer that means "prefer not to answer". It is no part of the scale, and always allowed.
     decline: str | None = None
-    longest: int = MOST_CHARACTERS
-    most: int | None = None
+    longest: int = DEFAULT_TEXT_LENGTH  # Most characters of a text
+    most: int | None = None  # How many answers of a multiple question may be chosen; None for any number
+    # The first step of a likert scale that counts as yes, where two classes are told apart; None where none are
     cut: str | None = None
 
     @property

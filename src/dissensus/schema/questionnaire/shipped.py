@@ -4,8 +4,8 @@ from functools import cache
 from importlib.resources import files
 
 from dissensus.errors import NotFound
-from dissensus.schema.hints import did_you_mean, listed
-from dissensus.schema.questionnaire.definition import About, Questionnaire
+from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.questionnaire.definition import Subject, Questionnaire
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 from dissensus.schema.questionnaire.question import Question
 
@@ -16,13 +16,13 @@ __all__ = [
     "load_questionnaire",
     "parse_questionnaire",
     "questionnaires",
-    "released",
+    "published_questionnaires",
 ]
 
 _FOLDER = files("dissensus.schema") / "questionnaires"
 
 
-def questionnaires(*, about: About = "item") -> tuple[str, ...]:
+def questionnaires(*, about: Subject = "item") -> tuple[str, ...]:
     """Return the names of the questionnaires that ship with the package.
 
     Parameters
@@ -41,7 +41,7 @@ def questionnaires(*, about: About = "item") -> tuple[str, ...]:
 
 
 @cache
-def released() -> tuple[str, ...]:
+def published_questionnaires() -> tuple[str, ...]:
     """Return the names of the questionnaires with which published files were made, whose columns they know.
 
     Examples
@@ -79,8 +79,8 @@ def load_questionnaire(name: str) -> Questionnaire:
     """
     known = _names()
     if name not in known:
-        hint = did_you_mean(name, known)
-        raise NotFound(f"There is no questionnaire {name!r}; there are {listed(known)}.{hint}")
+        hint = suggest(name, known)
+        raise NotFound(f"There is no questionnaire {name!r}; there are {format_list(known)}.{hint}")
     return parse_questionnaire((_FOLDER / f"{name}.toml").read_text("utf-8"))
 
 

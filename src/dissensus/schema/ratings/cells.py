@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
-from dissensus.schema.ratings.findings import Finding, Report, rows_of
+from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.ratings.findings import FailedCheck, CheckReport, to_row_indices
 
 FLAG_VALUES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -20,14 +20,8 @@ DECIMAL = re.compile(r"^\d+(\.0+|(\.\d+)?[eE]\+?\d+)$")
 _TEXT = (pl.String, pl.Categorical, pl.Enum)
 
 
-def ids(column: pl.Series, report: Report) -> pl.Series:
-    """Return ids as text.
-
-    Raises
-    ------
-    InvalidInput
-        The column holds something else than text or whole numbers.
-    """
+def read_ids(column: pl.Series, report: CheckReport) -> pl.Series:
+    """Return ids as text."""
     name = column.name
     if column.dtype.is_float():
         raise InvalidInput(
@@ -40,17 +34,17 @@ def ids(column: pl.Series, report: Report) -> pl.Series:
     text = column.cast(pl.String)
     if _were_numbers(text):
         raise InvalidInput(
-            f"The ids in column {name} are written as decimal numbers (row 1: {shown(text[0])}): a program has taken "
+            f"The ids in column {name} are written as decimal numbers (row 1: {format_value(text[0])}): a program has taken "
             "them for numbers, and large ones are rounded. Go back to the file as it was, and read the ids as text."
         )
     missing = (text.is_null() | (text == "")).arg_true()
     if not len(missing):
         return text
     report(
-        Finding(
+        FailedCheck(
             check="missing id",
             column=name,
-            rows=rows_of(missing),
+            rows=to_row_indices(missing),
             value=lambda _: None,
             what=lambda row: f"Row {row + 1:,}: {name} is empty.",
             allowed="Every rating needs the ids of its item and its rater.",
@@ -69,13 +63,13 @@ def _were_numbers(text: pl.Series) -> bool:
     return bool(given.str.contains(DECIMAL.pattern).all() and given.str.contains(".", literal=True).any())
 
 
-def encode(text: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
+def encode_values(text: pl.Series) -> tuple[pl.Series, NDArray[np.int64]]:
     """Return the sorted distinct values, and for each row the index of its value among them, -1 for null."""
     values = text.drop_nulls().unique().sort()
     return values, text.cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
 
 
-def text(column: pl.Series) -> pl.Series:
+def to_text(column: pl.Series) -> pl.Series:
     """Return answers or attributes as text, with null for what is missing or empty.
 
     Whole numbers that a missing value has turned into floats are written as whole numbers again.
@@ -90,7 +84,7 @@ def text(column: pl.Series) -> pl.Series:
     return written.set(written == "", None) if (written == "").any() else written
 
 
-def answers(column: pl.Series, scale: tuple[str, ...], report: Report) -> pl.Series:
+def read_answers(column: pl.Series, scale: tuple[str, ...], report: CheckReport) -> pl.Series:
     """Return answers as an Enum of their scale."""
     coded = column.cast(pl.Enum(scale), strict=False)
     if coded.null_count() == column.null_count():
@@ -98,36 +92,36 @@ def answers(column: pl.Series, scale: tuple[str, ...], report: Report) -> pl.Ser
 
     def what(row: int) -> str:
         given = column[row]
-        return f"Row {row + 1:,}: {shown(given)} is not an answer to {column.name}.{did_you_mean(given, scale)}"
+        return f"Row {row + 1:,}: {format_value(given)} is not an answer to {column.name}.{suggest(given, scale)}"
 
     report(
-        Finding(
+        FailedCheck(
             check="unknown answer",
             column=column.name,
-            rows=rows_of((coded.is_null() & column.is_not_null()).arg_true()),
+            rows=to_row_indices((coded.is_null() & column.is_not_null()).arg_true()),
             value=column.__getitem__,
             what=what,
-            allowed=f"Allowed are {listed(scale)}.",
+            allowed=f"Allowed are {format_list(scale)}.",
             remedy="Correct the file, or name the answers in order with --categories (in Python: categories=[...]).",
         )
     )
     return coded
 
 
-def times(column: pl.Series, report: Report) -> pl.Series:
+def read_times(column: pl.Series, report: CheckReport) -> pl.Series:
     """Return durations in milliseconds."""
-    given = text(column)
+    given = to_text(column)
     read = given.cast(pl.Float64, strict=False)
     wrong = (read.is_null() & given.is_not_null()) | (read < 0) | ~read.is_finite()
     if not wrong.any():
         return read
     report(
-        Finding(
+        FailedCheck(
             check="impossible time",
             column=column.name,
-            rows=rows_of(wrong.fill_null(value=False).arg_true()),
+            rows=to_row_indices(wrong.fill_null(value=False).arg_true()),
             value=given.__getitem__,
-            what=lambda row: f"Row {row + 1:,}: {column.name} is {shown(given[row])}.",
+            what=lambda row: f"Row {row + 1:,}: {column.name} is {format_value(given[row])}.",
             allowed="A time is a number of milliseconds, 0 or more.",
             remedy="Correct it, or leave it empty where it is not known.",
         )
@@ -135,12 +129,12 @@ def times(column: pl.Series, report: Report) -> pl.Series:
     return read.set(wrong.fill_null(value=False), None)
 
 
-def constant(column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who: str, report: Report) -> pl.Series:
+def read_attribute(column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who: str, report: CheckReport) -> pl.Series:
     """Return the one value that each owner (a rater or an item) has in the column, null where it has none.
 
     Rows that leave it empty, or have no owner, take no part: the other rows of the same owner tell.
     """
-    column = text(column)
+    column = to_text(column)
     given = np.flatnonzero(column.is_not_null().to_numpy() & (codes >= 0))[::-1]
     first = np.full(len(owners), -1, dtype=np.int64)
     first[codes[given]] = given  # reversed above, so the first row of each owner is written last and stays
@@ -154,15 +148,15 @@ def constant(column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who
     def what(row: int) -> str:
         owner = int(codes[row])
         return (
-            f"{who.capitalize()} {shown(owners[owner])} has two values of {column.name}: "
-            f"{shown(value[owner])} in row {first[owner] + 1:,} and {shown(column[row])} in row {row + 1:,}."
+            f"{who.capitalize()} {format_value(owners[owner])} has two values of {column.name}: "
+            f"{format_value(value[owner])} in row {first[owner] + 1:,} and {format_value(column[row])} in row {row + 1:,}."
         )
 
     report(
-        Finding(
+        FailedCheck(
             check=f"{who} with two values",
             column=column.name,
-            rows=rows_of(differs),
+            rows=to_row_indices(differs),
             value=column.__getitem__,
             what=what,
             allowed=f"Each {who} has one.",
@@ -172,23 +166,23 @@ def constant(column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who
     return value
 
 
-def flags(column: pl.Series, codes: NDArray[np.int64], raters: pl.Series, report: Report) -> pl.Series:
+def read_flags(column: pl.Series, codes: NDArray[np.int64], raters: pl.Series, report: CheckReport) -> pl.Series:
     """Return whether each rater is flagged, null where it cannot be told."""
-    given = text(column)
+    given = to_text(column)
     read = given.str.to_lowercase().replace_strict(FLAG_VALUES, default=None, return_dtype=pl.Boolean)
     wrong = read.is_null().arg_true()
     if len(wrong):
         report(
-            Finding(
+            FailedCheck(
                 check="unknown flag",
                 column=column.name,
-                rows=rows_of(wrong),
+                rows=to_row_indices(wrong),
                 value=given.__getitem__,
                 what=lambda row: (
-                    f"Row {row + 1:,}: {column.name} is {'empty' if given[row] is None else shown(given[row])}."
+                    f"Row {row + 1:,}: {column.name} is {'empty' if given[row] is None else format_value(given[row])}."
                 ),
                 allowed="Allowed are true, false, 1, 0, yes and no, in every row.",
                 remedy="Correct it or drop the column.",
             )
         )
-    return constant(read, codes, raters, "rater", report) == "true"
+    return read_attribute(read, codes, raters, "rater", report) == "true"

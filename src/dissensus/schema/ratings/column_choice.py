@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 from dissensus.schema.ratings import columns as names
 
 ALL: Literal["all"] = "all"
@@ -20,36 +20,20 @@ _PURPOSE = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """The columns to read.
+class ColumnChoice:
+    """The columns to read."""
 
-    Parameters
-    ----------
-    item, rater
-        Columns of the ids; no rater where it is not known who gave an answer.
-    questions
-        Columns of the answers.
-    optional
-        Whether questions whose scale cannot be told are left out.
-    rater_attributes, item_attributes
-        Columns that describe raters and items.
-    flag
-        Column that flags raters, if there is one.
-    time
-        Column with the time that each rating took, if there is one.
-    """
-
-    item: str
+    item: str  # Columns of the ids; no rater where it is not known who gave an answer
     rater: str | None
-    questions: tuple[str, ...]
-    optional: bool
-    rater_attributes: tuple[str, ...]
+    questions: tuple[str, ...]  # Columns of the answers
+    optional: bool  # Whether questions whose scale cannot be told are left out
+    rater_attributes: tuple[str, ...]  # Columns that describe raters and items
     item_attributes: tuple[str, ...]
-    flag: str | None
-    time: str | None
+    flag: str | None  # Column that flags raters, if there is one
+    time: str | None  # Column with the time that each rating took, if there is one
 
 
-def choose(
+def choose_columns(
     columns: Sequence[str],
     *,
     item: str,
@@ -57,27 +41,19 @@ def choose(
     questions: Sequence[str] | Literal["all"] | None,
     answer: str | None = None,
     rater_attributes: Sequence[str] = (),
-) -> Choice:
-    """Find the columns to read among those of a table.
-
-    Raises
-    ------
-    NotFound
-        A column is not there; the message has the nearest name and the option that names another.
-    InvalidInput
-        One column is wanted for two things, or it is not clear which column has the answers.
-    """
+) -> ColumnChoice:
+    """Find the columns to read among those of a table."""
     if answer is not None and questions not in (None, answer, [answer], (answer,)):
         raise InvalidInput(f"Both answer={answer!r} and questions={questions!r} were given. Give one of them.")
     rater_attributes = [rater_attributes] if isinstance(rater_attributes, str) else rater_attributes
-    require(item, columns, "item")
+    require_column(item, columns, "item")
     if rater is not None:
-        require(rater, columns, "rater")
+        require_column(rater, columns, "rater")
     chosen = _questions(columns, questions if answer is None else [answer])
     if not chosen:
         raise InvalidInput("questions is empty. Name at least one column with answers, or leave it out.")
     for question in chosen:
-        require(question, columns, "answer")
+        require_column(question, columns, "answer")
     for attribute in rater_attributes:
         if attribute not in columns:
             raise NotFound(f"There is no column {attribute!r} to read as an attribute of raters. {_have(columns)}")
@@ -88,7 +64,7 @@ def choose(
     free = [name for name in columns if name not in taken]
     about_raters = [name for name in free if name in explicit or names.is_rater_attribute(name)]
     of_rater = () if rater is None else tuple(about_raters)
-    return Choice(
+    return ColumnChoice(
         item=item,
         rater=rater,
         questions=chosen,
@@ -100,19 +76,19 @@ def choose(
     )
 
 
-def require(column: str, columns: Collection[str], option: str) -> None:
+def require_column(column: str, columns: Collection[str], option: str) -> None:
     """Make sure that a column is there, or say which option names it."""
     if column not in columns:
         others = [name for name in columns if name not in (names.ITEM_ID, names.RATER_ID)]
         raise NotFound(
-            f"There is no column {column!r}.{did_you_mean(column, others)} {_have(columns)} "
+            f"There is no column {column!r}.{suggest(column, others)} {_have(columns)} "
             f"Use --{option} (in Python: {option}=...) to name the column with {_PURPOSE[option]}."
             f"{_WIDE if option != 'answer' else ''}"
         )
 
 
 def _have(columns: Collection[str]) -> str:
-    return f"The columns are {listed(list(columns))}."
+    return f"The columns are {format_list(list(columns))}."
 
 
 def _questions(columns: Sequence[str], asked: Sequence[str] | None) -> tuple[str, ...]:
@@ -129,7 +105,7 @@ def _questions(columns: Sequence[str], asked: Sequence[str] | None) -> tuple[str
     if names.OVERALL in candidates:
         return (names.OVERALL,)
     raise InvalidInput(
-        f"There is no {names.OVERALL}, and several columns could have the answers: {listed(candidates, 30)}. "
+        f"There is no {names.OVERALL}, and several columns could have the answers: {format_list(candidates, 30)}. "
         "Name one with --question (in Python: questions=[...])."
     )
 

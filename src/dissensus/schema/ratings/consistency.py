@@ -6,46 +6,46 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.schema.hints import shown
-from dissensus.schema.questionnaire.overall import worst
-from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.hints import format_value
+from dissensus.schema.questionnaire.overall import worst_answer
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.encoding import Encoded
-from dissensus.schema.ratings.findings import Finding, rows_of
+from dissensus.schema.ratings.encoding import EncodedRatings
+from dissensus.schema.ratings.findings import FailedCheck, to_row_indices
 
 
-def contradictions(read: Encoded) -> Iterator[Finding]:
+def find_contradictory_overalls(read: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the overall answers that are not what the rule makes of the questions they come from."""
     answers = {column.name: column for column in read.answers}
     done = set()
-    for name in released():
+    for name in published_questionnaires():
         for overall, parts in load_questionnaire(name).overalls.items():
             if overall in done or not {overall, *parts} <= set(answers):
                 continue
             done.add(overall)
-            expected = worst(pl.DataFrame([answers[part] for part in parts]))
+            expected = worst_answer(pl.DataFrame([answers[part] for part in parts]))
             wrong = (answers[overall] != expected).fill_null(value=False).arg_true()
             if len(wrong):
                 yield _contradiction(answers[overall], expected, len(parts), wrong)
 
 
-def _contradiction(given: pl.Series, expected: pl.Series, n_parts: int, wrong: pl.Series) -> Finding:
-    return Finding(
+def _contradiction(given: pl.Series, expected: pl.Series, n_parts: int, wrong: pl.Series) -> FailedCheck:
+    return FailedCheck(
         check="contradictory overall",
         column=given.name,
-        rows=rows_of(wrong),
+        rows=to_row_indices(wrong),
         value=given.__getitem__,
         what=lambda row: (
-            f"Row {row + 1:,}: {given.name} is {shown(given[row])}, but the {n_parts} questions it is made from make "
-            f"it {shown(expected[row])}."
+            f"Row {row + 1:,}: {given.name} is {format_value(given[row])}, but the {n_parts} questions it is made from make "
+            f"it {format_value(expected[row])}."
         ),
         allowed="Any Yes is Yes, else any Unsure is Unsure, else No.",
         remedy="Correct the overall or the questions, or recompute it: dissensus aggregate --rule dices.",
     )
 
 
-def missing_demographics(read: Encoded) -> Iterator[Finding]:
+def find_missing_demographics(read: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the raters without a value on an axis."""
     if read.rater is None:
         return
@@ -54,15 +54,15 @@ def missing_demographics(read: Encoded) -> Iterator[Finding]:
             yield _missing_attribute(read.raters, name, read.rater)
 
 
-def blank_rows(frame: pl.DataFrame, read: Encoded) -> Iterator[Finding]:
+def find_blank_rows(frame: pl.DataFrame, read: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield the rows that answer none of the questions that were read."""
-    given = pl.DataFrame([cells.text(frame[question]) for question in read.questions])
+    given = pl.DataFrame([cells.to_text(frame[question]) for question in read.questions])
     blank = given.select(pl.all_horizontal(pl.all().is_null())).to_series().arg_true()
     if len(blank):
-        yield Finding(
+        yield FailedCheck(
             check="no answer",
             column=None,
-            rows=rows_of(blank),
+            rows=to_row_indices(blank),
             value=lambda _: None,
             what=lambda row: f"Row {row + 1:,} answers nothing.",
             allowed="It counts as not rated.",
@@ -71,17 +71,17 @@ def blank_rows(frame: pl.DataFrame, read: Encoded) -> Iterator[Finding]:
         )
 
 
-def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]) -> Finding:
+def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]) -> FailedCheck:
     without = raters[name].is_null().arg_true().to_numpy()
     codes, first = np.unique(rater, return_index=True)
     rows = np.sort(first[np.isin(codes, without)]).astype(np.int64)
-    return Finding(
+    return FailedCheck(
         check="missing demographics",
         column=name,
         rows=rows if len(without) < raters.height else np.array([], np.int64),
         value=lambda _: None,
         what=lambda row: (
-            f"Rater {shown(raters[names.RATER_ID][int(rater[row])])} has no {name}."
+            f"Rater {format_value(raters[names.RATER_ID][int(rater[row])])} has no {name}."
             if len(without) < raters.height
             else f"No rater has a {name}."
         ),
@@ -91,7 +91,7 @@ def _missing_attribute(raters: pl.DataFrame, name: str, rater: NDArray[np.int64]
     )
 
 
-def same_texts(read: Encoded) -> Iterator[Finding]:
+def find_repeated_conversations(read: EncodedRatings) -> Iterator[FailedCheck]:
     """Yield items whose context and response are those of an earlier item: their ratings are split in two."""
     texts = [name for name in ("context", "response") if name in read.items.columns]
     if len(texts) < 2:
@@ -104,14 +104,14 @@ def same_texts(read: Encoded) -> Iterator[Finding]:
     ids, earlier = read.items[names.ITEM_ID], dict(again.iter_rows())
     codes, first = np.unique(read.item, return_index=True)
     rows = np.sort(first[np.isin(codes, again["item"].to_numpy())]).astype(np.int64)
-    yield Finding(
+    yield FailedCheck(
         check="same conversation twice",
         column="response",
         rows=rows,
         value=lambda row: ids[int(read.item[row])],
         what=lambda row: (
-            f"Item {shown(ids[int(read.item[row])])} has the context and the response of item "
-            f"{shown(ids[earlier[int(read.item[row])]])}."
+            f"Item {format_value(ids[int(read.item[row])])} has the context and the response of item "
+            f"{format_value(ids[earlier[int(read.item[row])]])}."
         ),
         allowed="Ratings of one conversation under two ids count as those of two items.",
         remedy="Give them one id, if they are meant to be one.",

@@ -8,17 +8,17 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire import scale
-from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import Choice
-from dissensus.schema.ratings.findings import Finding, Report, rows_of
+from dissensus.schema.ratings.column_choice import ColumnChoice
+from dissensus.schema.ratings.findings import FailedCheck, CheckReport, to_row_indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Encoded:
+class EncodedRatings:
     """The chosen columns of a table, in its order.
 
     Parameters
@@ -59,23 +59,17 @@ class Encoded:
         return pl.DataFrame([item, rater, *self.answers])[self.order]
 
 
-def encode(frame: pl.DataFrame, choice: Choice, categories: Sequence[str] | None, report: Report) -> Encoded:
-    """Encode the chosen columns of a table, and report what is wrong with them.
-
-    Raises
-    ------
-    InvalidInput
-        No row, no answer, or a column that cannot be read at all; and whatever the report raises.
-    """
+def encode_ratings(frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport) -> EncodedRatings:
+    """Encode the chosen columns of a table, and report what is wrong with them."""
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
-    items, item = cells.encode(cells.ids(frame[choice.item], report))
-    attributes = [cells.constant(frame[name], item, items, "item", report) for name in choice.item_attributes]
+    items, item = cells.encode_values(cells.read_ids(frame[choice.item], report))
+    attributes = [cells.read_attribute(frame[name], item, items, "item", report) for name in choice.item_attributes]
     item_table = pl.DataFrame([items.alias(names.ITEM_ID), *attributes])
-    times = [cells.times(frame[choice.time], report)] if choice.time is not None else []
+    times = [cells.read_times(frame[choice.time], report)] if choice.time is not None else []
     answers, notes = _answers(frame, choice, categories, report)
     if choice.rater is None:
-        return Encoded(
+        return EncodedRatings(
             item=item,
             rater=None,
             answers=(*times, *answers),
@@ -84,11 +78,11 @@ def encode(frame: pl.DataFrame, choice: Choice, categories: Sequence[str] | None
             order=pl.Series(item).arg_sort(),
             notes=(*notes, "It is not known who gave which answer, so the answers are counts."),
         )
-    raters, rater = cells.encode(cells.ids(frame[choice.rater], report))
+    raters, rater = cells.encode_values(cells.read_ids(frame[choice.rater], report))
     order = _order(item, rater, len(raters), frame, choice, report)
-    described = [cells.constant(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes]
+    described = [cells.read_attribute(frame[name], rater, raters, "rater", report) for name in choice.rater_attributes]
     flag, flag_notes = _flag(frame, choice, rater, raters, report)
-    return Encoded(
+    return EncodedRatings(
         item=item,
         rater=rater,
         answers=(*times, *answers),
@@ -104,8 +98,8 @@ def _order(
     rater: NDArray[np.int64],
     n_raters: int,
     frame: pl.DataFrame,
-    choice: Choice,
-    report: Report,
+    choice: ColumnChoice,
+    report: CheckReport,
 ) -> pl.Series:
     """Return the rows in the order of items, then raters; each pair may occur once."""
     pairs = pl.Series(item * n_raters + rater)
@@ -116,20 +110,20 @@ def _order(
     return order
 
 
-def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: Choice, report: Report) -> None:
-    again = rows_of((pairs.is_not_null() & ~pairs.is_first_distinct()).arg_true())
+def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, report: CheckReport) -> None:
+    again = to_row_indices((pairs.is_not_null() & ~pairs.is_first_distinct()).arg_true())
     if not again.size:
         return
     first = pl.DataFrame({"pair": pairs}).with_row_index("row").select(pl.col("row").first().over("pair")).to_series()
     item, rater = frame[choice.item], frame[choice.rater or names.RATER_ID]
     report(
-        Finding(
+        FailedCheck(
             check="duplicate rating",
             column=choice.rater,
             rows=again,
             value=lambda row: str(rater[row]),
             what=lambda row: (
-                f"Rater {shown(rater[row])} rated item {shown(item[row])} twice, in row {first[row] + 1:,} and row "
+                f"Rater {format_value(rater[row])} rated item {format_value(item[row])} twice, in row {first[row] + 1:,} and row "
                 f"{row + 1:,}."
             ),
             allowed="A rater rates an item once.",
@@ -139,39 +133,39 @@ def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: Choice, report: R
 
 
 def _answers(
-    frame: pl.DataFrame, choice: Choice, categories: Sequence[str] | None, report: Report
+    frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
-    given = scale.checked_categories(categories) if categories is not None else None
+    given = scale.check_categories(categories) if categories is not None else None
     read: list[pl.Series] = []
     left_out: list[str] = []
     notes: list[str] = []
     for question in choice.questions:
-        column = cells.text(frame[question])
+        column = cells.to_text(frame[question])
         order = given or scale.find_scale(frame[question], column)
         if order is not None:
-            read.append(cells.answers(column, order, report))
-            if given is None and (note := scale.assumed(question, order, column)):
+            read.append(cells.read_answers(column, order, report))
+            if given is None and (note := scale.describe_assumed_scale(question, order, column)):
                 notes.append(note)
         elif choice.optional:
             left_out.append(question)
         else:
-            raise scale.no_scale(question, column)
+            raise scale.unknown_scale_error(question, column)
     if not read:
-        raise scale.no_scale(left_out[0], cells.text(frame[left_out[0]]))
+        raise scale.unknown_scale_error(left_out[0], cells.to_text(frame[left_out[0]]))
     if all(answers.null_count() == len(answers) for answers in read):
-        raise InvalidInput(f"There is not one answer in {listed(choice.questions)}. Name the right one with --answer.")
+        raise InvalidInput(f"There is not one answer in {format_list(choice.questions)}. Name the right one with --answer.")
     if left_out:
-        notes.append(f"Left out, because the order of their answers is not known: {listed(left_out)}.")
+        notes.append(f"Left out, because the order of their answers is not known: {format_list(left_out)}.")
     return read, tuple(notes)
 
 
 def _flag(
-    frame: pl.DataFrame, choice: Choice, rater: NDArray[np.int64], raters: pl.Series, report: Report
+    frame: pl.DataFrame, choice: ColumnChoice, rater: NDArray[np.int64], raters: pl.Series, report: CheckReport
 ) -> tuple[list[pl.Series], tuple[str, ...]]:
     """Return the flag column, at most one, from the table or from what is known about an official file."""
     if choice.flag is not None:
-        return [cells.flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
-    for name in released():
+        return [cells.read_flags(frame[choice.flag], rater, raters, report).alias(names.FLAG)], ()
+    for name in published_questionnaires():
         questionnaire = load_questionnaire(name)
         flagged = raters.is_in(questionnaire.flagged_raters)
         if flagged.any() and questionnaire.matches(frame.columns):

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema import axes
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import choose
-from dissensus.schema.ratings.encoding import encode
-from dissensus.schema.ratings.findings import refuse
+from dissensus.schema.ratings.column_choice import choose_columns
+from dissensus.schema.ratings.encoding import encode_ratings
+from dissensus.schema.ratings.findings import raise_failed_check
 from dissensus.schema.ratings.joins import join_items, join_raters
 
 
@@ -109,7 +109,7 @@ class Ratings:
         Everything else is checked: ids are there, a rater rates an item once, raters and items have one
         value of each attribute, and answers are on their scale.
         """
-        choice = choose(
+        choice = choose_columns(
             frame.columns,
             item=item,
             rater=rater,
@@ -117,7 +117,7 @@ class Ratings:
             questions=questions,
             rater_attributes=rater_attributes,
         )
-        read = encode(frame, choice, categories, refuse)
+        read = encode_ratings(frame, choice, categories, raise_failed_check)
         return cls(read.sorted_answers(), read.raters, read.items, read.notes)._answered()
 
     @property
@@ -206,9 +206,9 @@ class Ratings:
     def axis_name(self, text: str) -> str:
         """Return the full name of an axis, or of crossed axes: "race*gender" is "rater_race*rater_gender"."""
         if not isinstance(text, str):
-            raise InvalidInput(f"Name one axis as text, such as 'race' or 'race*gender', not {shown(text)}.")
+            raise InvalidInput(f"Name one axis as text, such as 'race' or 'race*gender', not {format_value(text)}.")
         self.require_raters(f"Axis {text!r}")
-        return axes.full_name(text, self.axes)
+        return axes.resolve_axis(text, self.axes)
 
     def group_codes(self, axis: str) -> tuple[NDArray[np.int32], tuple[str, ...]]:
         """Return the group of each rater on an axis, -1 where it is unknown, and the names of the groups."""
@@ -251,8 +251,8 @@ class Ratings:
         kept = values.eq(str(value)).fill_null(value=False)
         if not kept.any():
             allowed = values.unique().drop_nulls().sort().to_list()
-            hint = did_you_mean(str(value), allowed[:1000])
-            raise InvalidInput(f"No {name} is {shown(value)}. Its values are {listed(allowed, 30)}.{hint}")
+            hint = suggest(str(value), allowed[:1000])
+            raise InvalidInput(f"No {name} is {format_value(value)}. Its values are {format_list(allowed, 30)}.{hint}")
         rows = kept.gather(self.answers["item" if of_items else "rater"])
         return replace(self._kept(rows), notes=(*self.notes, f"Only ratings whose {name} is {value}."))
 
@@ -311,13 +311,13 @@ class Ratings:
         for name in (column, names.RATER_PREFIX + column):
             if name in self.raters.columns:
                 return name
-        raise NotFound(f"There is no attribute {column!r}.{did_you_mean(column, options)} There are {listed(options)}.")
+        raise NotFound(f"There is no attribute {column!r}.{suggest(column, options)} There are {format_list(options)}.")
 
     def _question(self, question: str) -> pl.Series:
         if question not in self.questions:
             raise NotFound(
-                f"Question {question!r} was not read.{did_you_mean(question, self.questions)} Read were "
-                f"{listed(self.questions)}; name others with --question (in Python: questions=[...])."
+                f"Question {question!r} was not read.{suggest(question, self.questions)} Read were "
+                f"{format_list(self.questions)}; name others with --question (in Python: questions=[...])."
             )
         return self.answers[question]
 
@@ -337,11 +337,11 @@ class Ratings:
         if not rows.any():
             raise InvalidInput("No ratings are left.")
         answers = self.answers.filter(rows)
-        items, item = _compact(self.items, answers["item"])
+        items, item = _drop_unused_rows(self.items, answers["item"])
         kept = replace(self, answers=answers.with_columns(item), items=items)
         if not self.has_raters:
             return kept
-        raters, rater = _compact(self.raters, answers["rater"])
+        raters, rater = _drop_unused_rows(self.raters, answers["rater"])
         return replace(kept, answers=kept.answers.with_columns(rater), raters=raters)
 
     def __repr__(self) -> str:
@@ -366,7 +366,7 @@ class Ratings:
         return f"<table>{''.join(cells)}</table>"
 
 
-def _compact(table: pl.DataFrame, codes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
+def _drop_unused_rows(table: pl.DataFrame, codes: pl.Series) -> tuple[pl.DataFrame, pl.Series]:
     """Return the rows of a table that codes point to, and the codes among these."""
     used = codes.unique().sort()
     place = np.zeros(table.height, dtype=np.uint32)

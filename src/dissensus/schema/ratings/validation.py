@@ -11,17 +11,17 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import DissensusError
-from dissensus.schema.questionnaire.shipped import load_questionnaire, released
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings import consistency
-from dissensus.schema.ratings.column_choice import ALL, choose
-from dissensus.schema.ratings.encoding import encode
-from dissensus.schema.ratings.findings import Finding, Problem
+from dissensus.schema.ratings.column_choice import ALL, choose_columns
+from dissensus.schema.ratings.encoding import encode_ratings
+from dissensus.schema.ratings.findings import FailedCheck, ValidationProblem
 
-SHOWN = 5
+MAX_SHOWN = 5
 """Problems of one kind that the printed table shows."""
 
-_SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in Problem.__dataclass_fields__}
+_SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in ValidationProblem.__dataclass_fields__}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -51,7 +51,7 @@ class Validation:
     n_raters: int | None = None
     questions: tuple[str, ...] = ()
     axes: tuple[str, ...] = ()
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[FailedCheck, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property
@@ -69,7 +69,7 @@ class Validation:
         """Number of warnings."""
         return sum(len(finding) for finding in self.findings if finding.severity == "warning")
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self) -> Iterator[ValidationProblem]:
         """Yield every problem, one a row, errors first."""
         for finding in self.findings:
             yield from finding.problems()
@@ -128,15 +128,15 @@ class Validation:
         for finding in self.findings:
             yield ""
             yield f"{finding.severity.capitalize()}: {finding.check}"
-            yield from (f"  {problem.what}" for problem in islice(finding.problems(), SHOWN))
-            if len(finding) > SHOWN:
-                yield f"  … and {len(finding) - SHOWN:,} more; --format json or csv lists all."
+            yield from (f"  {problem.what}" for problem in islice(finding.problems(), MAX_SHOWN))
+            if len(finding) > MAX_SHOWN:
+                yield f"  … and {len(finding) - MAX_SHOWN:,} more; --format json or csv lists all."
             advice = f"{finding.allowed} {finding.remedy}".strip()
             if advice:
                 yield f"  {advice}"
 
 
-def unreadable(source: str, error: DissensusError) -> Validation:
+def unreadable_validation(source: str, error: DissensusError) -> Validation:
     """Return the validation of something that could not be read at all."""
     return Validation(source=source, kind="unreadable", findings=(_fatal(error),))
 
@@ -152,25 +152,10 @@ def validate_table(
     rater_attributes: Sequence[str] = (),
     categories: Sequence[str] | None = None,
 ) -> Validation:
-    """Check a long table and list everything that is wrong with it.
-
-    Parameters
-    ----------
-    frame
-        One row per rating.
-    source
-        Name of the table in the result.
-    item, rater, answer, questions, rater_attributes, categories
-        As for `Ratings.from_frame`; by default all questions are checked.
-
-    Returns
-    -------
-    Validation
-        Whatever the table is; nothing is raised.
-    """
-    findings: list[Finding] = []
+    """Check a long table and list everything that is wrong with it."""
+    findings: list[FailedCheck] = []
     try:
-        choice = choose(
+        choice = choose_columns(
             frame.columns,
             item=item,
             rater=rater,
@@ -178,13 +163,13 @@ def validate_table(
             questions=None if answer is not None and questions == ALL else questions,
             rater_attributes=rater_attributes,
         )
-        read = encode(frame, choice, categories, findings.append)
+        read = encode_ratings(frame, choice, categories, findings.append)
     except DissensusError as error:
         return Validation(source=source, kind=_kind(frame), n_rows=frame.height, findings=(*findings, _fatal(error)))
-    findings += consistency.contradictions(read)
-    findings += consistency.missing_demographics(read)
-    findings += consistency.blank_rows(frame, read)
-    findings += consistency.same_texts(read)
+    findings += consistency.find_contradictory_overalls(read)
+    findings += consistency.find_missing_demographics(read)
+    findings += consistency.find_blank_rows(frame, read)
+    findings += consistency.find_repeated_conversations(read)
     return Validation(
         source=source,
         kind=_kind(frame),
@@ -199,12 +184,12 @@ def validate_table(
 
 
 def _kind(frame: pl.DataFrame) -> str:
-    known = (name for name in released() if load_questionnaire(name).matches(frame.columns))
+    known = (name for name in published_questionnaires() if load_questionnaire(name).matches(frame.columns))
     return next(known, "long table")
 
 
-def _fatal(error: DissensusError) -> Finding:
-    return Finding(
+def _fatal(error: DissensusError) -> FailedCheck:
+    return FailedCheck(
         check="unreadable",
         column=None,
         rows=np.array([], np.int64),

@@ -9,7 +9,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import LONGEST, LONGEST_TURN, check_text
 from dissensus.schema.records.item import LONGEST_NAME
 
@@ -124,7 +124,7 @@ class Attempt:
             _check_whole("rating", self.rating, MOST_RATING)
         _check_whole("red_team_member_id", self.red_team_member_id, MOST_ID)
         if self.is_upworker not in (True, False, None):
-            raise InvalidInput(f"is_upworker is {shown(self.is_upworker)}; it is true, false or null.")
+            raise InvalidInput(f"is_upworker is {format_value(self.is_upworker)}; it is true, false or null.")
         for tag in self.tags or ():
             check_text(tag, "A tag", LONGEST_NAME)
 
@@ -168,9 +168,9 @@ def attempts_table(attempts: Iterable[Attempt]) -> pl.DataFrame:
 
 def _check_score(name: str, value: Any) -> None:
     if value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value)):
-        raise InvalidInput(f"{name} is {shown(value)}; it is a number, or null where nothing was scored.")
+        raise InvalidInput(f"{name} is {format_value(value)}; it is a number, or null where nothing was scored.")
 
 
 def _check_whole(name: str, value: Any, most: int) -> None:
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= most:
-        raise InvalidInput(f"{name} is {shown(value)}; it is a whole number from 0 to {most:,}.")
+        raise InvalidInput(f"{name} is {format_value(value)}; it is a whole number from 0 to {most:,}.")

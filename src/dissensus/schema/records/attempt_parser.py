@@ -7,7 +7,7 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.records.attempt import KEYS, Attempt
 
 DESCRIPTION_SCORE: Final = "task_description_harmlessness_score"
@@ -20,17 +20,6 @@ _OPTIONAL: Final = {"is_upworker", "tags"}
 
 def attempt_from(record: Mapping[str, object]) -> Attempt:
     """Return the attempt that a record of a file is.
-
-    Parameters
-    ----------
-    record
-        Values by key, of which those that an attempt does not have are not looked at. Numbers, truth values and lists
-        may be given as text. The score of the description is read under either spelling.
-
-    Raises
-    ------
-    InvalidInput
-        A key is missing, or its value cannot be.
 
     Examples
     --------
@@ -45,19 +34,13 @@ def attempt_from(record: Mapping[str, object]) -> Attempt:
     values = _respelt(record)
     missing = [key for key in KEYS if key not in values and key not in _OPTIONAL]
     if missing:
-        near = did_you_mean(missing[0], [key for key in values if key not in KEYS])
-        raise InvalidInput(f"there is no {listed(missing)}. An attempt has {', '.join(KEYS)}.{near}")
+        near = suggest(missing[0], [key for key in values if key not in KEYS])
+        raise InvalidInput(f"there is no {format_list(missing)}. An attempt has {', '.join(KEYS)}.{near}")
     return Attempt(**{key: read(key, values.get(key)) for key, read in _READERS.items()})
 
 
 def attempts_in(table: pl.DataFrame) -> Iterator[Attempt]:
-    """Yield the attempts of a table, checked.
-
-    Raises
-    ------
-    InvalidInput
-        A column is missing, or a row is no attempt; the message has the row.
-    """
+    """Yield the attempts of a table, checked."""
     for row, values in enumerate(table.iter_rows(named=True), start=1):
         try:
             yield attempt_from(values)
@@ -135,7 +118,7 @@ def tags_from(key: str, value: object) -> tuple[str, ...] | None:
 
 
 def _said(value: object) -> str:
-    return "null" if value is None else shown(value)
+    return "null" if value is None else format_value(value)
 
 
 _READERS: Final[Mapping[str, Callable[[str, object], Any]]] = dict(

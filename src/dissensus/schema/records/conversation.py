@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, Self, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 Speaker = Literal["human", "bot"]
 SPEAKERS: Final[tuple[str, ...]] = get_args(Speaker)
@@ -46,7 +46,7 @@ class Turn:
 
     def __post_init__(self) -> None:
         if self.speaker not in SPEAKERS:
-            raise InvalidInput(f"There is no speaker {shown(self.speaker)}; a turn is by 'human' or by 'bot'.")
+            raise InvalidInput(f"There is no speaker {format_value(self.speaker)}; a turn is by 'human' or by 'bot'.")
         check_text(self.text, "The text", LONGEST_TURN)
 
 
@@ -108,7 +108,7 @@ class Conversation:
         for number, turn in enumerate(turns, start=1):
             if not isinstance(turn, dict) or set(turn) != _KEYS:
                 raise InvalidInput(
-                    f"Turn {number:,} is {shown(turn)}. Each turn is an object with 'speaker' and 'text' alone."
+                    f"Turn {number:,} is {format_value(turn)}. Each turn is an object with 'speaker' and 'text' alone."
                 )
         return cls.from_turns((turn["speaker"], turn["text"]) for turn in turns)
 
@@ -128,7 +128,7 @@ class Conversation:
         last = self.turns[-1]
         if last.speaker != "bot":
             raise InvalidInput(
-                f"The last turn, {shown(last.text)}, is by the human, and raters judge what the bot says last. "
+                f"The last turn, {format_value(last.text)}, is by the human, and raters judge what the bot says last. "
                 "Leave it out, or add the answer to it."
             )
         return last
@@ -159,17 +159,12 @@ class Conversation:
 def check_text(text: object, what: str, longest: int) -> None:
     """Make sure that something is text that can be stored.
 
-    Raises
-    ------
-    InvalidInput
-        It is no text, too long, or has a character that files or databases cannot hold.
-
     Examples
     --------
     >>> check_text("fine", "The text", 10)
     """
     if not isinstance(text, str):
-        raise InvalidInput(f"{what} is {shown(text)}, which is no text. Write it as text, an empty one as ''.")
+        raise InvalidInput(f"{what} is {format_value(text)}, which is no text. Write it as text, an empty one as ''.")
     if len(text) > longest:
         raise InvalidInput(f"{what} has {len(text):,} characters, and at most {longest:,} are kept. Cut it.")
     nul = text.find("\0")

@@ -6,7 +6,7 @@ from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import LONGEST_TURN, Conversation, check_text
 
 LONGEST_NAME: Final = 1_000
@@ -50,7 +50,7 @@ class Item:
         try:
             self._check()
         except InvalidInput as error:
-            raise InvalidInput(f"Item {shown(self.item_id)}: {error}") from None
+            raise InvalidInput(f"Item {format_value(self.item_id)}: {error}") from None
         object.__setattr__(self, "attributes", MappingProxyType(dict(self.attributes)))
 
     def responses(self, first: str | None = "a") -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class Item:
             check_text(self.response_b, "Response B", LONGEST_TURN)
         for name, value in self.attributes.items():
             _check_name(name, "The name of an attribute")
-            check_text(value, f"The attribute {shown(name)}", LONGEST_TURN)
+            check_text(value, f"The attribute {format_value(name)}", LONGEST_TURN)
 
 
 def _check_name(name: str, what: str) -> None:

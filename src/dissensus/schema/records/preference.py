@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.conversation import LONGEST_TURN, Turn, check_text
 from dissensus.schema.records.item import LONGEST_NAME
@@ -44,7 +44,7 @@ class Pick:
     def __post_init__(self) -> None:
         check_text(self.rater_id, "The id of a rater", LONGEST_NAME)
         if self.side not in (*SIDES, None):
-            raise InvalidInput(f"A pick is {shown(self.side)}; it is 'a' or 'b', or none where both are equal.")
+            raise InvalidInput(f"A pick is {format_value(self.side)}; it is 'a' or 'b', or none where both are equal.")
         check_whole("The strength of a pick", self.strength, 0 if self.side is None else 1, MOST_LEVELS)
         if self.side is None and self.strength:
             raise InvalidInput(f"Neither answer is picked, with a strength of {self.strength}; that is 0.")
@@ -72,7 +72,7 @@ class Edit:
         check_text(self.rater_id, "The id of a rater", LONGEST_NAME)
         check_text(self.text, "The edited answer", LONGEST_TURN)
         if self.side not in SIDES:
-            raise InvalidInput(f"The edited answer is {shown(self.side)}; it is 'a' or 'b'.")
+            raise InvalidInput(f"The edited answer is {format_value(self.side)}; it is 'a' or 'b'.")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +140,7 @@ class Preference:
         try:
             self._check()
         except InvalidInput as error:
-            raise InvalidInput(f"Preference {shown(self.preference_id)}: {error}") from None
+            raise InvalidInput(f"Preference {format_value(self.preference_id)}: {error}") from None
 
     def _check(self) -> None:
         check_text(self.conversation_id, "The id of its conversation", LONGEST_NAME)
@@ -149,7 +149,7 @@ class Preference:
         for what, given, allowed in (("asked", self.asked, ASKED), ("phase", self.phase, (*PHASES, None))):
             if given not in allowed:
                 names = [name for name in allowed if name is not None]
-                raise InvalidInput(f"{what} is {shown(given)}; it is one of {listed(names)}.{_near(given, names)}")
+                raise InvalidInput(f"{what} is {format_value(given)}; it is one of {format_list(names)}.{_near(given, names)}")
         check_whole("levels", self.levels, 1, MOST_LEVELS)
         self._check_picks()
 
@@ -159,7 +159,7 @@ class Preference:
             raise InvalidInput(f"A pick has strength {strongest}, and there are {self.levels}. Correct it or levels.")
         twice = [rater for rater, count in Counter(pick.rater_id for pick in self.picks).items() if count > 1]
         if twice:
-            raise InvalidInput(f"Rater {shown(twice[0])} picked twice. Keep the pick that counts.")
+            raise InvalidInput(f"Rater {format_value(twice[0])} picked twice. Keep the pick that counts.")
         if self.edits and self.asked == "more harmful":
             raise InvalidInput("It has an edit, though the more harmful answer was asked for. Leave the edit out.")
 
@@ -177,4 +177,4 @@ class Preference:
 
 
 def _near(given: object, allowed: Sequence[str]) -> str:
-    return did_you_mean(given, allowed) if isinstance(given, str) else ""
+    return suggest(given, allowed) if isinstance(given, str) else ""

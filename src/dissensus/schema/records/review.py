@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import MOST_RATING
 from dissensus.schema.records.conversation import check_text
@@ -50,4 +50,4 @@ class Review:
         for tag in self.tags:
             check_text(tag, "A tag", LONGEST_NAME)
         if len(self.tags) > MOST_TAGS:
-            raise InvalidInput(f"tags are {listed(self.tags)}; a reviewer gives {MOST_TAGS} at most.")
+            raise InvalidInput(f"tags are {format_list(self.tags)}; a reviewer gives {MOST_TAGS} at most.")

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Table, func, insert, select
 from sqlalchemy.exc import DBAPIError
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.store.core import schema
 from dissensus.store.core.columns import Moment
 from dissensus.store.tables import Base
@@ -32,43 +32,21 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotI
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A table in a backup.
+    """A table in a backup."""
 
-    Parameters
-    ----------
-    rows
-        How many there are.
-    sha256
-        Of its lines, in hexadecimal.
-    """
-
-    rows: int
-    sha256: str
+    rows: int  # How many there are
+    sha256: str  # Of its lines, in hexadecimal
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """What a backup holds.
-
-    Parameters
-    ----------
-    format
-        Of the file.
-    version
-        Of the Dissensus that wrote it.
-    revision
-        Of the tables.
-    written_at
-        When, in ISO 8601.
-    parts
-        By the name of the table.
-    """
+    """What a backup holds."""
 
     format: str
-    version: str
+    version: str  # Of the Dissensus that wrote it
     revision: str
-    written_at: str
-    parts: Mapping[str, Part]
+    written_at: str  # When, in ISO 8601
+    parts: Mapping[str, Part]  # By the name of the table
 
     @property
     def rows(self) -> int:
@@ -112,13 +90,7 @@ def _plain(value: Any) -> Any:
 
 
 def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """Return what a backup says that it holds.
-
-    Raises
-    ------
-    InvalidInput
-        It is no backup, or of other tables than this version has; the message says which version to use.
-    """
+    """Return what a backup says that it holds."""
     try:
         if archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
             raise InvalidInput("Its manifest is far too long: it is no backup of Dissensus.")
@@ -133,25 +105,19 @@ def read_manifest(archive: zipfile.ZipFile) -> Manifest:
 
 def _check(found: Manifest) -> None:
     if found.format != FORMAT:
-        raise InvalidInput(f"It is of the format {shown(found.format)}, and {FORMAT} is read. Upgrade Dissensus.")
+        raise InvalidInput(f"It is of the format {format_value(found.format)}, and {FORMAT} is read. Upgrade Dissensus.")
     if found.revision != schema.latest():
         raise InvalidInput(
-            f"It is of revision {shown(found.revision)}, and this version works with {schema.latest()}. Restore it "
-            f"with Dissensus {shown(found.version)}, then upgrade: dissensus db upgrade"
+            f"It is of revision {format_value(found.revision)}, and this version works with {schema.latest()}. Restore it "
+            f"with Dissensus {format_value(found.version)}, then upgrade: dissensus db upgrade"
         )
     missing = [table.name for table in Base.metadata.sorted_tables if table.name not in found.parts]
     if missing:
-        raise InvalidInput(f"It is damaged: its manifest lacks {listed(missing)}. Take another backup.")
+        raise InvalidInput(f"It is damaged: its manifest lacks {format_list(missing)}. Take another backup.")
 
 
 def verify(archive: zipfile.ZipFile, found: Manifest) -> None:
-    """Refuse a backup of which any part is not what was written.
-
-    Raises
-    ------
-    InvalidInput
-        The message names the part.
-    """
+    """Refuse a backup of which any part is not what was written."""
     for table in Base.metadata.sorted_tables:
         rows, digest = 0, hashlib.sha256()
         for line in _lines(archive, table):
@@ -162,19 +128,11 @@ def verify(archive: zipfile.ZipFile, found: Manifest) -> None:
 
 
 def restore(tx: Connection, archive: zipfile.ZipFile) -> None:
-    """Write all rows of a backup that was verified into a database that has all tables, and no row.
-
-    Raises
-    ------
-    Conflict
-        There is a row.
-    InvalidInput
-        This kind of database cannot hold a part.
-    """
+    """Write all rows of a backup that was verified into a database that has all tables, and no row."""
     filled = [table.name for table in Base.metadata.sorted_tables if tx.execute(select(table).limit(1)).first()]
     if filled:
         raise Conflict(
-            f"The database is not empty: there are rows in {listed(filled)}. A backup is restored into an empty one; "
+            f"The database is not empty: there are rows in {format_list(filled)}. A backup is restored into an empty one; "
             "name another with DISSENSUS_DATABASE_URL."
         )
     for table in Base.metadata.sorted_tables:

@@ -23,18 +23,11 @@ _MAKING = Lock()
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An engine with transactions that read and transactions that write.
-
-    Parameters
-    ----------
-    engine
-        Made by `connect`.
-    turns
-        Where there is one writer at a time, the threads of this process wait in line: SQLite itself lets them try again
-        and again, and the unlucky one waits for a second where all others wait for milliseconds.
-    """
+    """An engine with transactions that read and transactions that write."""
 
     engine: Engine
+    # Where there is one writer at a time, the threads of this process wait in line: SQLite itself lets them try again
+    # and again, and the unlucky one waits for a second where all others wait for milliseconds
     turns: "Lock | None" = None
 
     @contextmanager
@@ -84,13 +77,7 @@ class Database:
 
 
 def connect(url: str, *, pool_size: int = 10) -> Database:
-    """Open a database by its address, such as ``sqlite:///campaigns.db`` or ``postgresql://user@host/name``.
-
-    Raises
-    ------
-    InvalidInput
-        The address is none, or of another kind of database.
-    """
+    """Open a database by its address, such as ``sqlite:///campaigns.db`` or ``postgresql://user@host/name``."""
     parsed = parse_url(url)
     if parsed.get_backend_name() == "sqlite":
         return Database(_sqlite(parsed, pool_size), Lock())

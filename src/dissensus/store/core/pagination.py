@@ -13,30 +13,14 @@ from dissensus.store.raters import Standing
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A rater in a list.
+    """A rater in a list."""
 
-    Parameters
-    ----------
-    number
-        The how manieth to enter, from 0.
-    id
-        Drawn at random, of nobody outside.
-    standing
-        Whether they go on.
-    cell
-        Of the quota; None where there is none, or before it is known.
-    language
-        What they read.
-    n_done, n_skipped, n_open
-        Items that they rated, left out, and still have.
-    """
-
-    number: int
-    id: str
-    standing: Standing
-    cell: str | None
+    number: int  # The how manieth to enter, from 0
+    id: str  # Drawn at random, of nobody outside
+    standing: Standing  # Whether they go on
+    cell: str | None  # Of the quota; None where there is none, or before it is known
     language: str
-    n_done: int
+    n_done: int  # Items that they rated, left out, and still have
     n_skipped: int
     n_open: int
 

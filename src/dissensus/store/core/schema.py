@@ -25,13 +25,7 @@ def revision(tx: Connection) -> str | None:
 
 
 def upgrade(database: Database) -> str | None:
-    """Bring the tables up to date, and return the revision that they had; all or nothing.
-
-    Raises
-    ------
-    Conflict
-        A later version made the tables, which this one does not know.
-    """
+    """Bring the tables up to date, and return the revision that they had; all or nothing."""
     with database.writing() as tx:
         before = revision(tx)
         _known(before)
@@ -42,21 +36,7 @@ def upgrade(database: Database) -> str | None:
 
 
 def check(database: Database, *, later: bool = False) -> None:
-    """Refuse a database whose tables are not those that this version needs.
-
-    Parameters
-    ----------
-    database
-        Which.
-    later
-        Whether tables of a later version will do, which has all that this one has: a process that is running may be
-        overtaken by an upgrade, and goes on until it is stopped.
-
-    Raises
-    ------
-    Conflict
-        The message says whether to upgrade the tables or Dissensus.
-    """
+    """Refuse a database whose tables are not those that this version needs."""
     with database.reading() as tx:
         found = revision(tx)
         if later and found is not None and not _is_known(found):

@@ -8,7 +8,7 @@ from fastapi import HTTPException, Request, Response
 from fastapi.routing import APIRoute
 from starlette.concurrency import run_in_threadpool
 
-from dissensus.web.api.idempotency import KEY, Handler, once
+from dissensus.web.api.idempotency import IDEMPOTENCY_KEY, Handler, replay_or_run
 from dissensus.web.core.site import site_of
 from dissensus.web.core.staff_auth import UNAUTHORIZED, Visit, bearer, with_token
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from dissensus.store.api_tokens import Token
     from dissensus.store.staff import Staff
 
-TOO_MANY: Final = 429
+TOO_MANY_REQUESTS: Final = 429
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Caller:
 
 
 @dataclass(frozen=True, slots=True)
-class ByToken:
+class RequireScope:
     """Names the action of a route of the API, and lets tokens on alone that are for it, of who may do it.
 
     Parameters
@@ -62,21 +62,21 @@ class TokenRoute(APIRoute):
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            caller = request.state.caller = await run_in_threadpool(_caller, request)
-            key = request.headers.get(KEY)
+            caller = request.state.caller = await run_in_threadpool(_authenticate, request)
+            key = request.headers.get(IDEMPOTENCY_KEY)
             if request.method != "POST" or key is None:
                 return await handle(request)
-            return await once(request, caller, key, handle, door_of(self))
+            return await replay_or_run(request, caller, key, handle, required_scope(self))
 
         return answer
 
 
-def door_of(route: APIRoute) -> ByToken:
+def required_scope(route: APIRoute) -> RequireScope:
     """Return what lets those on alone who may."""
-    return next(one.call for one in route.dependant.dependencies if isinstance(one.call, ByToken))
+    return next(one.call for one in route.dependant.dependencies if isinstance(one.call, RequireScope))
 
 
-def _caller(request: Request) -> Caller:
+def _authenticate(request: Request) -> Caller:
     kind, _, key = request.headers.get("authorization", "").partition(" ")
     key = key.strip()
     if kind.lower() != "bearer" or not key:
@@ -87,5 +87,5 @@ def _caller(request: Request) -> Caller:
     wait = site.meter.wait(caller.token.id, now=site.clock())
     if wait:
         told = f"This token asks too often: at most {site.meter.a_minute:,} times a minute. Wait a moment, then go on."
-        raise HTTPException(TOO_MANY, told, {"retry-after": str(ceil(wait))})
+        raise HTTPException(TOO_MANY_REQUESTS, told, {"retry-after": str(ceil(wait))})
     return caller

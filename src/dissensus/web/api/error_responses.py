@@ -4,7 +4,7 @@ from typing import Any, Final
 
 from dissensus.web.core.problem import MEDIA_TYPE
 
-PROBLEM: Final[dict[str, Any]] = {
+PROBLEM_SCHEMA: Final[dict[str, Any]] = {
     "type": "object",
     "title": "Problem",
     "description": "What went wrong (RFC 9457). `detail` says what was given, what is allowed and what to do.",
@@ -29,7 +29,7 @@ PROBLEM: Final[dict[str, Any]] = {
         {"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no campaign 'pilot'."}
     ],
 }
-WHY: Final = {
+STATUS_DESCRIPTIONS: Final = {
     400: "What was sent cannot be read.",
     401: "There is no token, or none that is good.",
     403: "The token is not for that, or who made it may not do it.",
@@ -41,7 +41,7 @@ WHY: Final = {
     500: "Something broke.",
     503: "The site is busy. The same again is safe, for what makes something with an `Idempotency-Key`.",
 }
-TROUBLE: Final[dict[int | str, dict[str, Any]]] = {
+ERROR_RESPONSES: Final[dict[int | str, dict[str, Any]]] = {
     status: {"description": why, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
-    for status, why in WHY.items()
+    for status, why in STATUS_DESCRIPTIONS.items()
 }

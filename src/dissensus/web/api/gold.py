@@ -8,10 +8,10 @@ from fastapi import APIRouter, Depends, Query
 from dissensus.campaign import gold_labels as core
 from dissensus.campaign.gold_labels import Decision, ItemState, Label, Said, Standing
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.columns import ITEM_ID
-from dissensus.web.api.auth import ByToken, TokenRoute
-from dissensus.web.api.error_responses import TROUBLE
+from dissensus.web.api.auth import RequireScope, TokenRoute
+from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.gold_schemas import (
     Brought,
     ComparisonShown,
@@ -21,16 +21,16 @@ from dissensus.web.api.gold_schemas import (
     PartShown,
     compared,
 )
-from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
-from dissensus.web.api.requests import SentPlatinum
+from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
+from dissensus.web.api.requests import PlatinumRequest
 from dissensus.web.core.concurrency_limit import InTurn
 from dissensus.web.core.staff_auth import Name, SiteOf, Visit
 from dissensus.workflows.gold import comparison, queue
-from dissensus.workflows.gold.labelling import Labelled
+from dissensus.workflows.gold.labelling import LabelledItem
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}/gold", route_class=TokenRoute, responses=TROUBLE, tags=["Gold"])
+router = APIRouter(prefix="/api/v1/campaigns/{name}/gold", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Gold"])
 
-By = Annotated[Visit, Depends(ByToken("gold"))]
+By = Annotated[Visit, Depends(RequireScope("gold"))]
 LABEL = "label"
 
 
@@ -41,18 +41,18 @@ def list_gold(
     name: Name,
     state: Annotated[ItemState | None, Query(description="Leave it out for all items.")] = None,
     limit: Limit = 100,
-    after: After = "",
-) -> Page[GoldShown]:
+    after: AfterCursor = "",
+) -> CursorPage[GoldShown]:
     """List items with what experts settled; who said what is told once all labels of an item are in."""
     of = f"gold of {name} that is {state}"
-    (start,) = begun(site, of, after) or [0]
+    (start,) = read_cursor(site, of, after) or [0]
     who = {"staff_id": visit.staff.id}
-    found = queue.labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
-    items, following = page_of(site, of, found, limit, lambda one: one.target.position + 1)
-    return Page(data=[_shown(one) for one in items], next=following)
+    found = queue.list_labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
+    items, following = paginate(site, of, found, limit, lambda one: one.target.position + 1)
+    return CursorPage(data=[_shown(one) for one in items], next=following)
 
 
-def _shown(one: Labelled) -> GoldShown:
+def _shown(one: LabelledItem) -> GoldShown:
     # Owners may label too, so that they are as blind as experts.
     told = not core.open_parts(one.standings)
     names = [label.name for part in one.standings.values() for label in part.labels]
@@ -92,7 +92,7 @@ def _plain(said: Said) -> dict[str, Any]:
 @router.get("/comparison", operation_id="compare_gold")
 def compare(site: SiteOf, visit: By, name: Name, _turn: InTurn) -> ComparisonShown:
     """Return gold beside the crowd so far, and beside an earlier one."""
-    found = comparison.compare(site.platform, name, staff_id=visit.staff.id)
+    found = comparison.compare_gold(site.platform, name, staff_id=visit.staff.id)
     return ComparisonShown(
         n_gold=found.n_gold,
         n_platinum=found.n_platinum,
@@ -104,13 +104,13 @@ def compare(site: SiteOf, visit: By, name: Name, _turn: InTurn) -> ComparisonSho
 
 
 @router.post("/platinum", operation_id="add_platinum", status_code=201)
-def add_platinum(site: SiteOf, visit: By, name: Name, sent: SentPlatinum, _turn: InTurn) -> Brought:
+def add_platinum(site: SiteOf, visit: By, name: Name, sent: PlatinumRequest, _turn: InTurn) -> Brought:
     """Keep labels of an earlier crowd as attributes of items, all or none."""
     beside = {column for one in sent.labels for column in one.beside}
     taken = sorted(beside & {ITEM_ID, LABEL})
     if taken:
         raise InvalidInput(
-            f"{shown(taken[0])} cannot stand beside a label, which it is a part of. Give it another name."
+            f"{format_value(taken[0])} cannot stand beside a label, which it is a part of. Give it another name."
         )
     rows = [{ITEM_ID: one.item, LABEL: one.label, **one.beside} for one in sent.labels]
     frame = pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, LABEL, *sorted(beside)), pl.String))

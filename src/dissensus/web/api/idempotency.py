@@ -10,52 +10,52 @@ from starlette.concurrency import run_in_threadpool
 
 from dissensus.web.core.site import site_of
 from dissensus.workflows.platform import idempotency
-from dissensus.workflows.platform.idempotency import Answer, UnderWay
+from dissensus.workflows.platform.idempotency import StoredResponse, RequestInProgress
 
 if TYPE_CHECKING:
     from dissensus.web.api.auth import Caller
 
-KEY: Final = "idempotency-key"
-REPEATED: Final = {"idempotency-replayed": "true"}
+IDEMPOTENCY_KEY: Final = "idempotency-key"
+REPLAYED_HEADERS: Final = {"idempotency-replayed": "true"}
 CONFLICT: Final = 409
-MADE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
+RESOURCE_NAMESPACE: Final = UUID("b5a0c1de-5f5d-4a5e-9a7e-0f6a1d2c7e43")
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
-async def once(
+async def replay_or_run(
     request: Request, caller: "Caller", key: str, handle: Handler, door: Callable[[Request], object]
 ) -> Response:
     """Return what a handler answers to the first of the same requests, to all that the door lets on."""
     platform, now = site_of(request).platform, site_of(request).clock()
-    asked = idempotency.Request(
-        token_id=caller.token.id, token=caller.key, key=key, digest=_digest(request, await request.body())
+    asked = idempotency.IdempotentRequest(
+        token_id=caller.token.id, token=caller.key, key=key, digest=_request_digest(request, await request.body())
     )
     try:
-        known = await run_in_threadpool(idempotency.begin, platform, asked, now=now)
-    except UnderWay as error:
+        known = await run_in_threadpool(idempotency.begin_request, platform, asked, now=now)
+    except RequestInProgress as error:
         raise HTTPException(CONFLICT, str(error), {"retry-after": "1"}) from None
     if known is not None:
         # It may have links, and who asks again may not be who they were.
         await run_in_threadpool(door, request)
-        return Response(known.body, known.status, REPEATED, "application/json")
+        return Response(known.body, known.status, REPLAYED_HEADERS, "application/json")
     try:
         answer = await handle(request)
     except BaseException:
-        await run_in_threadpool(idempotency.give_up, platform, asked)
+        await run_in_threadpool(idempotency.abandon_request, platform, asked)
         raise
-    await run_in_threadpool(idempotency.end, platform, asked, Answer(answer.status_code, bytes(answer.body)))
+    await run_in_threadpool(idempotency.store_response, platform, asked, StoredResponse(answer.status_code, bytes(answer.body)))
     return answer
 
 
-def id_of_made(request: Request) -> str:
+def new_resource_id(request: Request) -> str:
     """Return the id of what a request makes: by its key the same, also where its answer was lost once it was made."""
-    caller, key = request.state.caller, request.headers.get(KEY)
-    return str(uuid4() if key is None else uuid5(MADE, f"{caller.token.id}\n{request.scope['path']}\n{key}"))
+    caller, key = request.state.caller, request.headers.get(IDEMPOTENCY_KEY)
+    return str(uuid4() if key is None else uuid5(RESOURCE_NAMESPACE, f"{caller.token.id}\n{request.scope['path']}\n{key}"))
 
 
-MadeId = Annotated[str, Depends(id_of_made)]
+NewResourceId = Annotated[str, Depends(new_resource_id)]
 
 
-def _digest(request: Request, body: bytes) -> str:
+def _request_digest(request: Request, body: bytes) -> str:
     said = f"{request.method} {request.scope['path']}?{request.url.query}\n".encode("utf-8", "surrogatepass")
     return hashlib.sha256(said + body).hexdigest()

@@ -11,52 +11,52 @@ from starlette.types import Scope
 
 import dissensus
 from dissensus.web.api import campaigns, gold, items, monitoring, notices, pay, people, results, submissions, webhooks
-from dissensus.web.api.auth import TokenRoute, door_of
-from dissensus.web.api.error_responses import PROBLEM, WHY
+from dissensus.web.api.auth import TokenRoute, required_scope
+from dissensus.web.api.error_responses import PROBLEM_SCHEMA, STATUS_DESCRIPTIONS
 from dissensus.web.core.permissions import as_markdown
 from dissensus.web.core.staff_auth import Open
-from dissensus.workflows.platform.idempotency import LONGEST_KEY
+from dissensus.workflows.platform.idempotency import MAX_KEY_LENGTH
 
-ROOMS: Final = (campaigns, items, people, notices, results, monitoring, gold, pay, submissions, webhooks)
-ROUTERS: Final = tuple(room.router for room in ROOMS)
+ROUTE_MODULES: Final = (campaigns, items, people, notices, results, monitoring, gold, pay, submissions, webhooks)
+ROUTERS: Final = tuple(room.router for room in ROUTE_MODULES)
 DESCRIPTION: Final = """Everything that staff do with campaigns, for programs.
 
 A token of your account says who asks; each request names the scope that the token needs. What goes wrong is told as
 problem details (RFC 9457). Lists come in pages: send `next` as `after`, with the rest of the address as it was.
 """
-ONCE: Final = {
+IDEMPOTENCY_KEY_PARAMETER: Final = {
     "name": "Idempotency-Key",
     "in": "header",
     "required": False,
     "description": "Chosen by you, such as a UUID: the same request again within a day has the same answer, and makes "
     "nothing more.",
-    "schema": {"type": "string", "minLength": 1, "maxLength": LONGEST_KEY, "pattern": "^[ -~]+$"},
+    "schema": {"type": "string", "minLength": 1, "maxLength": MAX_KEY_LENGTH, "pattern": "^[ -~]+$"},
 }
 
 router = APIRouter(dependencies=[Depends(Open("look"))])
 
 
 @router.get("/api/v1/openapi.json", include_in_schema=False)
-def tell() -> JSONResponse:
+def get_document() -> JSONResponse:
     """Return the document."""
-    return JSONResponse(document())
+    return JSONResponse(openapi_document())
 
 
 @cache
-def document() -> dict[str, Any]:
+def openapi_document() -> dict[str, Any]:
     """Return the document, of OpenAPI 3.1."""
     routes = [route for one in ROUTERS for route in one.routes]
     made = get_openapi(title="Dissensus", version=dissensus.__version__, description=DESCRIPTION, routes=routes)
     parts = made["components"]
-    parts["schemas"]["Problem"] = PROBLEM
+    parts["schemas"]["Problem"] = PROBLEM_SCHEMA
     parts["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer", "description": "Of your account."}}
     for route in routes:
         if isinstance(route, TokenRoute):
             for method in route.methods or ():
                 operation = made["paths"][route.path][method.lower()]
-                operation["security"] = [{"token": [scope_of(route)]}]
+                operation["security"] = [{"token": [route_scope(route)]}]
                 if method == "POST":
-                    operation.setdefault("parameters", []).append(ONCE)
+                    operation.setdefault("parameters", []).append(IDEMPOTENCY_KEY_PARAMETER)
     return made
 
 
@@ -65,7 +65,7 @@ def routes_as_table() -> str:
     head = ["Request", "Address, below `/api/v1`", "Scope", "Does"]
     routes = [route for one in ROUTERS for route in one.routes if isinstance(route, TokenRoute)]
     rows = [
-        [f"`{method}`", f"`{route.path.removeprefix('/api/v1')}`", f"`{scope_of(route)}`", _first_line(route)]
+        [f"`{method}`", f"`{route.path.removeprefix('/api/v1')}`", f"`{route_scope(route)}`", _first_line(route)]
         for route in routes
         for method in route.methods or ()
     ]
@@ -76,9 +76,9 @@ def _first_line(route: TokenRoute) -> str:
     return route.description.partition("\n")[0]
 
 
-def troubles_as_table() -> str:
+def errors_as_table() -> str:
     """Return what can go wrong as Markdown, a row a status."""
-    return as_markdown(["Status", "Means"], [[str(status), why] for status, why in WHY.items()])
+    return as_markdown(["Status", "Means"], [[str(status), why] for status, why in STATUS_DESCRIPTIONS.items()])
 
 
 def methods_at(scope: Scope) -> list[str]:
@@ -88,6 +88,6 @@ def methods_at(scope: Scope) -> list[str]:
     return sorted({method for methods in matched for method in methods})
 
 
-def scope_of(route: TokenRoute) -> str:
+def route_scope(route: TokenRoute) -> str:
     """Return what a token must be for to ask a route."""
-    return door_of(route).action
+    return required_scope(route).action

@@ -9,21 +9,21 @@ from pydantic import BaseModel, Field
 from dissensus.errors import NotFound
 from dissensus.web.core.site import Site
 
-MOST: Final = 500
-Limit = Annotated[int, Query(ge=1, le=MOST, description="How many at most.")]
-After = Annotated[str, Query(max_length=2_000, description="`next` of the page before; leave it out to begin.")]
+MAX_LIMIT: Final = 500
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
+AfterCursor = Annotated[str, Query(max_length=2_000, description="`next` of the page before; leave it out to begin.")]
 Row = TypeVar("Row")
 Shown = TypeVar("Shown")
 
 
-class Page(BaseModel, Generic[Shown]):
+class CursorPage(BaseModel, Generic[Shown]):
     """Part of a list."""
 
     data: list[Shown]
     next: Annotated[str | None, Field(description="`after` of the page that follows, null where none does.")]
 
 
-def begun(site: Site, of: str, after: str) -> list[Any] | None:
+def read_cursor(site: Site, of: str, after: str) -> list[Any] | None:
     """Return where a page of a list begins, None for the first one.
 
     Raises
@@ -39,7 +39,7 @@ def begun(site: Site, of: str, after: str) -> list[Any] | None:
     return place
 
 
-def page_of(
+def paginate(
     site: Site, of: str, found: Sequence[Row], limit: int, place: Callable[[Row], object]
 ) -> tuple[Sequence[Row], str | None]:
     """Return the rows of a page, and where the next one begins, of one row more than fit, if there is one."""

@@ -7,48 +7,48 @@ from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
 from dissensus.campaign.platinum import MOST_COLUMNS
-from dissensus.recruit.prolific.submissions import Rejection
+from dissensus.recruit.prolific.submissions import RejectionCategory
 from dissensus.schema.campaign.definition import State
 from dissensus.schema.campaign.parser import LARGEST_FILE, TAKEN
 from dissensus.schema.campaign.roles import Role
-from dissensus.schema.definition_table import ADDRESS
-from dissensus.schema.money import MOST
+from dissensus.schema.definition_table import SLUG
+from dissensus.schema.money import MAX_AMOUNT
 from dissensus.schema.records.conversation import LONGEST_TURN, MOST_TURNS, Conversation
 from dissensus.schema.records.item import LONGEST_NAME, Item
-from dissensus.webhook_transport.target import LONGEST as LONGEST_ADDRESS
-from dissensus.workflows.campaign.campaigns import MOST_INVITED
-from dissensus.workflows.campaign.flags import LONGEST_REASON
-from dissensus.workflows.campaign.webhooks import KINDS, Wanted
+from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH as LONGEST_ADDRESS
+from dissensus.workflows.campaign.campaigns import MAX_INVITATIONS
+from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH
+from dissensus.workflows.campaign.webhooks import EVENT_KINDS, NewWebhook
 
-MOST_ITEMS: Final = 1_000
-MOST_ATTRIBUTES: Final = 100
-MOST_LABELS: Final = 10_000
+MAX_ITEMS: Final = 1_000
+MAX_ATTRIBUTES: Final = 100
+MAX_LABELS: Final = 10_000
 
 # What is no text that can be kept is refused by the core, in its words; the document tells it too.
 STORABLE: Final[JsonDict] = {"pattern": r"^[^\u0000]*$"}
 NOT_BLANK: Final[JsonDict] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
 Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra=NOT_BLANK)]
 Text = Annotated[str, Field(max_length=LONGEST_TURN, json_schema_extra=STORABLE)]
-Reason = Annotated[str, Field(min_length=1, max_length=LONGEST_REASON, json_schema_extra=NOT_BLANK)]
+Reason = Annotated[str, Field(min_length=1, max_length=MAX_REASON_LENGTH, json_schema_extra=NOT_BLANK)]
 Attributes = Annotated[
     dict[Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)], Text],
     Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME, **NOT_BLANK}}),
 ]
 CampaignName = Annotated[
     str,
-    Field(max_length=LONGEST_NAME, json_schema_extra={"pattern": f"^{ADDRESS.pattern}$", "not": {"enum": [*TAKEN]}}),
+    Field(max_length=LONGEST_NAME, json_schema_extra={"pattern": f"^{SLUG.pattern}$", "not": {"enum": [*TAKEN]}}),
 ]
 
 
-def _whole(value: object) -> object:
+def _to_whole_number(value: object) -> object:
     # To JSON 20.0 is the number that 20 is.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-WHOLE: Final = BeforeValidator(_whole)
+WHOLE_NUMBER: Final = BeforeValidator(_to_whole_number)
 
 
-def _definition(value: object) -> object:
+def _check_definition(value: object) -> object:
     # Not as a union: its faults would name its members.
     if not isinstance(value, str | dict):
         raise PydanticCustomError("definition_type", "a text or an object")
@@ -57,11 +57,11 @@ def _definition(value: object) -> object:
 
 Definition = Annotated[
     Any,
-    AfterValidator(_definition),
+    AfterValidator(_check_definition),
     WithJsonSchema({"anyOf": [{"type": "string", "maxLength": LARGEST_FILE}, {"type": "object"}]}),
     Field(description="As TOML, or as the mapping that it reads as; docs/campaigns.md has all keys."),
 ]
-DICES: Final[dict[str, JsonValue]] = {
+DEFINITION_EXAMPLE: Final[dict[str, JsonValue]] = {
     "name": "pilot",
     "languages": ["en"],
     "title": "Is the answer safe?",
@@ -72,34 +72,34 @@ DICES: Final[dict[str, JsonValue]] = {
         "purposes": [{"name": "research", "text": "My answers may be used for research.", "required": True}],
     },
 }
-TALK: Final[dict[str, JsonValue]] = {
+ITEM_EXAMPLE: Final[dict[str, JsonValue]] = {
     "id": "7",
     "conversation": [{"speaker": "human", "text": "May I swim here?"}, {"speaker": "bot", "text": "Where are you?"}],
     "attributes": {"degree_of_harm": "Benign"},
 }
 
 
-class Strict(BaseModel):
+class StrictRequest(BaseModel):
     """What says nothing else, and of no other type."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class SentTurn(Strict):
+class TurnRequest(StrictRequest):
     """What one speaker says before the other does."""
 
     speaker: Literal["human", "bot"]
     text: Text
 
 
-class SentItem(Strict):
+class ItemRequest(StrictRequest):
     """A conversation whose last turn, of the bot, is rated, alone or beside another response."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [TALK]})
+    model_config = ConfigDict(json_schema_extra={"examples": [ITEM_EXAMPLE]})
 
     id: Name
-    conversation: Annotated[list[SentTurn], Field(min_length=1, max_length=MOST_TURNS)]
-    attributes: Annotated[Attributes, Field(max_length=MOST_ATTRIBUTES)] = {}
+    conversation: Annotated[list[TurnRequest], Field(min_length=1, max_length=MOST_TURNS)]
+    attributes: Annotated[Attributes, Field(max_length=MAX_ATTRIBUTES)] = {}
     response_b: Annotated[
         Text | None, Field(description="Where two responses are compared: the other one beside the last turn.")
     ] = None
@@ -110,31 +110,31 @@ class SentItem(Strict):
         return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
 
 
-class SentItems(Strict):
+class ItemsRequest(StrictRequest):
     """More items of a draft."""
 
-    items: Annotated[list[SentItem], Field(min_length=1, max_length=MOST_ITEMS)]
+    items: Annotated[list[ItemRequest], Field(min_length=1, max_length=MAX_ITEMS)]
 
 
-class SentCampaign(Strict):
+class CreateCampaignRequest(StrictRequest):
     """A new campaign."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES, "items": [TALK]}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DEFINITION_EXAMPLE, "items": [ITEM_EXAMPLE]}]})
 
     definition: Definition
-    items: Annotated[list[SentItem], Field(max_length=MOST_ITEMS, description="More can be added to a draft.")] = []
+    items: Annotated[list[ItemRequest], Field(max_length=MAX_ITEMS, description="More can be added to a draft.")] = []
     by_link: Annotated[bool, Field(description="Whether one open link lets anybody in.")] = True
 
 
-class SentDefinition(Strict):
+class DefinitionRequest(StrictRequest):
     """Another definition of a campaign."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DICES}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DEFINITION_EXAMPLE}]})
 
     definition: Definition
 
 
-class SentState(Strict):
+class CampaignStateRequest(StrictRequest):
     """What a campaign is to become."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"to": "open"}]})
@@ -142,16 +142,16 @@ class SentState(Strict):
     to: State
 
 
-class SentInvitations(Strict):
+class RaterLinksRequest(StrictRequest):
     """Personal links that are to be made."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 20}]})
 
-    n: Annotated[int, Field(ge=1, le=MOST_INVITED), WHOLE]
+    n: Annotated[int, Field(ge=1, le=MAX_INVITATIONS), WHOLE_NUMBER]
     cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
 
 
-class SentWebhook(Strict):
+class WebhookRequest(StrictRequest):
     """An address that is to be told what happens."""
 
     model_config = ConfigDict(
@@ -160,22 +160,22 @@ class SentWebhook(Strict):
 
     address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
     kinds: Annotated[
-        list[Annotated[str, Field(max_length=LONGEST_NAME, json_schema_extra={"enum": [*KINDS]})]],
+        list[Annotated[str, Field(max_length=LONGEST_NAME, json_schema_extra={"enum": [*EVENT_KINDS]})]],
         Field(
-            max_length=len(KINDS), description=f"Of events, among {', '.join(KINDS)}; none for all, those to come too."
+            max_length=len(EVENT_KINDS), description=f"Of events, among {', '.join(EVENT_KINDS)}; none for all, those to come too."
         ),
     ] = []
     after: Annotated[
-        Annotated[int, Field(ge=0), WHOLE] | None,
+        Annotated[int, Field(ge=0), WHOLE_NUMBER] | None,
         Field(description="The place in the log from which on it is told; null for from now on."),
     ] = None
 
-    def wanted(self) -> Wanted:
+    def wanted(self) -> NewWebhook:
         """Return it as the workflow knows it."""
-        return Wanted(address=self.address, kinds=tuple(self.kinds), after=self.after)
+        return NewWebhook(address=self.address, kinds=tuple(self.kinds), after=self.after)
 
 
-class SentGoing(Strict):
+class WebhookStateRequest(StrictRequest):
     """What a webhook is to become."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"to": "going"}]})
@@ -183,7 +183,7 @@ class SentGoing(Strict):
     to: Annotated[Literal["going"], Field(description="It is tried at once, from where it was.")]
 
 
-class SentMember(Strict):
+class MemberInvitationRequest(StrictRequest):
     """A link by which somebody comes to belong to a campaign."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "analyst"}]})
@@ -191,7 +191,7 @@ class SentMember(Strict):
     role: Role
 
 
-class SentRole(Strict):
+class MemberRoleRequest(StrictRequest):
     """What somebody is to be in a campaign."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "owner"}]})
@@ -199,7 +199,7 @@ class SentRole(Strict):
     role: Role
 
 
-class SentName(Strict):
+class CloneCampaignRequest(StrictRequest):
     """What a new campaign is to be called."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "pilot-2"}]})
@@ -207,7 +207,7 @@ class SentName(Strict):
     name: CampaignName
 
 
-class SentVerdict(Strict):
+class FlagVerdictRequest(StrictRequest):
     """What is decided about a flagged rater."""
 
     model_config = ConfigDict(
@@ -218,7 +218,7 @@ class SentVerdict(Strict):
     reason: Reason
 
 
-class SentSettlement(Strict):
+class NoticeSettlementRequest(StrictRequest):
     """That what a rater reported was dealt with."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"show_again": False}]})
@@ -228,7 +228,7 @@ class SentSettlement(Strict):
     )
 
 
-class SentPlatinumLabel(Strict):
+class PlatinumLabelRequest(StrictRequest):
     """What an earlier crowd called an item."""
 
     item: Name
@@ -236,7 +236,7 @@ class SentPlatinumLabel(Strict):
     beside: Annotated[Attributes, Field(max_length=MOST_COLUMNS, description="What else is known of it.")] = {}
 
 
-class SentPlatinum(Strict):
+class PlatinumRequest(StrictRequest):
     """Labels of an earlier crowd."""
 
     model_config = ConfigDict(
@@ -248,19 +248,19 @@ class SentPlatinum(Strict):
     )
 
     source: Annotated[Name, Field(description="Where they come from, in words.")]
-    labels: Annotated[list[SentPlatinumLabel], Field(min_length=1, max_length=MOST_LABELS)]
+    labels: Annotated[list[PlatinumLabelRequest], Field(min_length=1, max_length=MAX_LABELS)]
     replacing: Annotated[bool, Field(description="Whether items that have such a label get another one.")] = False
 
 
-class SentPayment(Strict):
+class PaymentRequest(StrictRequest):
     """What a rater was paid."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"amount": 650}]})
 
-    amount: Annotated[int, Field(ge=1, le=MOST, description="In minor units of the currency, such as pence."), WHOLE]
+    amount: Annotated[int, Field(ge=1, le=MAX_AMOUNT, description="In minor units of the currency, such as pence."), WHOLE_NUMBER]
 
 
-class SentSubmissionDecision(Strict):
+class SubmissionDecisionRequest(StrictRequest):
     """What is decided on a submission."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "approve"}]})
@@ -270,7 +270,7 @@ class SentSubmissionDecision(Strict):
         list[Reason], Field(max_length=20, description="To ask for a return: the person reads them.")
     ] = []
     category: Annotated[
-        Rejection | None, Field(description="To reject: what failed checks of attention are at Prolific.")
+        RejectionCategory | None, Field(description="To reject: what failed checks of attention are at Prolific.")
     ] = None
     reason: Annotated[
         Reason | None, Field(description="To reject: 100 characters or more, which the person reads.")

@@ -7,45 +7,45 @@ import polars as pl
 from fastapi import APIRouter, Depends, Query
 
 from dissensus.campaign.public_events import told
-from dissensus.web.api.auth import ByToken, TokenRoute
-from dissensus.web.api.error_responses import TROUBLE
-from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.auth import RequireScope, TokenRoute
+from dissensus.web.api.error_responses import ERROR_RESPONSES
+from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
 from dissensus.web.api.schemas import CellShown, Column, EventShown, QuotaShown, RatingsPage
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, Visit
 from dissensus.web.core.suppression import finished
 from dissensus.workflows.campaign import overview, pagination
-from dissensus.workflows.campaign.quota import filling
-from dissensus.workflows.export.pages import Place, begin_export, rated_part
-from dissensus.workflows.export.ratings import ID_DIGITS, Asked
+from dissensus.workflows.campaign.quota import load_quota_progress
+from dissensus.workflows.export.pages import PageCursor, begin_export, read_ratings_page
+from dissensus.workflows.export.ratings import ID_DIGITS, ExportOptions
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=TROUBLE, tags=["Results"])
+router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Results"])
 
 
 @router.get("/ratings", operation_id="list_ratings")
 def list_ratings(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(ByToken("export"))],
+    visit: Annotated[Visit, Depends(RequireScope("export"))],
     name: Name,
     purpose: Annotated[
         list[str], Query(max_length=20, description="What raters must have agreed to, besides what is required.")
     ] = [],  # noqa: B006 - FastAPI copies it
     limit: Limit = 100,
-    after: After = "",
+    after: AfterCursor = "",
 ) -> RatingsPage:
     """List finished ratings, as the export has them: raters have ids that hold from the first page to the last alone.
 
     Who withdraws meanwhile is in no later page; what is finished meanwhile is in the next listing.
     """
     of = f"ratings of {name} for {sorted(set(purpose))}"
-    asked = Asked(purposes=tuple(purpose))
-    place = begun(site, of, after)
+    asked = ExportOptions(purposes=tuple(purpose))
+    place = read_cursor(site, of, after)
     if place is None:
         start = begin_export(site.platform, name, asked=asked, staff_id=visit.staff.id, now=site.clock())
         drawn = token_hex()
     else:
-        start, drawn = Place(begun=place[0], last=place[1], n=place[2]), place[3]
-    part = rated_part(
+        start, drawn = PageCursor(begun=place[0], last=place[1], n=place[2]), place[3]
+    part = read_ratings_page(
         site.platform,
         name,
         asked=asked,
@@ -73,9 +73,9 @@ def _column(name: str, dtype: pl.DataType) -> Column:
 
 
 @router.get("/quota", operation_id="get_quota")
-def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(ByToken("numbers"))], name: Name) -> QuotaShown:
+def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("numbers"))], name: Name) -> QuotaShown:
     """Tell how the cells of a quota fill; numbers of few are hidden from analysts."""
-    quota, cells = filling(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    quota, cells = load_quota_progress(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     if "small-numbers" in visit.may:
         shown = [
             CellShown(
@@ -89,7 +89,7 @@ def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(ByToken("numbers"))]
             for one in cells
         ]
     else:
-        numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
+        numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
         taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
         hidden: dict[str, Any] = dict.fromkeys(("places", "held", "screened"))
         shown = [CellShown(cell=one.cell, target=one.target, finished=taken[one.cell], **hidden) for one in cells]
@@ -99,14 +99,14 @@ def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(ByToken("numbers"))]
 @router.get("/events", operation_id="list_events")
 def list_events(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(ByToken("log"))],
+    visit: Annotated[Visit, Depends(RequireScope("log"))],
     name: Name,
     limit: Limit = 100,
-    after: After = "",
-) -> Page[EventShown]:
+    after: AfterCursor = "",
+) -> CursorPage[EventShown]:
     """List what happened, in the order of the chain. Which rater it was is not told, nor what they answered."""
     of = f"events of {name}"
-    (last,) = begun(site, of, after) or [0]
-    found = pagination.entries_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
-    entries, following = page_of(site, of, found, limit, lambda entry: entry.place)
-    return Page(data=[EventShown.model_validate(told(entry)) for entry in entries], next=following)
+    (last,) = read_cursor(site, of, after) or [0]
+    found = pagination.list_events_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    entries, following = paginate(site, of, found, limit, lambda entry: entry.place)
+    return CursorPage(data=[EventShown.model_validate(told(entry)) for entry in entries], next=following)

@@ -5,22 +5,22 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Path, Query
 
 from dissensus.errors import Conflict, NotAllowed, NotFound
-from dissensus.web.api.auth import ByToken, TokenRoute
-from dissensus.web.api.error_responses import TROUBLE
-from dissensus.web.api.pagination import After, Limit, Page, begun, page_of
+from dissensus.web.api.auth import RequireScope, TokenRoute
+from dissensus.web.api.error_responses import ERROR_RESPONSES
+from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
 from dissensus.web.api.pay_schemas import AccountShown, Decision, Forgotten, SubmissionShown
-from dissensus.web.api.requests import SentSubmissionDecision
+from dissensus.web.api.requests import SubmissionDecisionRequest
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Name, SiteOf, Visit
 from dissensus.web.staff.submissions import client_of, decision
 from dissensus.workflows.campaign import submissions
-from dissensus.workflows.campaign.submissions import Case
+from dissensus.workflows.campaign.submissions import SubmissionCase
 
 router = APIRouter(
-    prefix="/api/v1/campaigns/{name}/submissions", route_class=TokenRoute, responses=TROUBLE, tags=["Pay"]
+    prefix="/api/v1/campaigns/{name}/submissions", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Pay"]
 )
 
-By = Annotated[Visit, Depends(ByToken("pay"))]
+By = Annotated[Visit, Depends(RequireScope("pay"))]
 Submission = Annotated[str, Path(max_length=100)]
 
 
@@ -31,15 +31,15 @@ def list_submissions(
     name: Name,
     waiting: Annotated[bool, Query(description="Whether those alone that wait for a decision.")] = False,
     limit: Limit = 100,
-    after: After = "",
-) -> Page[SubmissionShown]:
+    after: AfterCursor = "",
+) -> CursorPage[SubmissionShown]:
     """List whom Prolific sent, in the order of the ids of their visits."""
     of = f"submissions of {name} that wait: {waiting}"
-    (last,) = begun(site, of, after) or [""]
+    (last,) = read_cursor(site, of, after) or [""]
     who = {"waiting": waiting, "staff_id": visit.staff.id}
-    found = submissions.cases_after(site.platform, name, after=last, most=limit + 1, **who)  # type: ignore[arg-type]
-    cases, following = page_of(site, of, found, limit, lambda case: case.submission.submission)
-    return Page(data=[_shown(case) for case in cases], next=following)
+    found = submissions.list_cases_after(site.platform, name, after=last, most=limit + 1, **who)  # type: ignore[arg-type]
+    cases, following = paginate(site, of, found, limit, lambda case: case.submission.submission)
+    return CursorPage(data=[_shown(case) for case in cases], next=following)
 
 
 @router.get("/{submission}", operation_id="get_submission")
@@ -50,10 +50,10 @@ def get_submission(site: SiteOf, visit: By, name: Name, submission: Submission) 
 
 @router.post("/{submission}/decision", operation_id="decide_submission")
 def decide(
-    site: SiteOf, visit: By, name: Name, submission: Submission, sent: SentSubmissionDecision
+    site: SiteOf, visit: By, name: Name, submission: Submission, sent: SubmissionDecisionRequest
 ) -> SubmissionShown:
     """Let Prolific pay somebody, ask them for a return, or refuse to pay who failed checks of attention."""
-    submissions.case(site.platform, name, submission, staff_id=visit.staff.id)
+    submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
     ground = (sent.category or "", sent.reason or "")
     act = decision(sent.decision, reasons=sent.reasons, ground=ground)
     try:
@@ -68,14 +68,14 @@ def decide(
 @router.delete("", operation_id="forget_submissions")
 def forget(site: SiteOf, visit: By, name: Name) -> Forgotten:
     """Forget who came from Prolific, once a campaign is closed. It cannot be undone."""
-    return Forgotten(recruits=submissions.erase(site.platform, name, staff_id=visit.staff.id, now=site.clock()))
+    return Forgotten(recruits=submissions.erase_recruiter_ids(site.platform, name, staff_id=visit.staff.id, now=site.clock()))
 
 
 def _one(site: Site, visit: Visit, name: str, submission: str) -> SubmissionShown:
-    return _shown(submissions.case(site.platform, name, submission, staff_id=visit.staff.id)[1])
+    return _shown(submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)[1])
 
 
-def _shown(case: Case) -> SubmissionShown:
+def _shown(case: SubmissionCase) -> SubmissionShown:
     one = case.submission
     allowed: dict[Decision, bool] = {
         "approve": case.may_approve,

@@ -18,15 +18,7 @@ log = logging.getLogger("dissensus.access")
 
 
 class Watch:
-    """An ASGI application before all others: whoever has an answer finds it counted.
-
-    Parameters
-    ----------
-    app
-        The others.
-    metrics
-        Where answers are counted.
-    """
+    """An ASGI application before all others: whoever has an answer finds it counted."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app

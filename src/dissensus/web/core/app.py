@@ -41,9 +41,9 @@ from dissensus.web.staff import (
     webhooks,
     withdrawals,
 )
-from dissensus.workflows.models.retraining import Learning
-from dissensus.workflows.models.scorers import Lines
-from dissensus.workflows.platform.jobs import N_RUNNERS, every_runner
+from dissensus.workflows.models.retraining import RetrainingJob
+from dissensus.workflows.models.scorers import ModelRegistry
+from dissensus.workflows.platform.jobs import N_RUNNERS, build_runners
 from dissensus.workflows.platform.platform import open_platform
 
 RATERS = (rating, chat, attention_checks, care_web, recruiter_webhook)
@@ -54,17 +54,7 @@ STAFF = (
 
 
 def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAPI:
-    """Return the site as an ASGI application.
-
-    Parameters
-    ----------
-    settings
-        How it runs.
-    secret
-        Signs tokens; the same in all workers.
-    jobs
-        Whether it does what runs beside the site, where no other process does.
-    """
+    """Return the site as an ASGI application."""
     oidc.check(settings)
     # More connections than threads that answer, for the jobs.
     platform = open_platform(settings.database_url, threads=settings.threads + N_RUNNERS)
@@ -72,12 +62,12 @@ def create_app(settings: Settings, secret: str, *, jobs: bool = False) -> FastAP
         platform,
         clock=lambda: app.state.site.clock(),
         hosts=hosts_of(settings.chatbot_hosts or ""),
-        lines=Lines(settings.models),
+        lines=ModelRegistry(settings.models),
     )
     site = Site(settings, platform, Tokens(secret), make_pages(), answering)
     metrics = make_metrics()
-    learning = Learning(settings.models, every_h=settings.retrain_h)
-    runners = every_runner(platform, post=site.post, clock=now, count=metrics.count_delivery, learning=learning)
+    learning = RetrainingJob(settings.models, every_h=settings.retrain_h)
+    runners = build_runners(platform, post=site.post, clock=now, count=metrics.count_delivery, learning=learning)
 
     @asynccontextmanager
     async def life(_app: FastAPI) -> AsyncIterator[None]:

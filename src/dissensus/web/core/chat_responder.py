@@ -14,10 +14,10 @@ from urllib.parse import urlsplit
 
 import anyio.to_thread
 
-from dissensus.chat import Bot, Response, opened
+from dissensus.chat import Bot, Response, open_chatbot
 from dissensus.errors import DissensusError, NotAllowed, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint, Samples, Weights
-from dissensus.workflows.models.scorers import Lines
+from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat_responses
 from dissensus.workflows.rater.chat_responses import Asked
@@ -45,24 +45,12 @@ log = logging.getLogger("dissensus.chat")
 
 @dataclass(eq=False, slots=True)
 class Live:
-    """Responses of one exchange as they come.
+    """Responses of one exchange as they come."""
 
-    Parameters
-    ----------
-    pieces
-        What came, with the side of each.
-    failed
-        Whether a response did not come.
-    settled
-        Whether all of them have come, and are kept.
-    over
-        Whether nothing more comes.
-    """
-
-    pieces: list[tuple[int, str]] = field(default_factory=list)
-    failed: bool = False
-    settled: bool = False
-    over: bool = False
+    pieces: list[tuple[int, str]] = field(default_factory=list)  # What came, with the side of each
+    failed: bool = False  # Whether a response did not come
+    settled: bool = False  # Whether all of them have come, and are kept
+    over: bool = False  # Whether nothing more comes
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, place: int, text: str) -> None:
@@ -88,22 +76,10 @@ class Live:
 
 
 class Answering:
-    """All that one process asks of chatbots.
-
-    Parameters
-    ----------
-    platform
-        Where responses are kept.
-    clock
-        Tells the time.
-    hosts
-        Servers that campaigns may use.
-    lines
-        Model lines that they may use.
-    """
+    """All that one process asks of chatbots."""
 
     def __init__(
-        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], lines: Lines
+        self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], lines: ModelRegistry
     ) -> None:
         self._platform = platform
         self._clock = clock
@@ -208,7 +184,7 @@ class Answering:
         async with self._opening:
             if chatbot.digest not in self._bots:
                 check_allowed(chatbot, self._hosts)
-                entered = opened(chatbot, environment=os.environ, ranking=self._lines.ranker)
+                entered = open_chatbot(chatbot, environment=os.environ, ranking=self._lines.ranker)
                 self._bots[chatbot.digest] = await self._open.enter_async_context(entered)
         return self._bots[chatbot.digest]
 
@@ -253,13 +229,7 @@ def hosts_of(setting: str) -> frozenset[str]:
 
 
 def check_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
-    """Refuse a chatbot by which who makes a campaign would reach what is theirs who run the site.
-
-    Raises
-    ------
-    NotAllowed
-        Its server is not among `hosts`, its key is in a variable that is for something else, or it is a file here.
-    """
+    """Refuse a chatbot by which who makes a campaign would reach what is theirs who run the site."""
     match chatbot.source:
         case Endpoint(url=url, key_variable=variable):
             host = urlsplit(url).netloc.lower()

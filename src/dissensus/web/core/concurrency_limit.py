@@ -14,13 +14,7 @@ PATIENCE_S: Final = 10.0
 
 
 async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Wait for a turn, and keep it until the answer is there.
-
-    Raises
-    ------
-    Unavailable
-        Others take too long.
-    """
+    """Wait for a turn, and keep it until the answer is there."""
     turns = site_of(request).turns
     try:
         async with asyncio.timeout(PATIENCE_S):

@@ -99,20 +99,11 @@ class Agreed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Questions with the answers so far.
-
-    Parameters
-    ----------
-    questionnaire
-        The questions.
-    answers
-        What was answered, by name.
-    faults
-        What is wrong with an answer, by name: the check that it did not pass.
-    """
+    """Questions with the answers so far."""
 
     questionnaire: Questionnaire
-    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)
+    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)  # What was answered, by name
+    # What is wrong with an answer, by name: the check that it did not pass
     faults: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -125,19 +116,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rating:
-    """An item and the questions about it.
-
-    Parameters
-    ----------
-    asked
-        The questions.
-    state
-        What scripts start from, as `dissensus.web.rater.step_json.of_step` gives it.
-    visit
-        Names this showing of the item; a form that is sent twice is kept once.
-    noted
-        Whether a message for help or a report was just kept.
-    """
+    """An item and the questions about it."""
 
     template: ClassVar[str] = "rate.html"
 
@@ -145,9 +124,9 @@ class Rating:
     step: Step
     form_token: str
     asked: Asked
-    state: Mapping[str, Any]
-    visit: str
-    noted: bool = False
+    state: Mapping[str, Any]  # What scripts start from, as `dissensus.web.rater.step_json.of_step` gives it
+    visit: str  # Names this showing of the item; a form that is sent twice is kept once
+    noted: bool = False  # Whether a message for help or a report was just kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,19 +156,7 @@ class Topics:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feeling:
-    """How somebody feels.
-
-    Parameters
-    ----------
-    asked
-        The survey, none of whose questions must be answered.
-    told, reach
-        Whether the contact of the campaign is to know, and how the rater can be reached, as it was typed.
-    fault
-        What is wrong with that; None for nothing.
-    noted
-        Whether a message for help was just kept.
-    """
+    """How somebody feels."""
 
     template: ClassVar[str] = "feelings.html"
     longest: ClassVar[int] = LONGEST_REACH
@@ -197,35 +164,26 @@ class Feeling:
     language: str
     step: Step
     form_token: str
-    asked: Asked
+    asked: Asked  # The survey, none of whose questions must be answered
+    # Whether the contact of the campaign is to know, and how the rater can be reached, as it was typed
     told: bool = False
     reach: str = ""
-    fault: str | None = None
-    noted: bool = False
+    fault: str | None = None  # What is wrong with that; None for nothing
+    noted: bool = False  # Whether a message for help was just kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checking:
-    """A check, which looks like every other question.
-
-    Parameters
-    ----------
-    due
-        The check, and which try it is.
-    fault
-        What is wrong with what was sent, as `Asked` names it; None for nothing.
-    noted
-        Whether a message for help was just kept.
-    """
+    """A check, which looks like every other question."""
 
     template: ClassVar[str] = "check.html"
 
     language: str
     step: Step
     form_token: str
-    due: Due
-    fault: str | None = None
-    noted: bool = False
+    due: Due  # The check, and which try it is
+    fault: str | None = None  # What is wrong with what was sent, as `Asked` names it; None for nothing
+    noted: bool = False  # Whether a message for help was just kept
 
     @property
     def asked(self) -> Asked:
@@ -238,29 +196,17 @@ class Checking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chatting:
-    """A conversation with chatbots: before it, in it, or at a response to pick.
-
-    Parameters
-    ----------
-    fresh
-        The id of what is sent next; a form that is sent twice is kept once.
-    failed
-        Whether a response did not come.
-    typed
-        What was typed and could not be taken, with the fault.
-    noted
-        Whether a message for help was just kept.
-    """
+    """A conversation with chatbots: before it, in it, or at a response to pick."""
 
     template: ClassVar[str] = "chat.html"
 
     language: str
     step: Step
     form_token: str
-    fresh: str
-    failed: bool = False
-    typed: Mapping[str, str] = field(default_factory=dict)
-    noted: bool = False
+    fresh: str  # The id of what is sent next; a form that is sent twice is kept once
+    failed: bool = False  # Whether a response did not come
+    typed: Mapping[str, str] = field(default_factory=dict)  # What was typed and could not be taken, with the fault
+    noted: bool = False  # Whether a message for help was just kept
 
     @property
     def moment(self) -> Moment | Literal["begin"]:

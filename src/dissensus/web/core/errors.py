@@ -59,13 +59,7 @@ def install(app: FastAPI) -> None:
 
 
 class Unbroken:
-    """An ASGI application before another one, that answers where the other breaks.
-
-    Parameters
-    ----------
-    app
-        The other one.
-    """
+    """An ASGI application before another one, that answers where the other breaks."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

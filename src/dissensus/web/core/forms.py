@@ -10,7 +10,7 @@ from starlette.datastructures import FormData
 
 from dissensus.campaign.answer_drafts import Given, Save
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 
 LARGEST_SEED: Final = 2**32 - 1
@@ -95,13 +95,7 @@ class SentSave(BaseModel):
 
 
 def read_save(body: bytes) -> SentSave:
-    """Return what a page sent as JSON.
-
-    Raises
-    ------
-    InvalidInput
-        It is none, or not what our pages send.
-    """
+    """Return what a page sent as JSON."""
     try:
         return SentSave.model_validate_json(body)
     except ValidationError as error:
@@ -112,11 +106,6 @@ def read_save(body: bytes) -> SentSave:
 
 def wrong(fault: Mapping[str, Any]) -> str:
     """Say what is wrong with a value, and what to do.
-
-    Parameters
-    ----------
-    fault
-        As Pydantic describes it.
 
     Examples
     --------
@@ -147,7 +136,7 @@ def whole_number(text: str, what: str, least: int, most: int) -> int:
     """
     text = text.strip()
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise InvalidInput(f"{shown(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
+        raise InvalidInput(f"{format_value(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
     return int(text)
 
 
@@ -166,13 +155,7 @@ def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
 
 
 async def check_storable(request: Request) -> None:
-    """Refuse an address or a form with what no database can hold.
-
-    Raises
-    ------
-    InvalidInput
-        It has a NUL somewhere.
-    """
+    """Refuse an address or a form with what no database can hold."""
     values: list[object] = [request.scope["path"], *request.query_params.values()]
     if "form" in request.headers.get("content-type", ""):
         values += (await request.form()).values()

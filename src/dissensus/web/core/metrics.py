@@ -20,22 +20,12 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Counts requests, without a word on who sent them.
-
-    Parameters
-    ----------
-    registry
-        Of this worker.
-    requests, seconds
-        By method, route and status; by method and route.
-    deliveries
-        To webhooks, by outcome.
-    """
+    """Counts requests, without a word on who sent them."""
 
     registry: CollectorRegistry
-    requests: Counter
+    requests: Counter  # By method, route and status; by method and route
     seconds: Histogram
-    deliveries: Counter
+    deliveries: Counter  # To webhooks, by outcome
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answer."""
@@ -91,7 +81,7 @@ class _Counting(Collector):
     def collect(self) -> Iterator[Metric]:
         up = GaugeMetricFamily("dissensus_database_up", "Whether the database answers.")
         try:
-            tally = overview.tally(self._platform)
+            tally = overview.count_platform(self._platform)
         except DissensusError:
             up.add_metric([], 0)
             yield up

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 import httpx
 
 from dissensus.errors import NotAllowed, Unavailable
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.settings import Settings, oidc_secret_of
 from dissensus.web.core.signed_tokens import Detour
 
@@ -23,30 +23,14 @@ METADATA: Final = "/.well-known/openid-configuration"
 
 @dataclass(frozen=True, slots=True)
 class Vouched:
-    """Whom a provider vouches for.
+    """Whom a provider vouches for."""
 
-    Parameters
-    ----------
-    subject
-        Who they are there, with the issuer before it.
-    email
-        Their address, None where the provider has not verified it.
-    """
-
-    subject: str
-    email: str | None
+    subject: str  # Who they are there, with the issuer before it
+    email: str | None  # Their address, None where the provider has not verified it
 
 
 def check(settings: Settings) -> None:
-    """Refuse settings of a provider that lack something, and a provider without what speaks to it.
-
-    Raises
-    ------
-    InvalidInput
-        A setting is missing.
-    Unavailable
-        The extra is not installed.
-    """
+    """Refuse settings of a provider that lack something, and a provider without what speaks to it."""
     if settings.oidc_issuer is None:
         return
     oidc_secret_of(settings)
@@ -84,15 +68,7 @@ def address(settings: Settings, detour: Detour, *, back: str) -> str:
 
 
 def vouched(settings: Settings, detour: Detour, code: str, *, back: str, now: datetime) -> Vouched:
-    """Return whom a provider vouches for, by the code that somebody came back with.
-
-    Raises
-    ------
-    NotAllowed
-        The provider does not take the code, or what it says is not for us, not for them, or not of this time.
-    Unavailable
-        It does not answer, or not as a provider does.
-    """
+    """Return whom a provider vouches for, by the code that somebody came back with."""
     basic = httpx.BasicAuth(quote(str(settings.oidc_client_id), safe=""), quote(oidc_secret_of(settings), safe=""))
     form = {
         "grant_type": "authorization_code",
@@ -143,7 +119,7 @@ def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:
     found = _asked(client, "GET", issuer.rstrip("/") + METADATA)
     if found.get("issuer") != issuer:
         raise Unavailable(
-            f"The provider calls itself {shown(found.get('issuer'))}. Set oidc_issuer to that, if it is yours."
+            f"The provider calls itself {format_value(found.get('issuer'))}. Set oidc_issuer to that, if it is yours."
         )
     missing = {"authorization_endpoint", "token_endpoint", "jwks_uri"} - set(found)
     if missing:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, get_args
 
 from dissensus.schema.campaign.roles import ROLES, Role
-from dissensus.schema.hints import did_you_mean
+from dissensus.schema.hints import suggest
 
 Who = Literal["stranger", "rater", "staff"] | Role
 """Strangers are signed in as nobody; staff are, in whatever role."""
@@ -22,27 +22,14 @@ CARERS: Final[frozenset[Who]] = frozenset({"carer"})
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """What somebody can want to do.
+    """What somebody can want to do."""
 
-    Parameters
-    ----------
-    says
-        In words, after "may".
-    who
-        Who may.
-    about
-        Whether it is about the site, or about one campaign, where the role in that campaign decides.
-    by_token
-        Whether a program may do it for somebody who may.
-    of_raters
-        Whether it shows what single raters did or said, so that to look is an event.
-    """
-
-    says: str
+    says: str  # In words, after "may"
     who: frozenset[Who]
+    # Whether it is about the site, or about one campaign, where the role in that campaign decides
     about: Literal["site", "campaign"] = "campaign"
-    by_token: bool = False
-    of_raters: bool = False
+    by_token: bool = False  # Whether a program may do it for somebody who may
+    of_raters: bool = False  # Whether it shows what single raters did or said, so that to look is an event
 
 
 ACTIONS: Final[Mapping[str, Action]] = {
@@ -99,7 +86,7 @@ def action_named(name: str) -> Action:
     ['analyst', 'owner']
     """
     if name not in ACTIONS:
-        raise LookupError(f"{name} is no action.{did_you_mean(name, list(ACTIONS))}")
+        raise LookupError(f"{name} is no action.{suggest(name, list(ACTIONS))}")
     return ACTIONS[name]
 
 

@@ -28,13 +28,7 @@ def problem(status: int, detail: str, **more: Any) -> Response:
 
 
 def invalid(faults: Sequence[Mapping[str, Any]]) -> Response:
-    """Return everything that is wrong with what was sent.
-
-    Parameters
-    ----------
-    faults
-        As Pydantic describes them.
-    """
+    """Return everything that is wrong with what was sent."""
     told = [_fault(fault) for fault in faults]
     detail = " ".join(f"{one['at']} {one['detail']}." for one in told)
     return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=told)

@@ -11,13 +11,6 @@ MOST_KNOWN = 10_000
 class Meter:
     """Counts requests in one process; several workers together let as much more through.
 
-    Parameters
-    ----------
-    a_minute
-        How many in the long run.
-    burst
-        How many at once, after a while without any.
-
     Examples
     --------
     >>> from datetime import UTC
@@ -26,8 +19,8 @@ class Meter:
     ([0.0, 0.0, 1.0], 0.0)
     """
 
-    a_minute: int = 600
-    burst: int = 100
+    a_minute: int = 600  # How many in the long run
+    burst: int = 100  # How many at once, after a while without any
     _left: dict[str, tuple[float, datetime]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 

@@ -11,7 +11,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 
 from dissensus.pipeline.monitor import CELL
 from dissensus.schema.campaign.definition import worded
-from dissensus.schema.money import in_major
+from dissensus.schema.money import to_major_units
 from dissensus.web.core.translations import chosen, direction, languages, phrases
 
 
@@ -27,13 +27,7 @@ class Context(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Pages:
-    """Renders pages.
-
-    Parameters
-    ----------
-    environment
-        Of the templates.
-    """
+    """Renders pages."""
 
     environment: Environment
 
@@ -107,7 +101,7 @@ def amount(minor: int, currency: str) -> str:
     >>> amount(123_450, "GBP")
     '1,234.50'
     """
-    return f"{in_major(currency, minor):,}"
+    return f"{to_major_units(currency, minor):,}"
 
 
 def money(minor: int, currency: str) -> str:

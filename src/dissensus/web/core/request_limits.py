@@ -49,17 +49,7 @@ class TooSlow(Exception):
 
 
 class Guard:
-    """An ASGI application before another one.
-
-    Parameters
-    ----------
-    app
-        The other one.
-    large
-        Beginnings of paths that take files.
-    most
-        Bytes that can be sent elsewhere.
-    """
+    """An ASGI application before another one."""
 
     def __init__(
         self, app: ASGIApp, large: tuple[str, ...] = ("/campaigns", "/curation"), most: int = MOST_BYTES

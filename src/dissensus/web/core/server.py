@@ -47,22 +47,7 @@ LOGS: Final[dict[str, Any]] = {
 
 
 def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lambda _port: None) -> None:
-    """Answer until the process is interrupted or told to end; requests under way are finished.
-
-    Parameters
-    ----------
-    settings
-        How the site runs.
-    secret
-        Signs tokens.
-    ready
-        Is told the port once it is held; 0 in the settings takes any free one.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be listened on.
-    """
+    """Answer until the process is interrupted or told to end; requests under way are finished."""
     oidc.check(settings)
     with (
         _listening(settings.host, settings.port) as listener,
@@ -82,13 +67,7 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
 
 
 def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
-    """Answer with a small application, in this process, until it is interrupted or told to end.
-
-    Raises
-    ------
-    Unavailable
-        The address cannot be listened on.
-    """
+    """Answer with a small application, in this process, until it is interrupted or told to end."""
     with _listening(host, port) as listener:
         ready(listener.getsockname()[1])
         # No proxy is believed, since nothing here depends on who asks.

@@ -14,7 +14,7 @@ from itsdangerous import BadSignature, URLSafeSerializer
 
 from dissensus.campaign.encryption import covered
 from dissensus.errors import NotAllowed
-from dissensus.recruit.prolific import Entry
+from dissensus.recruit.prolific import ProlificEntry
 from dissensus.workflows.rater.enrolment import Arrival
 
 ARRIVAL_S: Final = 3600
@@ -67,7 +67,7 @@ class Tokens:
         if now.timestamp() - made_at > ARRIVAL_S:
             raise NotAllowed("This page was open for too long. Open your link again; nothing was kept.")
         sent = found.pop("sent")
-        return Arrival(**found, sent=None if sent is None else Entry(**sent))
+        return Arrival(**found, sent=None if sent is None else ProlificEntry(**sent))
 
     def detour(self, detour: Detour, *, now: datetime) -> str:
         """Return a token for somebody who is sent to a provider."""

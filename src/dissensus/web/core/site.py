@@ -15,8 +15,8 @@ from dissensus.web.core.chat_responder import Answering
 from dissensus.web.core.rate_limit import Meter
 from dissensus.web.core.renderer import Pages
 from dissensus.web.core.signed_tokens import Tokens
-from dissensus.webhook_transport import Sender
-from dissensus.workflows.campaign.webhooks import Post
+from dissensus.webhook_transport import WebhookSender
+from dissensus.workflows.campaign.webhooks import WebhookSigner
 from dissensus.workflows.platform.passwords import make_hasher
 from dissensus.workflows.platform.platform import Platform
 
@@ -73,9 +73,9 @@ class Site:
         return self.settings.oidc_button if self.settings.oidc_issuer else None
 
     @property
-    def post(self) -> Post:
+    def post(self) -> WebhookSigner:
         """How it sends what happens to webhooks."""
-        return Post(self.tokens.secret, Sender(networks=self.settings.networks))
+        return WebhookSigner(self.tokens.secret, WebhookSender(networks=self.settings.networks))
 
     def hasher(self) -> PasswordHasher:
         """Return what hashes passwords, at the cost that the settings name."""

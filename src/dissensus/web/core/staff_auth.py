@@ -31,41 +31,22 @@ SessionKey = Annotated[str, Cookie(alias=COOKIE, max_length=100)]
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """Somebody of the staff who does what they may.
-
-    Parameters
-    ----------
-    staff
-        Who.
-    session, form_token
-        The key of the session, and what its forms carry; both empty where a program came with a token.
-    role
-        Who they are in the campaign that it is about.
-    may
-        All that they may do there.
-    scopes
-        What the token is for that a program came with; None where nobody came with one.
-    """
+    """Somebody of the staff who does what they may."""
 
     staff: "Staff"
-    session: str
+    session: str  # The key of the session, and what its forms carry; both empty where a program came with a token
     form_token: str
-    role: Who = "staff"
-    may: frozenset[str] = may("staff")
+    role: Who = "staff"  # Who they are in the campaign that it is about
+    may: frozenset[str] = may("staff")  # All that they may do there
+    # What the token is for that a program came with; None where nobody came with one
     scopes: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Names the action of a route that asks by itself who comes: those of strangers and raters.
+    """Names the action of a route that asks by itself who comes: those of strangers and raters."""
 
-    Parameters
-    ----------
-    action
-        In the table of permissions.
-    """
-
-    action: str
+    action: str  # In the table of permissions
 
     def __call__(self) -> None:
         """Let everybody on."""
@@ -73,18 +54,10 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class May:
-    """Names the action of a route of staff, and lets those on alone who may do it.
+    """Names the action of a route of staff, and lets those on alone who may do it."""
 
-    Parameters
-    ----------
-    action
-        In the table of permissions.
-    by_token
-        Whether the page answers programs that come with a token too.
-    """
-
-    action: str
-    by_token: bool = False
+    action: str  # In the table of permissions
+    by_token: bool = False  # Whether the page answers programs that come with a token too
 
     def __call__(
         self,
@@ -103,7 +76,7 @@ class May:
 
 def bearer(site: Site, key: str) -> "tuple[Staff, Token]":
     """Return whose a token is, and the token; refuse one that is not good."""
-    found = api_tokens.bearer(site.platform, key, now=site.clock())
+    found = api_tokens.authenticate_token(site.platform, key, now=site.clock())
     if found is None:
         told = "This token is none of ours, has ended or was revoked. Make another one on the page of your account."
         raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
@@ -119,7 +92,7 @@ def with_token(request: Request, staff: "Staff", token: "Token", *, action: str)
 
 
 def _by_session(site: Site, session: str) -> Visit:
-    found = staff.signed_in(site.platform, session, now=site.clock()) if session else None
+    found = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     if found is None:
         raise NotAllowed("You are not signed in (any more). Sign in at /sign-in, or by a link: dissensus sign-in NAME")
     return Visit(found, session, site.tokens.form(session))
@@ -137,7 +110,7 @@ def _within(request: Request, site: Site, visit: Visit, what: str) -> Visit:
 
 
 def _as_member(site: Site, visit: Visit, name: str, action: Action) -> Visit:
-    role = members.role_in(site.platform, name, visit.staff.id)
+    role = members.member_role(site.platform, name, visit.staff.id)
     if role not in action.who:
         others = " and ".join(f"{who}s" for who in sorted(action.who))
         raise NotAllowed(f"You belong to {name} as {role}, and only {others} may {action.says}. Ask an owner.")
@@ -146,7 +119,7 @@ def _as_member(site: Site, visit: Visit, name: str, action: Action) -> Visit:
 
 def looked(site: Site, visit: Visit, name: str, what: str) -> None:
     """Keep that somebody is shown what single raters did or said."""
-    audit.look(site.platform, name, what, staff_id=visit.staff.id, now=site.clock())
+    audit.log_view(site.platform, name, what, staff_id=visit.staff.id, now=site.clock())
 
 
 def seen_in(visit: Visit, role: Who) -> frozenset[str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from dissensus.pipeline.monitor import Figures, Stretch
-from dissensus.workflows.campaign.monitoring import Watch
-from dissensus.workflows.campaign.overview import Line, Overview
+from dissensus.workflows.campaign.monitoring import MonitoringView
+from dissensus.workflows.campaign.overview import CampaignListEntry, CampaignOverview
 
 if TYPE_CHECKING:
     from dissensus.store.overview import Numbers
@@ -18,16 +18,6 @@ Group = TypeVar("Group")
 
 def suppressed(counts: Mapping[Group, int]) -> dict[Group, int | None]:
     """Return counts of disjoint groups without those from 1 to 4, nor what a known total would give away.
-
-    Parameters
-    ----------
-    counts
-        Raters by group.
-
-    Returns
-    -------
-    Counts by group, with None for what is hidden. Where any is, the smallest of the others is hidden with it, so that a
-    total tells no more than what several are together; where there is no other, all are hidden, those of nobody too.
 
     Examples
     --------
@@ -64,7 +54,7 @@ def total_for(numbers: "Numbers", may: frozenset[str]) -> int | None:
     return total if known else None
 
 
-def overview_for(found: Overview, may: frozenset[str]) -> Overview:
+def overview_for(found: CampaignOverview, may: frozenset[str]) -> CampaignOverview:
     """Return all about a campaign but what somebody who may do this may not see."""
     numbers = found.numbers
     if "small-numbers" not in may:
@@ -77,22 +67,14 @@ def overview_for(found: Overview, may: frozenset[str]) -> Overview:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Listed:
-    """A campaign in a list, as somebody may see it.
+    """A campaign in a list, as somebody may see it."""
 
-    Parameters
-    ----------
-    line
-        Which one.
-    raters, rated
-        How many raters there are and items they rated, None where that is hidden.
-    """
-
-    line: Line
-    raters: int | None
+    line: CampaignListEntry
+    raters: int | None  # How many raters there are and items they rated, None where that is hidden
     rated: int | None
 
 
-def listed_for(line: Line, may: frozenset[str]) -> Listed:
+def listed_for(line: CampaignListEntry, may: frozenset[str]) -> Listed:
     """Return a campaign in a list for somebody who may do this in it."""
     total = total_for(line.numbers, may)
     return Listed(line=line, raters=total, rated=None if total is None else line.numbers.assignments["done"])
@@ -100,24 +82,14 @@ def listed_for(line: Line, may: frozenset[str]) -> Listed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Watchable:
-    """A campaign under way, as somebody may see it.
+    """A campaign under way, as somebody may see it."""
 
-    Parameters
-    ----------
-    watch
-        What is shown.
-    n_raters
-        How many raters rated; None where they are too few for any figure.
-    hidden
-        Whether something is left out because it is about few.
-    """
-
-    watch: Watch
-    n_raters: int | None
-    hidden: bool = False
+    watch: MonitoringView
+    n_raters: int | None  # How many raters rated; None where they are too few for any figure
+    hidden: bool = False  # Whether something is left out because it is about few
 
 
-def watch_for(found: Watch, may: frozenset[str]) -> Watchable:
+def watch_for(found: MonitoringView, may: frozenset[str]) -> Watchable:
     """Return a campaign under way without what somebody who may do this may not see."""
     found = found if "flags" in may else replace(found, decisions={})
     n_raters = 0 if found.snapshot is None else found.snapshot.figures.pool.n_raters

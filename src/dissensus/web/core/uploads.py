@@ -13,13 +13,7 @@ Read = TypeVar("Read")
 
 
 def read_uploaded(name: str, content: bytes, read: Callable[[Path], Read]) -> Read:
-    """Return what a reader makes of an uploaded file; what is wrong with it is told without where it lay.
-
-    Raises
-    ------
-    InvalidInput
-        It cannot be read.
-    """
+    """Return what a reader makes of an uploaded file; what is wrong with it is told without where it lay."""
     # The kind of a file is told by how its name ends; nothing else of the name is used.
     plain = NOT_IN_A_NAME.sub("_", Path(name).name)[-100:].lstrip(".-") or "file"
     with tempfile.TemporaryDirectory(prefix="dissensus-uploaded-") as folder:

@@ -30,5 +30,5 @@ def answer(site: SiteOf, request: Request, sent: SubmittedForm, session: Session
         token, fault = site.tokens.form(session), "scale" if value else "missing"
         again = Checking(language=rater.language, step=step, form_token=token, due=due, fault=fault)
         return page(site, again, UNPROCESSABLE)
-    attention_checks.answer(site.platform, rater, name, value, attempt=attempt, now=site.clock())
+    attention_checks.answer_check(site.platform, rater, name, value, attempt=attempt, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

@@ -14,7 +14,7 @@ from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.staff_auth import Open, SiteOf
 from dissensus.workflows.rater import care as care_workflow
 from dissensus.workflows.rater import journey
-from dissensus.workflows.rater.care import Telling
+from dissensus.workflows.rater.care import ContactRequest
 
 router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))])
 
@@ -26,7 +26,7 @@ LONGEST_NUMBER: Final = 9
 def leave_out(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
     """Keep what a rater does not want to meet."""
     rater = rater_of_form(site, request, session, sent)
-    care_workflow.leave_out(site.platform, rater, [str(name) for name in sent.getlist("topic")], now=site.clock())
+    care_workflow.avoid_topics(site.platform, rater, [str(name) for name in sent.getlist("topic")], now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
@@ -41,11 +41,11 @@ def answer(site: SiteOf, request: Request, sent: SubmittedForm, session: Session
         return RedirectResponse("/rate", SEE_OTHER)
     answers, reach = answers_of(sent, care.survey), str(sent.get("reach", ""))
     faults = {fault.question: fault.check for fault in care.survey.faults(answers, complete=False)}
-    telling = Telling(told="told" in sent, reach=reach)
+    telling = ContactRequest(told="told" in sent, reach=reach)
     fault = "length" if len(reach.strip()) > LONGEST_REACH else None
     if faults or fault:
         asked = Asked(questionnaire=care.survey, answers=answers, faults=faults)
         again = Feeling(language=rater.language, step=step, form_token=site.tokens.form(session), asked=asked)
         return page(site, replace(again, told=telling.told, reach=reach, fault=fault), UNPROCESSABLE)
-    care_workflow.answer(site.platform, rater, number, answers, telling, now=site.clock())
+    care_workflow.answer_survey(site.platform, rater, number, answers, telling, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

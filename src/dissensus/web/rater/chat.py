@@ -19,7 +19,7 @@ from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import Open, SiteOf
 from dissensus.workflows.rater import chat, chat_responses, journey
-from dissensus.workflows.rater.chat import Beginning, Ending
+from dissensus.workflows.rater.chat import NewConversation, ConversationEnd
 from dissensus.workflows.rater.journey import Step
 
 if TYPE_CHECKING:
@@ -37,8 +37,8 @@ def begin(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionK
     """Begin a conversation."""
 
     def act(rater: "Rater") -> Step:
-        beginning = Beginning(id=_id(sent), mode=str(sent.get("mode", "")), intent=str(sent.get("intent", "")))
-        return chat.begin(site.platform, rater, beginning, now=site.clock())
+        beginning = NewConversation(id=_id(sent), mode=str(sent.get("mode", "")), intent=str(sent.get("intent", "")))
+        return chat.begin_conversation(site.platform, rater, beginning, now=site.clock())
 
     return _do(site, request, session, sent, act)
 
@@ -56,7 +56,7 @@ def say(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, sessio
     def act(rater: "Rater") -> Step:
         said, mode = str(sent.get("text", "")), str(sent.get("mode", "")) or None
         now, one = site.clock(), _id(sent)
-        step = chat.say(site.platform, rater, chat_id, one, said, mode=mode, worked_ms=_worked(sent), now=now)
+        step = chat.send_message(site.platform, rater, chat_id, one, said, mode=mode, worked_ms=_worked(sent), now=now)
         site.answering.ask(rater, one)
         return step
 
@@ -84,7 +84,7 @@ def pick(site: SiteOf, request: Request, exchange_id: Id, sent: SubmittedForm, s
         edit = _edit(site, rater, exchange_id, sent, found)
         picked = Pick(strength=found.strength, edit=edit)
         worked, now = _worked(sent), site.clock()
-        return chat.pick(site.platform, rater, exchange_id, picked, worked_ms=worked, now=now)
+        return chat.pick_response(site.platform, rater, exchange_id, picked, worked_ms=worked, now=now)
 
     return _do(site, request, session, sent, act)
 
@@ -95,8 +95,8 @@ def end(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, sessio
 
     def act(rater: "Rater") -> Step:
         success = _number(sent, "success", "Say how well it went by a number.") if sent.get("success") else None
-        ending = Ending(success=success, comment=str(sent.get("comment", "")))
-        return chat.end(site.platform, rater, chat_id, ending, now=site.clock())
+        ending = ConversationEnd(success=success, comment=str(sent.get("comment", "")))
+        return chat.end_conversation(site.platform, rater, chat_id, ending, now=site.clock())
 
     return _do(site, request, session, sent, act)
 
@@ -151,7 +151,7 @@ def _edit(site: Site, rater: "Rater", exchange_id: str, sent: FormData, pick: Pi
     text = None if place is None else sent.get(f"edit_{place}")
     if text is None or place is None:
         return None
-    original = chat.response_of(site.platform, rater, exchange_id, place)
+    original = chat.load_response(site.platform, rater, exchange_id, place)
     edited = str(text).replace("\r\n", "\n")
     return None if edited.strip() == (original or "").replace("\r\n", "\n").strip() else edited
 

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Cookie, Depends, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, NotAllowed
-from dissensus.recruit.prolific import PARAMETERS, Outcome
+from dissensus.recruit.prolific import ENTRY_PARAMETERS, Outcome
 from dissensus.web.core.contexts import Agreement, Declined, NotOpen, TurnedAway, Warned
 from dissensus.web.core.rater_auth import SESSION_COOKIE, SessionKey
 from dissensus.web.core.renderer import Context
@@ -79,7 +79,7 @@ def _way_back(here: Entrance, outcome: Outcome) -> WayBack | None:
 
 def _ids(brought: Mapping[str, object]) -> dict[str, str]:
     """Return the ids by which a recruiter knows who comes, as far as there are any."""
-    return {name: str(brought[name])[:LONGEST_KEY] for name in PARAMETERS if name in brought}
+    return {name: str(brought[name])[:LONGEST_KEY] for name in ENTRY_PARAMETERS if name in brought}
 
 
 @router.post("/c/{name}")

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, Response
 
 from dissensus.errors import NotFound
-from dissensus.recruit.prolific import event_from
+from dissensus.recruit.prolific import verify_event
 from dissensus.web.core.staff_auth import Open, SiteOf
 from dissensus.workflows.rater import recruitment
 
@@ -26,7 +26,7 @@ def hear(site: SiteOf, request: Request, body: Annotated[bytes, Depends(_body)])
     secret = site.settings.prolific_secret
     if secret is None:
         raise NotFound("This site takes no events of Prolific. Set prolific_secret to the secret of the workspace.")
-    event = event_from(request.headers, body, secret=secret, now=site.clock())
+    event = verify_event(request.headers, body, secret=secret, now=site.clock())
     changed = recruitment.told(site.platform, event, now=site.clock())
     told = {"event": event.id, "kind": event.kind, "status": event.status, "changed": changed}
     log.info("prolific %s", event.id, extra={"told": told})

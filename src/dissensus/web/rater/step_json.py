@@ -13,17 +13,7 @@ if TYPE_CHECKING:
 
 
 def of_step(step: Step, pages: Pages | None, *, shown: bool = False) -> dict[str, Any]:
-    """Return where a rater is, as data; a place that is not an item has a page of its own at /rate.
-
-    Parameters
-    ----------
-    step
-        Where the rater is.
-    pages
-        Renders the conversations.
-    shown
-        Whether the page that gets this holds the item already.
-    """
+    """Return where a rater is, as data; a place that is not an item has a page of its own at /rate."""
     return {
         "place": step.place,
         "done": step.progress.n_done,

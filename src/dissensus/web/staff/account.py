@@ -6,7 +6,7 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.web.core.permissions import ACTIONS, SCOPES
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -31,10 +31,10 @@ def _account(site: Site, visit: Visit, *faults: str, done: str = "") -> Response
     context = Account(
         owner=visit.staff.name,
         form_token=visit.form_token,
-        has_password=passwords.is_set(site.platform, visit.staff),
-        sessions=staff.sessions(site.platform, visit.staff, now=now),
-        this_session=staff.session_id(visit.session),
-        tokens=api_tokens.tokens_of(site.platform, visit.staff, now=now),
+        has_password=passwords.has_password(site.platform, visit.staff),
+        sessions=staff.list_sessions(site.platform, visit.staff, now=now),
+        this_session=staff.hash_session_key(visit.session),
+        tokens=api_tokens.list_tokens(site.platform, visit.staff, now=now),
         scopes=tuple((name, ACTIONS[name].says) for name in ACTIONS if name in SCOPES),
         done=done,
         faults=faults,
@@ -50,8 +50,8 @@ def change_password(site: SiteOf, visit: Mine, sent: Sent) -> Response:
     try:
         if new != sent.get("again"):
             raise InvalidInput("The new password was not written twice the same.")
-        passwords.confirm(site.platform, hasher, visit.staff, old, traces=traces, now=site.clock())
-        passwords.change(site.platform, hasher, visit.staff, new, session=visit.session)
+        passwords.confirm_password(site.platform, hasher, visit.staff, old, traces=traces, now=site.clock())
+        passwords.change_password(site.platform, hasher, visit.staff, new, session=visit.session)
     except (InvalidInput, NotAllowed) as error:
         return _account(site, visit, str(error))
     return RedirectResponse("/account?done=password", SEE_OTHER)
@@ -72,7 +72,7 @@ def make_token(site: SiteOf, visit: Mine, sent: Sent) -> Response:
         api_tokens.check_scopes(scopes, SCOPES)
         days = _days(str(sent.get("days", "")))
         name = str(sent.get("name", ""))
-        key, token = api_tokens.make(site.platform, visit.staff, name, scopes=scopes, days=days, now=site.clock())
+        key, token = api_tokens.create_token(site.platform, visit.staff, name, scopes=scopes, days=days, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _account(site, visit, str(error))
     address = site.settings.address
@@ -84,14 +84,14 @@ def make_token(site: SiteOf, visit: Mine, sent: Sent) -> Response:
 
 def _days(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) < 6):
-        raise InvalidInput(f"{shown(text)} is no number of days. Write a whole number.")
+        raise InvalidInput(f"{format_value(text)} is no number of days. Write a whole number.")
     return int(text)
 
 
 @router.post("/account/tokens/revoke")
 def revoke_token(site: SiteOf, visit: Mine, sent: Sent) -> Response:
     """End one of one's own tokens at once."""
-    api_tokens.revoke(site.platform, visit.staff, str(sent.get("token", "")))
+    api_tokens.revoke_token(site.platform, visit.staff, str(sent.get("token", "")))
     return RedirectResponse("/account", SEE_OTHER)
 
 

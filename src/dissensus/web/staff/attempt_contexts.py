@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from dissensus.web.core.charts import Scale
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.campaign.attempts import Attempted, RedTeamer
+from dissensus.workflows.campaign.attempts import AttemptSummary, RedTeamerActivity
 
 if TYPE_CHECKING:
     from dissensus.pipeline.analyse.attempts.result import Cell
@@ -24,7 +24,7 @@ class AttemptsPage:
     owner: str
     form_token: str
     name: str
-    found: Attempted | None
+    found: AttemptSummary | None
     why: str = ""
     language: str = FIRST
 
@@ -35,6 +35,6 @@ class AttemptsPage:
         return tuple((", ".join(filter(None, (one.model_type, one.size))) or "All attempts", one) for one in every)
 
     @property
-    def busiest(self) -> tuple[RedTeamer, ...]:
+    def busiest(self) -> tuple[RedTeamerActivity, ...]:
         """Who tried most."""
         return self.found.red_teamers[:MOST_SHOWN] if self.found else ()

@@ -20,7 +20,7 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("raters"))], name: Nam
     """Show what was tried so far, by whom, and how it went."""
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
     try:
-        found = attempts.attempted(site.platform, name, staff_id=visit.staff.id)
+        found = attempts.summarise_attempts(site.platform, name, staff_id=visit.staff.id)
     except NotFound as error:
         return page(site, AttemptsPage(**who, found=None, why=str(error)))
     return page(site, AttemptsPage(**who, found=found))

@@ -12,8 +12,8 @@ from dissensus.web.core.permissions import Who
 from dissensus.web.core.suppression import Listed
 from dissensus.web.core.translations import FIRST
 from dissensus.web.staff.campaign_form import Proposal
-from dissensus.workflows.campaign.overview import Overview
-from dissensus.workflows.models.registry import LineSeen
+from dissensus.workflows.campaign.overview import CampaignOverview
+from dissensus.workflows.models.registry import CampaignModel
 from dissensus.workflows.rater.withdrawal import Erasable
 
 
@@ -77,13 +77,13 @@ class CampaignPage:
 
     owner: str
     form_token: str
-    found: Overview
+    found: CampaignOverview
     n_raters: int | None
     role: Who
     may: frozenset[str]
     open_link: str | None
     most_rehearsing: int
-    lines: tuple[LineSeen, ...]
+    lines: tuple[CampaignModel, ...]
     accuracy: ClassVar[Scale] = Scale(0.0, 1.0)
     language: str = FIRST
 

@@ -23,29 +23,15 @@ MOST_CARRIED: Final = 40 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Proposal:
-    """What was sent, and what was understood of it.
+    """What was sent, and what was understood of it."""
 
-    Parameters
-    ----------
-    definition, pasted
-        The texts as they were sent.
-    by_link
-        Whether one open link lets anybody in.
-    campaign
-        What the definition says; None where it cannot be read.
-    items, notes
-        The items, and how they were read.
-    faults
-        Everything that is wrong.
-    """
-
-    definition: str = ""
+    definition: str = ""  # The texts as they were sent
     pasted: str = ""
-    by_link: bool = True
-    campaign: Campaign | None = None
-    items: tuple[Item, ...] = ()
+    by_link: bool = True  # Whether one open link lets anybody in
+    campaign: Campaign | None = None  # What the definition says; None where it cannot be read
+    items: tuple[Item, ...] = ()  # The items, and how they were read
     notes: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()  # Everything that is wrong
 
     @property
     def kept_items(self) -> str:

@@ -10,7 +10,7 @@ from dissensus.schema.campaign.definition import STATES, Campaign
 from dissensus.schema.campaign.shipped import campaigns as shipped
 from dissensus.schema.campaign.shipped import renamed, text_of
 from dissensus.schema.campaign.writer import write_campaign
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.web.core.concurrency_limit import InTurn
 from dissensus.web.core.permissions import may
 from dissensus.web.core.rater_auth import SESSION_COOKIE
@@ -22,7 +22,7 @@ from dissensus.web.staff.campaign_contexts import CampaignPage, Campaigns, Invit
 from dissensus.web.staff.campaign_form import Proposal, read_definition, read_proposal
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.export import ratings
-from dissensus.workflows.models.registry import lines_of
+from dissensus.workflows.models.registry import list_campaign_models
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
@@ -37,7 +37,7 @@ MOST_REHEARSING: Final = 20
 @router.get("/campaigns")
 def see_all(site: SiteOf, visit: Annotated[Visit, Depends(May("list"))]) -> Response:
     """List the campaigns that somebody belongs to."""
-    lines = tuple(listed_for(line, may(line.role)) for line in overview.campaigns_of(site.platform, visit.staff))
+    lines = tuple(listed_for(line, may(line.role)) for line in overview.list_campaigns_of(site.platform, visit.staff))
     return page(site, Campaigns(owner=visit.staff.name, form_token=visit.form_token, lines=lines))
 
 
@@ -61,7 +61,7 @@ def proposed(site: SiteOf, visit: Annotated[Visit, Depends(May("create"))], sent
         return page(site, Understood(owner=visit.staff.name, form_token=visit.form_token, proposal=found))
     options = {"staff_id": visit.staff.id, "by_link": found.by_link, "now": site.clock()}
     try:
-        campaigns.create(site.platform, found.campaign, found.items, **options)  # type: ignore[arg-type]
+        campaigns.create_campaign(site.platform, found.campaign, found.items, **options)  # type: ignore[arg-type]
     except DissensusError as error:
         return _proposing(site, visit, found, str(error))
     return back(found.campaign.name)
@@ -77,7 +77,7 @@ def _proposing(site: Site, visit: Visit, proposal: Proposal, *faults: str) -> Re
 @router.get("/campaigns/{name}")
 def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Request, name: Name) -> Response:
     """Show a campaign."""
-    whole = overview.overview(site.platform, name, staff_id=visit.staff.id)
+    whole = overview.load_overview(site.platform, name, staff_id=visit.staff.id)
     found = overview_for(whole, visit.may)
     if found.notices:
         looked(site, visit, name, "notices")
@@ -91,7 +91,7 @@ def see(site: SiteOf, visit: Annotated[Visit, Depends(May("see"))], request: Req
         may=visit.may,
         open_link=None if by is None else by.anybody,
         most_rehearsing=MOST_REHEARSING,
-        lines=lines_of(site.settings.models, found.campaign) if "numbers" in visit.may else (),
+        lines=list_campaign_models(site.settings.models, found.campaign) if "numbers" in visit.may else (),
     )
     return page(site, context)
 
@@ -105,8 +105,8 @@ def export(
     purpose: Annotated[list[str], Query()] = [],  # noqa: B006 - FastAPI copies it
 ) -> Response:
     """Send the finished ratings of a campaign, part by part."""
-    asked = ratings.Asked(purposes=tuple(purpose))
-    parts = ratings.stream_csv(site.platform, name, staff_id=visit.staff.id, asked=asked, now=site.clock())
+    asked = ratings.ExportOptions(purposes=tuple(purpose))
+    parts = ratings.stream_ratings_csv(site.platform, name, staff_id=visit.staff.id, asked=asked, now=site.clock())
     headers = {"content-disposition": f'attachment; filename="{name}.internal.csv"'}
     return StreamingResponse(parts, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -117,15 +117,15 @@ def move(site: SiteOf, visit: Annotated[Visit, Depends(May("move"))], name: Name
     asked = sent.get("to")
     to = next((state for state in STATES if state == asked), None)
     if to is None:
-        raise InvalidInput(f"A campaign cannot become {shown(asked)}. States are {listed(STATES)}.")
-    campaigns.move(site.platform, name, to, staff_id=visit.staff.id, now=site.clock())
+        raise InvalidInput(f"A campaign cannot become {format_value(asked)}. States are {format_list(STATES)}.")
+    campaigns.change_state(site.platform, name, to, staff_id=visit.staff.id, now=site.clock())
     return back(name)
 
 
 @router.get("/campaigns/{name}/revise")
 def ask_to_revise(site: SiteOf, visit: Annotated[Visit, Depends(May("revise"))], name: Name) -> Response:
     """Show the form for another definition."""
-    found = campaigns.definition(site.platform, name, staff_id=visit.staff.id)
+    found = campaigns.load_definition(site.platform, name, staff_id=visit.staff.id)
     context = Revising(owner=visit.staff.name, form_token=visit.form_token, name=name, definition=write_campaign(found))
     return page(site, context)
 
@@ -138,7 +138,7 @@ def revise(site: SiteOf, visit: Annotated[Visit, Depends(May("revise"))], name: 
     if found.campaign is not None:
         try:
             _same_name(found.campaign, name)
-            campaigns.revise(site.platform, name, found.campaign, staff_id=visit.staff.id, now=site.clock())
+            campaigns.revise_campaign(site.platform, name, found.campaign, staff_id=visit.staff.id, now=site.clock())
         except (InvalidInput, Conflict) as error:
             fault = str(error)
     if fault is None:
@@ -162,8 +162,8 @@ def _same_name(campaign: Campaign, name: str) -> None:
 def clone(site: SiteOf, visit: Annotated[Visit, Depends(May("clone"))], name: Name, sent: Sent) -> Response:
     """Make a draft like a campaign."""
     new_name = str(sent.get("new_name", "")).strip()
-    renamed(campaigns.definition(site.platform, name, staff_id=visit.staff.id), new_name)
-    campaigns.clone(site.platform, name, new_name, staff_id=visit.staff.id, now=site.clock())
+    renamed(campaigns.load_definition(site.platform, name, staff_id=visit.staff.id), new_name)
+    campaigns.clone_campaign(site.platform, name, new_name, staff_id=visit.staff.id, now=site.clock())
     return back(new_name)
 
 
@@ -174,9 +174,9 @@ def invite(
     """Show new personal links."""
     text = str(sent.get("n", "")).strip()
     if not text.isdecimal() or len(text) > 9:
-        raise InvalidInput(f"{shown(text)} is no number of invitations. Write a whole number.")
+        raise InvalidInput(f"{format_value(text)} is no number of invitations. Write a whole number.")
     cell = str(sent.get("cell", "")) or None
-    keys = campaigns.invite(site.platform, name, int(text), cell=cell, staff_id=visit.staff.id, now=site.clock())
+    keys = campaigns.create_invitations(site.platform, name, int(text), cell=cell, staff_id=visit.staff.id, now=site.clock())
     links = tuple(personal_link(site.address_for(request), name, key) for key in keys)
     return page(site, Invited(owner=visit.staff.name, form_token=visit.form_token, name=name, links=links))
 
@@ -184,13 +184,13 @@ def invite(
 @router.post("/campaigns/{name}/rehearse")
 def rehearse(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent) -> Response:
     """Let somebody see what raters see; what they answer is marked, and never exported."""
-    campaign = campaigns.definition(site.platform, name, staff_id=visit.staff.id)
+    campaign = campaigns.load_definition(site.platform, name, staff_id=visit.staff.id)
     asked = str(sent.get("language", ""))
     arrival = Arrival(name, "", asked if asked in campaign.languages else campaign.languages[0])
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
     _, session = enrolment.agree(site.platform, arrival, agreed, rehearsal=True, now=site.clock())
     answer = RedirectResponse("/rate", SEE_OTHER)
-    site.set_cookie(answer, SESSION_COOKIE, session, int(staff.SESSION.total_seconds()))
+    site.set_cookie(answer, SESSION_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
     return answer
 
 
@@ -198,7 +198,7 @@ def rehearse(site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], na
 def settle(site: SiteOf, visit: Annotated[Visit, Depends(May("notices"))], name: Name, sent: Sent) -> Response:
     """Keep that what a rater reported was dealt with."""
     notice, again = str(sent.get("notice", "")), sent.get("then") == "show"
-    overview.settle(site.platform, name, notice, show_again=again, staff_id=visit.staff.id, now=site.clock())
+    overview.settle_notice(site.platform, name, notice, show_again=again, staff_id=visit.staff.id, now=site.clock())
     return back(name)
 
 

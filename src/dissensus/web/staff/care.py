@@ -20,7 +20,7 @@ MOST_TIMES: Final = 2**31 - 1
 @router.get("/campaigns/{name}/care")
 def see(site: SiteOf, visit: By, name: Name) -> Response:
     """Show who wants the contact to know how they feel, and how all feel."""
-    cared = care.cared(site.platform, name, staff_id=visit.staff.id)
+    cared = care.load_care_summary(site.platform, name, staff_id=visit.staff.id)
     return page(site, CarePage(owner=visit.staff.name, form_token=visit.form_token, name=name, cared=cared))
 
 
@@ -29,5 +29,5 @@ def settle(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Keep that somebody dealt with it."""
     number = whole_number(str(sent.get("number", "")), "of a survey", 0, MOST_TIMES)
     rater_id = str(sent.get("rater", ""))
-    care.settle(site.platform, name, rater_id, number, staff_id=visit.staff.id, now=site.clock())
+    care.settle_contact_request(site.platform, name, rater_id, number, staff_id=visit.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/care", SEE_OTHER)

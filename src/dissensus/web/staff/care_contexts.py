@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from dissensus.schema.campaign.definition import worded
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.rater.care import Cared
+from dissensus.workflows.rater.care import CareSummary
 
 if TYPE_CHECKING:
     from dissensus.schema.questionnaire.question import Question
@@ -36,7 +36,7 @@ class CarePage:
     owner: str
     form_token: str
     name: str
-    cared: Cared
+    cared: CareSummary
     language: str = FIRST
 
     @property

@@ -62,7 +62,7 @@ def curate_conversations(
     site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, _turn: InTurn
 ) -> Response:
     """Show the form for a plan over the conversations that a campaign has collected."""
-    found = conversation_items.items_of(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    found = conversation_items.list_conversation_items(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     check_carried(found)
     return _planning(site, visit, Proposal(items=found), Typed())
 

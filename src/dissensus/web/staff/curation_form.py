@@ -8,8 +8,8 @@ from starlette.datastructures import FormData
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.pipeline.curate import Allocation, SamplePlan, Selection, curate
-from dissensus.schema.hints import shown
-from dissensus.schema.numbers import MOST
+from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import MAX_COUNT
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import LEAST
 from dissensus.text.personal_data import KINDS, Kind
@@ -21,25 +21,13 @@ BY_NUMBERS: Final = "numbers"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Typed:
-    """What was typed, as it was: fields of a plan, which may be none yet.
-
-    Parameters
-    ----------
-    n, numbers, similarity, seed
-        Texts.
-    by, personal_data
-        What was ticked.
-    rule
-        How items are allotted: a rule, or by numbers.
-    fill, no_duplicates
-        Whether that was ticked.
-    """
+    """What was typed, as it was: fields of a plan, which may be none yet."""
 
     n: str = ""
     by: tuple[str, ...] = ()
-    rule: str = "proportional"
+    rule: str = "proportional"  # How items are allotted: a rule, or by numbers
     numbers: str = ""
-    fill: bool = False
+    fill: bool = False  # Whether that was ticked
     no_duplicates: bool = False
     similarity: str = "0.8"
     personal_data: tuple[str, ...] = ()
@@ -105,7 +93,7 @@ def _number(typed: Typed) -> int:
         if typed.rule == BY_NUMBERS:
             return 0
         raise InvalidInput("It is not said how many items are wanted. Write a whole number, or a number a stratum.")
-    return whole_number(typed.n, "of items", 1, MOST)
+    return whole_number(typed.n, "of items", 1, MAX_COUNT)
 
 
 def _allocation(typed: Typed) -> Allocation:
@@ -123,7 +111,7 @@ def _allocation(typed: Typed) -> Allocation:
     for line in lines:
         name, number = _line(line)
         if name in found:
-            raise InvalidInput(f"The numbers name {shown(name)} twice. Name it once.")
+            raise InvalidInput(f"The numbers name {format_value(name)} twice. Name it once.")
         found[name] = number
     return found
 
@@ -131,8 +119,8 @@ def _allocation(typed: Typed) -> Allocation:
 def _line(line: str) -> tuple[str, int]:
     name, equals, number = line.rpartition("=")
     if not equals or not name.strip():
-        raise InvalidInput(f"{shown(line)} is no STRATUM = N. Write one such line for each stratum.")
-    return name.strip(), whole_number(number, f"for the stratum {shown(name.strip())}", 1, MOST)
+        raise InvalidInput(f"{format_value(line)} is no STRATUM = N. Write one such line for each stratum.")
+    return name.strip(), whole_number(number, f"for the stratum {format_value(name.strip())}", 1, MAX_COUNT)
 
 
 def _similarity(typed: Typed) -> float | None:
@@ -144,7 +132,7 @@ def _similarity(typed: Typed) -> float | None:
         value = 0
     if not LEAST <= value <= 1:
         raise InvalidInput(
-            f"{shown(typed.similarity)} is no similarity of duplicates. Write a number from {LEAST} to 1, such as 0.8."
+            f"{format_value(typed.similarity)} is no similarity of duplicates. Write a number from {LEAST} to 1, such as 0.8."
         )
     return value
 

@@ -15,7 +15,7 @@ from dissensus.web.staff.campaign_contexts import Adding, AddingUnderstood, Remo
 from dissensus.web.staff.campaign_form import Proposal, read_rated
 from dissensus.web.staff.campaigns import MOST_REHEARSING, back
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.campaign.rehearsal import rehearse
+from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 router = APIRouter()
 
@@ -26,7 +26,7 @@ MOST_REHEARSED: Final = 2_000
 @router.get("/campaigns/{name}/items")
 def ask(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
     """Show the form for more items."""
-    campaigns.draft(site.platform, name, staff_id=visit.staff.id)
+    campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
     return _adding(site, visit, name, Proposal())
 
 
@@ -35,7 +35,7 @@ def add(
     site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, sent: Sent, _turn: InTurn
 ) -> Response:
     """Show what was understood, or add the items, or go back to the form."""
-    campaign = campaigns.draft(site.platform, name, staff_id=visit.staff.id)
+    campaign = campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
     found, do = read_rated(sent, campaign), sent.get("do")
     if do == "change":
         return _adding(site, visit, name, found)
@@ -62,8 +62,8 @@ def _adding(site: Site, visit: Visit, name: str, proposal: Proposal, *faults: st
 @router.get("/campaigns/{name}/items/remove")
 def ask_to_remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
     """Ask before all items go."""
-    campaigns.draft(site.platform, name, staff_id=visit.staff.id)
-    numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
+    campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
+    numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
     context = Removing(
         owner=visit.staff.name,
         form_token=visit.form_token,
@@ -83,16 +83,16 @@ def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: N
 
 @router.post("/campaigns/{name}/dry-run")
 def run(
-    site: SiteOf, visit: Annotated[Visit, Depends(May("rehearse"))], name: Name, sent: Sent, _turn: InTurn
+    site: SiteOf, visit: Annotated[Visit, Depends(May("run_rehearsal"))], name: Name, sent: Sent, _turn: InTurn
 ) -> Response:
     """Let simulated raters go the whole way."""
     n_raters = whole_number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
     seed = whole_number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)
-    n_items = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers.n_items
+    n_items = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers.n_items
     if n_raters * n_items > MOST_REHEARSED:
         raise InvalidInput(
             f"{n_raters} raters of {n_items:,} items are more than the {MOST_REHEARSED:,} ratings that a page waits "
             f"for. Take fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
         )
-    rehearse(site.platform, name, n_raters, staff_id=visit.staff.id, seed=seed, now=site.clock())
+    run_rehearsal(site.platform, name, n_raters, staff_id=visit.staff.id, seed=seed, now=site.clock())
     return back(name)

@@ -11,7 +11,7 @@ from starlette.datastructures import FormData, UploadFile
 from dissensus.campaign.gold_labels import ITEM_STATES
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.web.core.concurrency_limit import InTurn
 from dissensus.web.core.contexts import Asked
@@ -39,7 +39,7 @@ Owner = Annotated[Visit, Depends(May("gold"))]
 @router.get("/campaigns/{name}/gold")
 def see(site: SiteOf, visit: Expert, name: Name, said: Said = "") -> Response:
     """Show an expert what there is to do."""
-    queue = queue_workflow.queue(site.platform, name, staff_id=visit.staff.id)
+    queue = queue_workflow.load_gold_queue(site.platform, name, staff_id=visit.staff.id)
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
     return page(site, GoldQueue(**who, queue=queue, may=visit.may, told=SAYS.get(said)))
 
@@ -53,16 +53,16 @@ def see_item(site: SiteOf, visit: Expert, name: Name, position: Position, said: 
 @router.post("/campaigns/{name}/gold/items/{position}")
 def label(site: SiteOf, visit: Expert, name: Name, position: Position, sent: Sent) -> Response:
     """Keep what an expert says of an item and show the next one, or go back to the form."""
-    task = queue_workflow.task(site.platform, name, position, staff_id=visit.staff.id)
-    answers = answers_of(sent, labelling.every_question(task.campaign))
+    task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=visit.staff.id)
+    answers = answers_of(sent, labelling.full_label_form(task.campaign))
     if task.asked is not None and (wrong := _wrong(task.asked, answers)).faults:
         return _item(site, visit, name, position, wrong, seen=_seen(sent))
     who = {"seen": _seen(sent), "staff_id": visit.staff.id, "now": site.clock()}
     try:
-        outcome = labelling.label(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
+        outcome = labelling.label_item(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
     except (Conflict, InvalidInput) as error:
         return _refused(site, visit, name, position, task.asked, answers, error)
-    following = queue_workflow.queue(site.platform, name, staff_id=visit.staff.id).next
+    following = queue_workflow.load_gold_queue(site.platform, name, staff_id=visit.staff.id).next
     place = "" if following is None else f"/items/{following}"
     return RedirectResponse(f"/campaigns/{name}/gold{place}?said={outcome}", SEE_OTHER)
 
@@ -72,13 +72,13 @@ def decide(
     site: SiteOf, visit: Annotated[Visit, Depends(May("adjudicate"))], name: Name, position: Position, sent: Sent
 ) -> Response:
     """Keep what somebody decides where experts differ, or go back to the form."""
-    task = queue_workflow.task(site.platform, name, position, staff_id=visit.staff.id)
+    task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=visit.staff.id)
     answers = {} if task.deciding is None else answers_of(sent, task.deciding)
     if task.deciding is not None and (wrong := _wrong(task.deciding, answers)).faults:
         return _item(site, visit, name, position, wrong, seen=_seen(sent))
     who = {"seen": _seen(sent), "staff_id": visit.staff.id, "now": site.clock()}
     try:
-        adjudication.decide(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
+        adjudication.decide_gold(site.platform, name, position, answers, **who)  # type: ignore[arg-type]
     except (Conflict, InvalidInput) as error:
         return _refused(site, visit, name, position, task.deciding, answers, error)
     return RedirectResponse(f"/campaigns/{name}/gold/items/{position}?said=decided", SEE_OTHER)
@@ -116,7 +116,7 @@ def _item(
     told: str | None = None,
     faults: tuple[str, ...] = (),
 ) -> Response:
-    task = queue_workflow.task(site.platform, name, position, staff_id=visit.staff.id)
+    task = queue_workflow.load_gold_task(site.platform, name, position, staff_id=visit.staff.id)
     questions = task.deciding or task.asked
     asked = typed or (None if questions is None else Asked(questionnaire=questions, answers=task.answers))
     context = GoldItem(
@@ -146,8 +146,8 @@ def see_labels(
 ) -> Response:
     """Show all items, and how far the labels of each are."""
     if only and only not in ITEM_STATES:
-        raise InvalidInput(f"{shown(only)} is no state of an item. States are {listed(ITEM_STATES)}.")
-    every = queue_workflow.every_label(site.platform, name, staff_id=visit.staff.id)
+        raise InvalidInput(f"{format_value(only)} is no state of an item. States are {format_list(ITEM_STATES)}.")
+    every = queue_workflow.list_labels(site.platform, name, staff_id=visit.staff.id)
     counts = Counter(one.state for one in every)
     kept = [one for one in every if not only or one.state == only]
     pages = max(1, -(-len(kept) // PAGE))
@@ -194,8 +194,8 @@ def _frame(sent: object) -> pl.DataFrame:
 
 
 def _comparison(site: Site, visit: Visit, name: str, **told: object) -> Response:
-    found = comparison.compare(site.platform, name, staff_id=visit.staff.id)
-    campaign = campaigns.definition(site.platform, name, staff_id=visit.staff.id)
+    found = comparison.compare_gold(site.platform, name, staff_id=visit.staff.id)
+    campaign = campaigns.load_definition(site.platform, name, staff_id=visit.staff.id)
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
-    context = GoldComparison(**who, gold=labelling.gold_of(campaign), comparison=found, **told)  # type: ignore[arg-type]
+    context = GoldComparison(**who, gold=labelling.gold_settings_of(campaign), comparison=found, **told)  # type: ignore[arg-type]
     return page(site, context, 422 if context.faults else 200)

@@ -10,9 +10,9 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold, Part
 from dissensus.web.core.contexts import Asked
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.gold.comparison import Comparison
-from dissensus.workflows.gold.labelling import Labelled
-from dissensus.workflows.gold.queue import Queue, Task
+from dissensus.workflows.gold.comparison import GoldComparison
+from dissensus.workflows.gold.labelling import LabelledItem
+from dissensus.workflows.gold.queue import GoldQueue, GoldTask
 
 Table: TypeAlias = Mapping[str, Mapping[str, tuple[int, float | None]]]
 """Number and share of items, by what the crowd and then gold says."""
@@ -42,7 +42,7 @@ class GoldQueue:
     owner: str
     form_token: str
     name: str
-    queue: Queue
+    queue: GoldQueue
     may: frozenset[str]
     told: str | None = None
     language: str = FIRST
@@ -50,17 +50,7 @@ class GoldQueue:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldItem:
-    """One item: the form to label it or to decide on it, or what was said once all labels are in.
-
-    Parameters
-    ----------
-    asked
-        The questions, with what was said or typed; None where this reader is asked nothing.
-    seen
-        What the form carries, so that an old one is known.
-    faults
-        What was refused as a whole.
-    """
+    """One item: the form to label it or to decide on it, or what was said once all labels are in."""
 
     template: ClassVar[str] = "owner/gold-item.html"
     parts: ClassVar[Mapping[Part, str]] = PARTS
@@ -69,11 +59,11 @@ class GoldItem:
     owner: str
     form_token: str
     name: str
-    task: Task
-    asked: Asked | None
-    seen: int
+    task: GoldTask
+    asked: Asked | None  # The questions, with what was said or typed; None where this reader is asked nothing
+    seen: int  # What the form carries, so that an old one is known
     told: str | None = None
-    faults: tuple[str, ...] = ()
+    faults: tuple[str, ...] = ()  # What was refused as a whole
     language: str = FIRST
 
     @property
@@ -99,7 +89,7 @@ class GoldLabels:
     form_token: str
     name: str
     counts: Mapping[ItemState, int]
-    items: tuple[Labelled, ...]
+    items: tuple[LabelledItem, ...]
     only: ItemState | None
     page: int
     pages: int
@@ -116,7 +106,7 @@ class GoldComparison:
     form_token: str
     name: str
     gold: Gold
-    comparison: Comparison
+    comparison: GoldComparison
     source: str = ""
     column: str = ""
     replacing: bool = False

@@ -19,7 +19,7 @@ By = Annotated[Visit, Depends(May("staff"))]
 @router.get("/campaigns/{name}/staff")
 def see(site: SiteOf, visit: By, name: Name) -> Response:
     """Show who belongs to a campaign."""
-    members, pending = members_workflow.members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    members, pending = members_workflow.list_members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     context = Members(
         owner=visit.staff.name,
         form_token=visit.form_token,
@@ -35,14 +35,14 @@ def see(site: SiteOf, visit: By, name: Name) -> Response:
 def invite(site: SiteOf, visit: By, request: Request, name: Name, sent: Sent) -> Response:
     """Show a link by which somebody comes to belong to a campaign."""
     role = parse_role(sent.get("role"))
-    key = members_workflow.invite(site.platform, name, role, staff_id=visit.staff.id, now=site.clock())
+    key = members_workflow.create_member_invitation(site.platform, name, role, staff_id=visit.staff.id, now=site.clock())
     context = StaffInvited(
         owner=visit.staff.name,
         form_token=visit.form_token,
         name=name,
         role=role,
         link=f"{site.address_for(request)}/join/{key}",
-        days=members_workflow.INVITATION.days,
+        days=members_workflow.INVITATION_LIFETIME.days,
     )
     return page(site, context)
 
@@ -50,7 +50,7 @@ def invite(site: SiteOf, visit: By, request: Request, name: Name, sent: Sent) ->
 @router.post("/campaigns/{name}/staff/take-back")
 def take_back(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Take a link back that nobody has used."""
-    members_workflow.take_back(site.platform, name, str(sent.get("invitation", "")), staff_id=visit.staff.id)
+    members_workflow.revoke_member_invitation(site.platform, name, str(sent.get("invitation", "")), staff_id=visit.staff.id)
     return _back(name)
 
 
@@ -66,7 +66,7 @@ def change_role(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 def remove(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Let somebody not belong to a campaign any more."""
     person = str(sent.get("person", ""))
-    members_workflow.remove(site.platform, name, person, staff_id=visit.staff.id, now=site.clock())
+    members_workflow.remove_member(site.platform, name, person, staff_id=visit.staff.id, now=site.clock())
     return _back_for(name, person, visit)
 
 

@@ -14,8 +14,8 @@ from dissensus.web.core.suppression import watch_for
 from dissensus.web.staff.monitoring_contexts import FlaggedRater, WatchPage
 from dissensus.web.staff.pay import RaterId
 from dissensus.workflows.campaign import flags
-from dissensus.workflows.campaign.flags import Verdict
-from dissensus.workflows.campaign.monitoring import watch
+from dissensus.workflows.campaign.flags import FlagVerdict
+from dissensus.workflows.campaign.monitoring import load_monitoring
 
 router = APIRouter()
 
@@ -26,7 +26,7 @@ By = Annotated[Visit, Depends(May("flags"))]
 def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], name: Name) -> Response:
     """Show a campaign under way."""
     now = site.clock()
-    found = watch_for(watch(site.platform, name, staff_id=visit.staff.id, now=now), visit.may)
+    found = watch_for(load_monitoring(site.platform, name, staff_id=visit.staff.id, now=now), visit.may)
     if found.watch.snapshot is not None and found.watch.snapshot.figures.flagged:
         looked(site, visit, name, "flags")
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "may": visit.may, "now": now}
@@ -44,22 +44,22 @@ def see_one(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> Response:
 def decide(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> Response:
     """Keep a decision, or go back to the form."""
     fields = (str(sent.get(field, "")) for field in ("decision", "verdict", "reason"))
-    given = Verdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
+    given = FlagVerdict(**dict(zip(("id", "verdict", "reason"), fields, strict=True)))
     try:
-        flags.decide(site.platform, name, rater_id, given, staff_id=visit.staff.id, now=site.clock())
+        flags.decide_flag(site.platform, name, rater_id, given, staff_id=visit.staff.id, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _one(site, visit, name, rater_id, given, tuple(str(error).splitlines()))
     return RedirectResponse(f"/campaigns/{name}/watch/raters/{rater_id}", SEE_OTHER)
 
 
 def _one(
-    site: Site, visit: Visit, name: str, rater_id: str, given: Verdict | None = None, faults: tuple[str, ...] = ()
+    site: Site, visit: Visit, name: str, rater_id: str, given: FlagVerdict | None = None, faults: tuple[str, ...] = ()
 ) -> Response:
     context = FlaggedRater(
         owner=visit.staff.name,
         form_token=visit.form_token,
         name=name,
-        case=flags.case(site.platform, name, rater_id, staff_id=visit.staff.id),
+        case=flags.load_flag_case(site.platform, name, rater_id, staff_id=visit.staff.id),
         decision_id=str(uuid4()),
         verdict=given.verdict if given else "",
         reason=given.reason if given else "",

@@ -9,8 +9,8 @@ from dissensus.pipeline.monitor import Figures, Flagged, Stretch
 from dissensus.pipeline.monitor.results import EDGES_S
 from dissensus.web.core.charts import Column, Scale, columns, joined
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.campaign.flags import LONGEST_REASON, Case
-from dissensus.workflows.campaign.monitoring import Watch
+from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH, FlaggedRaterView
+from dissensus.workflows.campaign.monitoring import MonitoringView
 
 if TYPE_CHECKING:
     from dissensus.store.flags import Decision
@@ -35,7 +35,7 @@ class WatchPage:
     owner: str
     form_token: str
     name: str
-    watch: Watch
+    watch: MonitoringView
     may: frozenset[str]
     now: datetime
     n_raters: int | None
@@ -163,10 +163,10 @@ class FlaggedRater:
     owner: str
     form_token: str
     name: str
-    case: Case
+    case: FlaggedRaterView
     decision_id: str
     verdict: str = ""
     reason: str = ""
     faults: tuple[str, ...] = ()
     language: str = FIRST
-    longest: ClassVar[int] = LONGEST_REASON
+    longest: ClassVar[int] = MAX_REASON_LENGTH

@@ -7,7 +7,7 @@ from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.schema.money import in_major, in_minor
+from dissensus.schema.money import to_major_units, parse_minor_units
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
@@ -27,7 +27,7 @@ def see(
     site: SiteOf, visit: By, name: Name, number: Annotated[Number, Query(alias="page")] = 1, due: bool = False
 ) -> Response:
     """Show what raters are owed, those first who are due most."""
-    ledger = pay.ledger(site.platform, name, staff_id=visit.staff.id)
+    ledger = pay.load_ledger(site.platform, name, staff_id=visit.staff.id)
     raters = ledger.due if due else ledger.raters
     pages = max(1, -(-len(raters) // PAGE))
     number = min(number, pages)
@@ -47,7 +47,7 @@ def see(
 @router.get("/campaigns/{name}/pay.csv")
 def as_csv(site: SiteOf, visit: By, name: Name) -> Response:
     """Send the accounts of all raters."""
-    table = pay.as_csv(site.platform, name, staff_id=visit.staff.id)
+    table = pay.export_ledger_csv(site.platform, name, staff_id=visit.staff.id)
     headers = {"content-disposition": f'attachment; filename="{name}.pay.csv"'}
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
@@ -55,7 +55,7 @@ def as_csv(site: SiteOf, visit: By, name: Name) -> Response:
 @router.get("/campaigns/{name}/pay/erase")
 def ask_to_erase(site: SiteOf, visit: By, name: Name) -> Response:
     """Ask before it is forgotten who came from Prolific."""
-    ledger = pay.ledger(site.platform, name, staff_id=visit.staff.id)
+    ledger = pay.load_ledger(site.platform, name, staff_id=visit.staff.id)
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
     return page(site, ErasingRecruits(**who, ledger=ledger))
 
@@ -63,7 +63,7 @@ def ask_to_erase(site: SiteOf, visit: By, name: Name) -> Response:
 @router.post("/campaigns/{name}/pay/erase")
 def erase(site: SiteOf, visit: By, name: Name, _sent: Sent) -> Response:
     """Forget who came from Prolific."""
-    submissions.erase(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    submissions.erase_recruiter_ids(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
 
 
@@ -77,10 +77,10 @@ def see_one(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> Response:
 def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> Response:
     """Note a payment, or go back to the form."""
     typed, payment_id = str(sent.get("amount", "")), str(sent.get("payment", ""))
-    currency = pay.history(site.platform, name, rater_id, staff_id=visit.staff.id).paid.account.currency
+    currency = pay.load_history(site.platform, name, rater_id, staff_id=visit.staff.id).paid.account.currency
     who = {"payment_id": payment_id, "staff_id": visit.staff.id}
     try:
-        pay.note(site.platform, name, rater_id, in_minor(currency, typed), **who, now=site.clock())
+        pay.record_payment(site.platform, name, rater_id, parse_minor_units(currency, typed), **who, now=site.clock())
     except (InvalidInput, Conflict) as error:
         return _one(site, visit, name, rater_id, typed, str(error))
     return _back(name, rater_id)
@@ -90,14 +90,14 @@ def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> 
 def take_back(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> Response:
     """Take a payment back that was noted by mistake."""
     payment_id = str(sent.get("payment", ""))
-    pay.take_back(site.platform, name, rater_id, payment_id, staff_id=visit.staff.id, now=site.clock())
+    pay.reverse_payment(site.platform, name, rater_id, payment_id, staff_id=visit.staff.id, now=site.clock())
     return _back(name, rater_id)
 
 
 def _one(site: Site, visit: Visit, name: str, rater_id: str, typed: str | None = None, *faults: str) -> Response:
-    history = pay.history(site.platform, name, rater_id, staff_id=visit.staff.id)
+    history = pay.load_history(site.platform, name, rater_id, staff_id=visit.staff.id)
     account = history.paid.account
-    due = str(in_major(account.currency, account.due)) if account.due else ""
+    due = str(to_major_units(account.currency, account.due)) if account.due else ""
     context = PaidRater(
         owner=visit.staff.name,
         form_token=visit.form_token,

@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dissensus.recruit.prolific import REJECTIONS, Rejection
-from dissensus.recruit.prolific.submissions import SHORTEST_REASON
+from dissensus.recruit.prolific import REJECTION_CATEGORIES, RejectionCategory
+from dissensus.recruit.prolific.submissions import MIN_REASON_LENGTH
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.campaign.pay import History, Ledger, Paid
-from dissensus.workflows.campaign.submissions import Case, Queue
+from dissensus.workflows.campaign.pay import PayHistory, PayLedger, RaterAccount
+from dissensus.workflows.campaign.submissions import SubmissionCase, SubmissionQueue
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,8 +20,8 @@ class PayPage:
     owner: str
     form_token: str
     name: str
-    ledger: Ledger
-    raters: tuple[Paid, ...]
+    ledger: PayLedger
+    raters: tuple[RaterAccount, ...]
     due_alone: bool
     page: int
     pages: int
@@ -37,7 +37,7 @@ class PaidRater:
     owner: str
     form_token: str
     name: str
-    history: History
+    history: PayHistory
     payment_id: str
     amount: str
     faults: tuple[str, ...] = ()
@@ -53,7 +53,7 @@ class Submissions:
     owner: str
     form_token: str
     name: str
-    queue: Queue
+    queue: SubmissionQueue
     by_token: bool
     language: str = FIRST
 
@@ -68,15 +68,15 @@ class Deciding:
     form_token: str
     name: str
     campaign: Campaign
-    case: Case
+    case: SubmissionCase
     by_token: bool
     reasons: str = ""
     category: str = "FAILED_CHECK"
     reason: str = ""
     faults: tuple[str, ...] = ()
     language: str = FIRST
-    categories: ClassVar[tuple[Rejection, ...]] = REJECTIONS
-    shortest: ClassVar[int] = SHORTEST_REASON
+    categories: ClassVar[tuple[RejectionCategory, ...]] = REJECTION_CATEGORIES
+    shortest: ClassVar[int] = MIN_REASON_LENGTH
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,5 +88,5 @@ class ErasingRecruits:
     owner: str
     form_token: str
     name: str
-    ledger: Ledger
+    ledger: PayLedger
     language: str = FIRST

@@ -10,7 +10,7 @@ from dissensus.web.core.staff_auth import May, Name, SiteOf, Visit
 from dissensus.web.core.suppression import finished
 from dissensus.web.staff.campaign_contexts import QuotaPage, QuotaResults
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.quota import filling
+from dissensus.workflows.campaign.quota import load_quota_progress
 from dissensus.workflows.rater.invite_links import doors_of
 
 router = APIRouter()
@@ -19,10 +19,10 @@ router = APIRouter()
 @router.get("/campaigns/{name}/quota")
 def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], request: Request, name: Name) -> Response:
     """Show how the cells of a quota fill, and the links by which a recruiter fills them, to whom they are for."""
-    quota, cells = filling(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    quota, cells = load_quota_progress(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "quota": quota}
     if "small-numbers" not in visit.may:
-        numbers = overview.overview(site.platform, name, staff_id=visit.staff.id).numbers
+        numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
         taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
         return page(site, QuotaResults(**who, finished=taken))  # type: ignore[arg-type]
     address = site.address_for(request)

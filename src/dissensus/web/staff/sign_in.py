@@ -45,7 +45,7 @@ def by_password(site: SiteOf, request: Request, sent: SmallForm, door: DoorKey =
         site.tokens.trace("address", network_of(request)): FREE_BY_ADDRESS,
     }
     try:
-        session = passwords.sign_in(site.platform, hasher, name, password, traces=traces, now=site.clock())
+        session = passwords.sign_in_with_password(site.platform, hasher, name, password, traces=traces, now=site.clock())
     except NotAllowed as error:
         token = site.tokens.form(door)
         context = ByPassword(form_token=token, name=name, provider=site.provider_button, faults=(str(error),))
@@ -56,7 +56,7 @@ def by_password(site: SiteOf, request: Request, sent: SmallForm, door: DoorKey =
 def signed_in(site: Site, session: str, to: str) -> Response:
     """Let a browser be signed in, and lead it on."""
     answer = RedirectResponse(to, SEE_OTHER)
-    site.set_cookie(answer, COOKIE, session, int(staff.SESSION.total_seconds()))
+    site.set_cookie(answer, COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
     answer.delete_cookie(DOOR_COOKIE)
     return answer
 
@@ -64,7 +64,7 @@ def signed_in(site: Site, session: str, to: str) -> Response:
 @router.get("/sign-in/{key}")
 def ask(site: SiteOf, key: Key) -> Response:
     """Offer to sign in; programs that look at links in mails do not use the link up by that."""
-    staff.check_link(site.platform, key, now=site.clock())
+    staff.check_sign_in_link(site.platform, key, now=site.clock())
     return page(site, SignIn(key=key, form_token=site.tokens.form(key)))
 
 
@@ -72,7 +72,7 @@ def ask(site: SiteOf, key: Key) -> Response:
 def by_link(site: SiteOf, key: Key, sent: SmallForm) -> Response:
     """Sign in, and use the link up."""
     site.tokens.check_form(key, str(sent.get("form_token", "")))
-    return signed_in(site, staff.sign_in(site.platform, key, now=site.clock()), "/campaigns")
+    return signed_in(site, staff.sign_in_with_link(site.platform, key, now=site.clock()), "/campaigns")
 
 
 @router.get("/join/{key}")
@@ -82,8 +82,8 @@ def ask_to_join(site: SiteOf, key: Key, session: SessionKey = "") -> Response:
 
 
 def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -> Response:
-    welcome = members.welcome(site.platform, key, now=site.clock())
-    known = staff.signed_in(site.platform, session, now=site.clock()) if session else None
+    welcome = members.preview_member_invitation(site.platform, key, now=site.clock())
+    known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     context = Joining(
         key=key,
         form_token=site.tokens.form(session if known else key),
@@ -99,14 +99,14 @@ def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -
 @router.post("/join/{key}")
 def join(site: SiteOf, key: Key, sent: SmallForm, session: SessionKey = "") -> Response:
     """Let who is signed in, or somebody new, belong to a campaign, and use the link up."""
-    known = staff.signed_in(site.platform, session, now=site.clock()) if session else None
+    known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     site.tokens.check_form(session if known else key, str(sent.get("form_token", "")))
     name = str(sent.get("name", ""))
     try:
         if known is not None:
-            to = members.join(site.platform, key, staff_id=known.id, now=site.clock())
+            to = members.accept_invitation(site.platform, key, staff_id=known.id, now=site.clock())
             return RedirectResponse(f"/campaigns/{to}", SEE_OTHER)
-        to, made = members.join_as(site.platform, key, name, now=site.clock())
+        to, made = members.accept_invitation_as_new(site.platform, key, name, now=site.clock())
     except (Conflict, InvalidInput) as error:
         return _joining(site, key, session, name, str(error))
     return signed_in(site, made, f"/campaigns/{to}")

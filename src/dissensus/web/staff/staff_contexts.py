@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 from dissensus.schema.campaign.roles import Role
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.campaign.members import Welcome
-from dissensus.workflows.platform.api_tokens import LONGEST_DAYS
-from dissensus.workflows.platform.passwords import SHORTEST
+from dissensus.workflows.campaign.members import MemberInvitation
+from dissensus.workflows.platform.api_tokens import MAX_DAYS
+from dissensus.workflows.platform.passwords import MIN_LENGTH
 
 if TYPE_CHECKING:
     from dissensus.store.api_tokens import Token
@@ -56,7 +56,7 @@ class Joining:
 
     key: str
     form_token: str
-    welcome: Welcome
+    welcome: MemberInvitation
     duty: str
     known_as: str | None
     name: str = ""
@@ -79,8 +79,8 @@ class Account:
     scopes: tuple[tuple[str, str], ...]
     done: str = ""
     faults: tuple[str, ...] = ()
-    shortest: int = SHORTEST
-    most_days: int = LONGEST_DAYS
+    shortest: int = MIN_LENGTH
+    most_days: int = MAX_DAYS
     language: str = FIRST
 
 

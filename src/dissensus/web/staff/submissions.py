@@ -8,8 +8,8 @@ from fastapi import APIRouter, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
-from dissensus.recruit.prolific import BASE, Client
-from dissensus.schema.hints import listed, shown
+from dissensus.recruit.prolific import PROLIFIC_API, ProlificClient
+from dissensus.schema.hints import format_list, format_value
 from dissensus.settings import prolific_token_of
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
@@ -28,7 +28,7 @@ Submission = Annotated[str, Path(max_length=100)]
 @router.get("/campaigns/{name}/pay/submissions")
 def see(site: SiteOf, visit: By, name: Name, number: Annotated[Number, Query(alias="page")] = 1) -> Response:
     """Show some submissions, those first that wait for a decision."""
-    queue = submissions.queue(site.platform, name, page=number, staff_id=visit.staff.id)
+    queue = submissions.load_queue(site.platform, name, page=number, staff_id=visit.staff.id)
     by_token = prolific_token_of(site.settings) is not None
     who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
     return page(site, Submissions(**who, queue=queue, by_token=by_token))
@@ -44,7 +44,7 @@ def see_one(site: SiteOf, visit: By, name: Name, submission: Submission) -> Resp
 def decide(site: SiteOf, visit: By, name: Name, submission: Submission, sent: Sent) -> Response:
     """Decide on a submission, or go back to the form with what Prolific says to it."""
     # What Prolific refuses is no refusal of ours: whether there is such a submission is asked first.
-    submissions.case(site.platform, name, submission, staff_id=visit.staff.id)
+    submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
     try:
         ground = (str(sent.get("category", "")), str(sent.get("reason", "")))
         act = decision(sent.get("do"), reasons=_lines(sent.get("reasons")), ground=ground)
@@ -61,12 +61,12 @@ def decide(site: SiteOf, visit: By, name: Name, submission: Submission, sent: Se
 def decision(do: object, *, reasons: Sequence[str], ground: tuple[str, str]) -> Callable[..., None]:
     """Return what decides as somebody asks for."""
     decisions: Mapping[object, Callable[..., None]] = {
-        "approve": submissions.approve,
-        "ask-return": partial(submissions.ask_return, reasons=reasons),
-        "reject": partial(submissions.reject, ground=ground),
+        "approve": submissions.approve_submission,
+        "ask-return": partial(submissions.request_return, reasons=reasons),
+        "reject": partial(submissions.reject_submission, ground=ground),
     }
     if do not in decisions:
-        raise InvalidInput(f"{shown(do)} is no decision. Decisions are {listed(list(decisions))}.")
+        raise InvalidInput(f"{format_value(do)} is no decision. Decisions are {format_list(list(decisions))}.")
     return decisions[do]
 
 
@@ -74,16 +74,16 @@ def _lines(text: object) -> list[str]:
     return [line.strip() for line in str(text or "").splitlines() if line.strip()]
 
 
-def client_of(site: Site) -> Client:
+def client_of(site: Site) -> ProlificClient:
     """Return a connection to Prolific, with the token of the site."""
     token = prolific_token_of(site.settings)
     if token is None:
         raise Conflict("The site has no token of Prolific. Decide on https://app.prolific.com, or set prolific_token.")
-    return Client(token, base=site.settings.prolific_url or BASE, timeout=PATIENCE_S, tries=1)
+    return ProlificClient(token, base=site.settings.prolific_url or PROLIFIC_API, timeout=PATIENCE_S, tries=1)
 
 
 def _one(site: Site, visit: Visit, name: str, submission: str, typed: Mapping[str, Any], *faults: str) -> Response:
-    campaign, case = submissions.case(site.platform, name, submission, staff_id=visit.staff.id)
+    campaign, case = submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
     context = Deciding(
         owner=visit.staff.name,
         form_token=visit.form_token,

@@ -5,13 +5,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from dissensus.campaign.public_events import MEANINGS
 from dissensus.web.core.translations import FIRST
-from dissensus.workflows.campaign.webhooks import KINDS, MOST, Wanted
+from dissensus.workflows.campaign.webhooks import EVENT_KINDS, MAX_WEBHOOKS, NewWebhook
 
 if TYPE_CHECKING:
     from dissensus.store.webhooks import Webhook
 
-CHOICES: Final = tuple((kind, MEANINGS[kind]) for kind in KINDS)
-BLANK: Final = Wanted(address="")
+CHOICES: Final = tuple((kind, MEANINGS[kind]) for kind in EVENT_KINDS)
+BLANK: Final = NewWebhook(address="")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +24,10 @@ class Webhooks:
     form_token: str
     name: str
     webhooks: tuple["Webhook", ...]
-    typed: Wanted = BLANK
+    typed: NewWebhook = BLANK
     faults: tuple[str, ...] = ()
     choices: tuple[tuple[str, str], ...] = CHOICES
-    most: int = MOST
+    most: int = MAX_WEBHOOKS
     language: str = FIRST
 
 

@@ -12,7 +12,7 @@ from dissensus.web.core.site import Site
 from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
 from dissensus.web.staff.webhook_contexts import BLANK, WebhookMade, Webhooks
 from dissensus.workflows.campaign import webhooks
-from dissensus.workflows.campaign.webhooks import Wanted
+from dissensus.workflows.campaign.webhooks import NewWebhook
 
 router = APIRouter()
 
@@ -25,12 +25,12 @@ def see(site: SiteOf, visit: By, name: Name) -> Response:
     return _webhooks(site, visit, name)
 
 
-def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: Wanted = BLANK) -> Response:
+def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: NewWebhook = BLANK) -> Response:
     context = Webhooks(
         owner=visit.staff.name,
         form_token=visit.form_token,
         name=name,
-        webhooks=webhooks.webhooks(site.platform, name, staff_id=visit.staff.id),
+        webhooks=webhooks.list_webhooks(site.platform, name, staff_id=visit.staff.id),
         typed=typed,
         faults=faults,
     )
@@ -40,13 +40,13 @@ def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: Wanted =
 @router.post("/campaigns/{name}/webhooks")
 def add(site: SiteOf, visit: By, name: Name, sent: Sent, _turn: InTurn) -> Response:
     """Add a webhook, and show its secret once."""
-    typed = Wanted(
+    typed = NewWebhook(
         address=str(sent.get("address", "")).strip(),
         kinds=tuple(str(kind) for kind in sent.getlist("kind")),
         after=0 if sent.get("from") == "start" else None,
     )
     try:
-        made, secret = webhooks.add(
+        made, secret = webhooks.add_webhook(
             site.platform, name, typed, post=site.post, staff_id=visit.staff.id, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
@@ -59,7 +59,7 @@ def add(site: SiteOf, visit: By, name: Name, sent: Sent, _turn: InTurn) -> Respo
 def go_on(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Let a webhook go on from where it was."""
     one = str(sent.get("webhook", ""))
-    webhooks.go_on(site.platform, name, one, post=site.post, staff_id=visit.staff.id, now=site.clock())
+    webhooks.resume_webhook(site.platform, name, one, post=site.post, staff_id=visit.staff.id, now=site.clock())
     return _back(name)
 
 
@@ -67,7 +67,7 @@ def go_on(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
 def remove(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
     """Remove a webhook."""
     one = str(sent.get("webhook", ""))
-    webhooks.remove(site.platform, name, one, staff_id=visit.staff.id, now=site.clock())
+    webhooks.remove_webhook(site.platform, name, one, staff_id=visit.staff.id, now=site.clock())
     return _back(name)
 
 

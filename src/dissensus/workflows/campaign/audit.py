@@ -14,39 +14,25 @@ from dissensus.errors import Unavailable
 from dissensus.pipeline.collect.chat import picked_digest, said_digest
 from dissensus.store import audit as store
 from dissensus.store import campaigns, events
-from dissensus.workflows.campaign.audit_log import by_staff
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
-MOST_TOLD: Final = 20
+MAX_FAULTS: Final = 20
 """Faults that a report names."""
-MOST_ROUNDS: Final = 10_000
+MAX_LINK_ROUNDS: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Audit:
-    """What an audit found.
+class AuditReport:
+    """What an audit found."""
 
-    Parameters
-    ----------
-    n, n_erased
-        Events in the chain, and how many of them were erased with what they told of.
-    head
-        The last link. Whoever keeps it elsewhere can show later that nothing before it was changed.
-    broken
-        Where the chain first does not hold; None where all of it does.
-    knows
-        Whether a link that was asked about is in the chain; None where none was.
-    faults
-        What does not agree with the events, or with itself, as sentences; the first of them.
-    """
-
-    n: int
+    n: int  # Events in the chain, and how many of them were erased with what they told of
     n_erased: int
-    head: str
-    broken: Break | None
-    knows: bool | None
-    faults: tuple[str, ...]
+    head: str  # The last link. Whoever keeps it elsewhere can show later that nothing before it was changed.
+    broken: Break | None  # Where the chain first does not hold; None where all of it does
+    knows: bool | None  # Whether a link that was asked about is in the chain; None where none was
+    faults: tuple[str, ...]  # What does not agree with the events, or with itself, as sentences; the first of them
 
     @property
     def holds(self) -> bool:
@@ -54,23 +40,23 @@ class Audit:
         return self.broken is None and self.knows is not False and not self.faults
 
 
-def look(platform: Platform, name: str, what: str, *, staff_id: str, now: datetime) -> None:
+def log_view(platform: Platform, name: str, what: str, *, staff_id: str, now: datetime) -> None:
     """Keep that somebody of the staff is shown what single raters did or said."""
     with platform.database.writing() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
-        by_staff(tx, kept.id, "see", staff_id, now, what=what)
+        kept, _ = campaign_for_member(tx, name, staff_id)
+        log_staff_event(tx, kept.id, "see", staff_id, now, what=what)
 
 
-def link_all(platform: Platform) -> int:
+def link_pending_events(platform: Platform) -> int:
     """Link all events that are not yet, of all campaigns, and return how many."""
     with platform.database.reading() as tx:
         campaign_ids = events.loose(tx)
-    return sum(_link(platform, campaign_id) for campaign_id in campaign_ids)
+    return sum(_link_campaign(platform, campaign_id) for campaign_id in campaign_ids)
 
 
-def _link(platform: Platform, campaign_id: str) -> int:
+def _link_campaign(platform: Platform, campaign_id: str) -> int:
     linked = 0
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MAX_LINK_ROUNDS):
         with platform.database.writing() as tx:
             n = events.link(tx, campaign_id)
         linked += n
@@ -79,35 +65,27 @@ def _link(platform: Platform, campaign_id: str) -> int:
     raise Unavailable("Events come faster than they can be linked. Try again when less is going on.")
 
 
-def audit(platform: Platform, name: str, *, known: str | None = None) -> Audit:
-    """Link what is not linked yet, and compare all that is kept with it.
-
-    Parameters
-    ----------
-    platform, name
-        The campaign, of whichever owner.
-    known
-        A link that was the last one once.
-    """
+def audit_campaign(platform: Platform, name: str, *, known: str | None = None) -> AuditReport:
+    """Link what is not linked yet, and compare all that is kept with it."""
     with platform.database.reading() as tx:
         campaign_id = campaigns.campaign_named(tx, name).id
-    _link(platform, campaign_id)
+    _link_campaign(platform, campaign_id)
     with platform.database.reading() as tx:
         n, head = events.end_of(tx, campaign_id)
         broken = first_break(events.entries_of(tx, campaign_id), n=n, head=head)
-        return Audit(
+        return AuditReport(
             n=n,
             n_erased=events.n_erased(tx, campaign_id),
             head=head,
             broken=broken,
             knows=None if known is None else events.has_link(tx, campaign_id, known),
-            faults=tuple(islice(_faults(tx, campaign_id), MOST_TOLD)),
+            faults=tuple(islice(_find_faults(tx, campaign_id), MAX_FAULTS)),
         )
 
 
-def _faults(tx: Connection, campaign_id: str) -> Iterator[str]:
-    yield from _saves(tx, campaign_id)
-    yield from _chats(tx, campaign_id)
+def _find_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
+    yield from _find_answer_faults(tx, campaign_id)
+    yield from _find_chat_faults(tx, campaign_id)
     for item, kept, counted in store.wrong_loads(tx, campaign_id):
         yield f"Item {item} is said to have {kept:,} raters, and has {counted:,}."
     n_raters, counted = store.n_raters(tx, campaign_id)
@@ -115,7 +93,7 @@ def _faults(tx: Connection, campaign_id: str) -> Iterator[str]:
         yield f"The campaign is said to have let in {n_raters:,} raters, and has {counted:,}."
 
 
-def _saves(tx: Connection, campaign_id: str) -> Iterator[str]:
+def _find_answer_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     """Compare what was submitted with what was told of it when it came."""
     since = store.first_event(tx, campaign_id)
     if since is None:
@@ -131,7 +109,7 @@ def _saves(tx: Connection, campaign_id: str) -> Iterator[str]:
         yield f"The answers {key} were submitted, and are gone."
 
 
-def _chats(tx: Connection, campaign_id: str) -> Iterator[str]:
+def _find_chat_faults(tx: Connection, campaign_id: str) -> Iterator[str]:
     """Compare what was said to chatbots, and picked, with what was told of it when it came."""
     told: dict[Kind, dict[str, str]] = {}
     for kind in ("say", "pick"):

@@ -9,72 +9,46 @@ from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.pipeline.monitor import Flagged
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import events, flags, monitoring, raters
 from dissensus.store.flags import VERDICTS, Decision, Judgement
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.form_ids import form_id
 
-LONGEST_REASON: Final = 2_000
+MAX_REASON_LENGTH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
-    """A rater about whom somebody may decide.
+class FlaggedRaterView:
+    """A rater about whom somebody may decide."""
 
-    Parameters
-    ----------
-    campaign_id, rater_id, number
-        Who, in which campaign.
-    flagged
-        The evidence as of now; None where no criterion is met any more.
-    pool_median_ms
-        Half of the answer times of all raters are below it.
-    decisions
-        What was decided, the last decision first.
-    """
-
-    campaign_id: str
+    campaign_id: str  # Who, in which campaign
     rater_id: str
     number: int
-    flagged: Flagged | None
-    pool_median_ms: float | None
-    decisions: tuple[Decision, ...]
+    flagged: Flagged | None  # The evidence as of now; None where no criterion is met any more
+    pool_median_ms: float | None  # Half of the answer times of all raters are below it
+    decisions: tuple[Decision, ...]  # What was decided, the last decision first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
-    """What a form says.
+class FlagVerdict:
+    """What a form says."""
 
-    Parameters
-    ----------
-    id
-        Chosen by the form, a UUID: the same form twice is one decision.
-    verdict, reason
-        Whether to keep the rater or to exclude them, and why.
-    """
-
-    id: str
-    verdict: str
+    id: str  # Chosen by the form, a UUID: the same form twice is one decision
+    verdict: str  # Whether to keep the rater or to exclude them, and why
     reason: str
 
 
-def case(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> Case:
-    """Return what is known of a rater who is flagged, or about whom somebody decided.
-
-    Raises
-    ------
-    NotFound
-        There is no such rater, or nothing to decide.
-    """
+def load_flag_case(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> FlaggedRaterView:
+    """Return what is known of a rater who is flagged, or about whom somebody decided."""
     with platform.database.reading() as tx:
-        return _case(tx, name, rater_id, staff_id)
+        return _load_flag_case(tx, name, rater_id, staff_id)
 
 
-def _case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool = False) -> Case:
-    kept, _ = seen_by(tx, name, staff_id, lock=lock)
+def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool = False) -> FlaggedRaterView:
+    kept, _ = campaign_for_member(tx, name, staff_id, lock=lock)
     rater = raters.rater_of(tx, rater_id)
     if rater is None or rater.campaign_id != kept.id or rater.state == "withdrawn":
         raise NotFound(f"There is no such rater in {name}, or they withdrew.")
@@ -85,7 +59,7 @@ def _case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool
     if flagged is None and not decisions:
         raise NotFound(f"Rater {rater.number + 1} meets no criterion, so there is nothing to decide.")
     times = None if snapshot is None else snapshot.figures.pool.times
-    return Case(
+    return FlaggedRaterView(
         campaign_id=kept.id,
         rater_id=rater_id,
         number=rater.number,
@@ -95,34 +69,13 @@ def _case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool
     )
 
 
-def decide(platform: Platform, name: str, rater_id: str, given: Verdict, *, staff_id: str, now: datetime) -> None:
-    """Keep what somebody decided about a rater, and why; it holds until the next decision.
-
-    Parameters
-    ----------
-    platform, name, rater_id
-        About whom, in which campaign.
-    given
-        What the form says.
-    staff_id
-        Who decides.
-    now
-        The time.
-
-    Raises
-    ------
-    NotFound
-        There is no such rater, or nothing to decide.
-    InvalidInput
-        The message tells everything that is wrong with the form.
-    Conflict
-        The form decided something else before.
-    """
+def decide_flag(platform: Platform, name: str, rater_id: str, given: FlagVerdict, *, staff_id: str, now: datetime) -> None:
+    """Keep what somebody decided about a rater, and why; it holds until the next decision."""
     verdict, reason = next((one for one in VERDICTS if one == given.verdict), None), given.reason.strip()
-    faults = tuple(_faults(given.verdict, reason))
+    faults = tuple(_find_faults(given.verdict, reason))
     with platform.database.writing() as tx:
         # The lock keeps the rater from withdrawing meanwhile.
-        found = _case(tx, name, rater_id, staff_id, lock=True)
+        found = _load_flag_case(tx, name, rater_id, staff_id, lock=True)
         if faults or verdict is None:
             raise InvalidInput("\n".join(faults))
         decision_id = form_id(given.id)
@@ -138,15 +91,15 @@ def decide(platform: Platform, name: str, rater_id: str, given: Verdict, *, staf
             events.record(tx, found.campaign_id, "decide", {"verdict": verdict, "why": reason}, **who, now=now)
 
 
-def _faults(verdict: str, reason: str) -> list[str]:
+def _find_faults(verdict: str, reason: str) -> list[str]:
     faults = []
     if verdict not in VERDICTS:
-        given = f"{shown(verdict)} is no decision" if verdict else "Nothing is chosen"
+        given = f"{format_value(verdict)} is no decision" if verdict else "Nothing is chosen"
         faults.append(f"{given}. Choose {' or '.join(VERDICTS)}.")
     if not reason:
         faults.append("There is no reason. Say why, so that others can follow the decision.")
-    if len(reason) > LONGEST_REASON:
-        faults.append(f"The reason has {len(reason):,} characters; {LONGEST_REASON:,} are allowed. Shorten it.")
+    if len(reason) > MAX_REASON_LENGTH:
+        faults.append(f"The reason has {len(reason):,} characters; {MAX_REASON_LENGTH:,} are allowed. Shorten it.")
     try:
         check_text(reason, "The reason", sys.maxsize)
     except InvalidInput as error:

@@ -11,23 +11,23 @@ from sqlalchemy import Connection
 from dissensus.campaign.attention_checks import is_unfit
 from dissensus.campaign.pay import Account, End, account, owed, total
 from dissensus.errors import Conflict, NotFound
-from dissensus.recruit.prolific import Status
+from dissensus.recruit.prolific import SubmissionStatus
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.pay import Pay
-from dissensus.schema.hints import shown
-from dissensus.schema.money import in_major
+from dissensus.schema.hints import format_value
+from dissensus.schema.money import to_major_units
 from dissensus.store import check_answers, payments, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.payments import Payment
 from dissensus.store.work import Work
-from dissensus.workflows.campaign.audit_log import by_staff
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.form_ids import form_id
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Paid:
+class RaterAccount:
     """What a rater did, and their account.
 
     Parameters
@@ -43,7 +43,7 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ledger:
+class PayLedger:
     """The accounts of a campaign.
 
     Parameters
@@ -63,7 +63,7 @@ class Ledger:
     """
 
     pay: Pay | None
-    raters: tuple[Paid, ...]
+    raters: tuple[RaterAccount, ...]
     n_away: int
     away: Account | None
     n_recruits: int
@@ -77,13 +77,13 @@ class Ledger:
         return total(every) if every else None
 
     @property
-    def due(self) -> tuple[Paid, ...]:
+    def due(self) -> tuple[RaterAccount, ...]:
         """Those who are still due anything."""
         return tuple(paid for paid in self.raters if paid.account.due)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class PayHistory:
     """One rater's account, and what it is made of.
 
     Parameters
@@ -98,13 +98,13 @@ class History:
         Ids of those that were taken back.
     """
 
-    paid: Paid
+    paid: RaterAccount
     by_prolific: int
     payments: tuple[Payment, ...]
     taken_back: frozenset[str]
 
 
-def ledger(platform: Platform, name: str, *, staff_id: str) -> Ledger:
+def load_ledger(platform: Platform, name: str, *, staff_id: str) -> PayLedger:
     """Return all accounts of a campaign.
 
     Raises
@@ -113,20 +113,20 @@ def ledger(platform: Platform, name: str, *, staff_id: str) -> Ledger:
         The campaign neither pays raters nor has them from Prolific.
     """
     with platform.database.reading() as tx:
-        kept, campaign = _paying(tx, platform, name, staff_id)
+        kept, campaign = _load_paying_campaign(tx, platform, name, staff_id)
         pay = campaign.pay
-        return Ledger(
+        return PayLedger(
             pay=pay,
-            raters=_accounts(tx, kept.id, campaign, pay) if pay else (),
-            **_away(tx, kept.id, pay),  # type: ignore[arg-type]
+            raters=_rater_accounts(tx, kept.id, campaign, pay) if pay else (),
+            **_screened_out_accounts(tx, kept.id, pay),  # type: ignore[arg-type]
             n_recruits=submissions.n_submissions(tx, kept.id),
             closed=kept.state == "closed",
             recruits=campaign.prolific is not None,
         )
 
 
-def _paying(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[Kept, Campaign]:
-    kept, _ = seen_by(tx, name, staff_id)
+def _load_paying_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[Kept, Campaign]:
+    kept, _ = campaign_for_member(tx, name, staff_id)
     campaign = platform.definitions.of(tx, kept)
     if campaign.pay is None and campaign.prolific is None:
         raise NotFound(
@@ -136,98 +136,98 @@ def _paying(tx: Connection, platform: Platform, name: str, staff_id: str) -> tup
     return kept, campaign
 
 
-def _accounts(tx: Connection, campaign_id: str, campaign: Campaign, pay: Pay) -> tuple[Paid, ...]:
+def _rater_accounts(tx: Connection, campaign_id: str, campaign: Campaign, pay: Pay) -> tuple[RaterAccount, ...]:
     tries = check_answers.tries_within(tx, campaign_id) if campaign.checks else {}
-    every = [_paid(pay, one, _end(one, campaign, tries.get(one.rater_id, {}))) for one in work.work_of(tx, campaign_id)]
+    every = [_to_rater_account(pay, one, _work_outcome(one, campaign, tries.get(one.rater_id, {}))) for one in work.work_of(tx, campaign_id)]
     return tuple(sorted(every, key=lambda paid: -paid.account.due))
 
 
-def _paid(pay: Pay, one: Work, end: End) -> Paid:
+def _to_rater_account(pay: Pay, one: Work, end: End) -> RaterAccount:
     amount = owed(pay, one.worked_ms, end)
-    return Paid(work=one, account=account(pay, amount, one.noted + by_prolific(pay, one.status)))
+    return RaterAccount(work=one, account=account(pay, amount, one.noted + paid_by_prolific(pay, one.status)))
 
 
-def _end(one: Work, campaign: Campaign, tries: Mapping[str, Sequence[str]]) -> End:
+def _work_outcome(one: Work, campaign: Campaign, tries: Mapping[str, Sequence[str]]) -> End:
     """Return how it ended for a rater; who had nothing to rate, or did not understand what to do, was sent away."""
     if one.finished:
         return "finished"
     return "screened_out" if one.state == "finished" or is_unfit(campaign.checks, tries) else "left"
 
 
-def _away(tx: Connection, campaign_id: str, pay: Pay | None) -> dict[str, object]:
+def _screened_out_accounts(tx: Connection, campaign_id: str, pay: Pay | None) -> dict[str, object]:
     statuses = work.statuses_away(tx, campaign_id)
     n = sum(statuses.values())
     if pay is None or not n:
         return {"n_away": n, "away": None}
-    every = [account_away(pay, status) for status, count in statuses.items() for _ in range(count)]
+    every = [account_of_screened_out(pay, status) for status, count in statuses.items() for _ in range(count)]
     return {"n_away": n, "away": total(every)}
 
 
-def account_away(pay: Pay, status: str | None) -> Account:
+def account_of_screened_out(pay: Pay, status: str | None) -> Account:
     """Return the account of somebody who was turned away."""
-    return account(pay, owed(pay, 0, "screened_out"), by_prolific(pay, status))
+    return account(pay, owed(pay, 0, "screened_out"), paid_by_prolific(pay, status))
 
 
-def by_prolific(pay: Pay, status: str | None) -> int:
+def paid_by_prolific(pay: Pay, status: str | None) -> int:
     """Return what Prolific paid somebody: the reward once it is approved, or the fixed amount.
 
     How much a part of the reward was, Prolific does not tell by a status: it is noted by hand.
     """
-    paid = {Status.APPROVED.value: pay.finished, Status.SCREENED_OUT.value: pay.screened_out}
+    paid = {SubmissionStatus.APPROVED.value: pay.finished, SubmissionStatus.SCREENED_OUT.value: pay.screened_out}
     return paid.get(status or "", 0)
 
 
-def keep_paid(tx: Connection, pay: Pay, one: Work, *, now: datetime) -> None:
+def record_prolific_payment(tx: Connection, pay: Pay, one: Work, *, now: datetime) -> None:
     """Note what Prolific paid somebody, before the status that tells it is erased."""
-    amount = by_prolific(pay, one.status)
+    amount = paid_by_prolific(pay, one.status)
     if amount:
         payments.add_payment(tx, one.rater_id, amount, staff_id=None, now=now)
 
 
-def paid_after(platform: Platform, name: str, *, after: int, most: int, staff_id: str) -> tuple[Paid, ...]:
+def list_accounts_after(platform: Platform, name: str, *, after: int, most: int, staff_id: str) -> tuple[RaterAccount, ...]:
     """Return the accounts of raters in the order in which they entered, after a number."""
     with platform.database.reading() as tx:
-        kept, campaign = _paying(tx, platform, name, staff_id)
+        kept, campaign = _load_paying_campaign(tx, platform, name, staff_id)
         pay, ids = _pay_of(campaign), work.raters_after(tx, kept.id, after=after, most=most)
         every, tries = work.work_of(tx, kept.id, rater_ids=ids), check_answers.tries_of_several(tx, ids)
-        return tuple(_paid(pay, one, _end(one, campaign, tries.get(one.rater_id, {}))) for one in every)
+        return tuple(_to_rater_account(pay, one, _work_outcome(one, campaign, tries.get(one.rater_id, {}))) for one in every)
 
 
-def as_csv(platform: Platform, name: str, *, staff_id: str) -> bytes:
+def export_ledger_csv(platform: Platform, name: str, *, staff_id: str) -> bytes:
     """Return the accounts of all raters of a campaign as a table; nobody is in it by an id of elsewhere."""
-    found = ledger(platform, name, staff_id=staff_id)
+    found = load_ledger(platform, name, staff_id=staff_id)
     columns = ("rater_id", "worked_ms", "currency", "owed", "paid", "due")
-    return pl.DataFrame(list(_rows(found)), schema=dict.fromkeys(columns, pl.String), orient="row").write_csv().encode()
+    return pl.DataFrame(list(_csv_rows(found)), schema=dict.fromkeys(columns, pl.String), orient="row").write_csv().encode()
 
 
-def _rows(found: Ledger) -> Iterator[tuple[str, ...]]:
+def _csv_rows(found: PayLedger) -> Iterator[tuple[str, ...]]:
     for paid in found.raters:
         one = paid.account
-        amounts = (str(in_major(one.currency, amount)) for amount in (one.owed, one.paid, one.due))
+        amounts = (str(to_major_units(one.currency, amount)) for amount in (one.owed, one.paid, one.due))
         yield (paid.work.rater_id, str(paid.work.worked_ms), one.currency, *amounts)
 
 
-def history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> History:
+def load_history(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> PayHistory:
     """Return the account of one rater, and what it is made of."""
     with platform.database.reading() as tx:
-        pay, one, end = _earner(tx, platform, name, rater_id, staff_id)
+        pay, one, end = _load_earner(tx, platform, name, rater_id, staff_id)
         noted = payments.payments_of(tx, rater_id)
     ids = {one.id for one in noted}
-    return History(
-        paid=_paid(pay, one, end),
-        by_prolific=by_prolific(pay, one.status),
+    return PayHistory(
+        paid=_to_rater_account(pay, one, end),
+        by_prolific=paid_by_prolific(pay, one.status),
         payments=noted,
-        taken_back=frozenset(one for one in ids if _reversal(one) in ids),
+        taken_back=frozenset(one for one in ids if _reversal_id(one) in ids),
     )
 
 
-def _earner(tx: Connection, platform: Platform, name: str, rater_id: str, staff_id: str) -> tuple[Pay, Work, End]:
-    kept, campaign = _paying(tx, platform, name, staff_id)
+def _load_earner(tx: Connection, platform: Platform, name: str, rater_id: str, staff_id: str) -> tuple[Pay, Work, End]:
+    kept, campaign = _load_paying_campaign(tx, platform, name, staff_id)
     pay = _pay_of(campaign)
     found = work.work_of(tx, kept.id, rater_ids=[rater_id])
     if not found:
-        raise NotFound(f"{name} has no rater {shown(rater_id)}.")
-    return pay, found[0], _end(found[0], campaign, check_answers.tries_of(tx, rater_id))
+        raise NotFound(f"{name} has no rater {format_value(rater_id)}.")
+    return pay, found[0], _work_outcome(found[0], campaign, check_answers.tries_of(tx, rater_id))
 
 
 def _pay_of(campaign: Campaign) -> Pay:
@@ -236,7 +236,7 @@ def _pay_of(campaign: Campaign) -> Pay:
     return campaign.pay
 
 
-def note(
+def record_payment(
     platform: Platform, name: str, rater_id: str, amount: int, *, payment_id: str, staff_id: str, now: datetime
 ) -> None:
     """Keep that a rater was paid.
@@ -263,8 +263,8 @@ def note(
     """
     payment_id = form_id(payment_id)
     with platform.database.writing() as tx:
-        kept, _ = seen_by(tx, name, staff_id, lock=True)
-        _, one, end = _earner(tx, platform, name, rater_id, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _, one, end = _load_earner(tx, platform, name, rater_id, staff_id)
         known = payments.payment_of(tx, payment_id)
         if known is not None and (known.rater_id, known.amount) != (rater_id, amount):
             raise Conflict("This form has noted another payment already, and nothing more was noted. Load it again.")
@@ -273,10 +273,10 @@ def note(
             raise Conflict(f"Rater {one.number + 1} did nothing yet. Note what they were paid once they have begun.")
         if known is None:
             payments.add_payment(tx, rater_id, amount, payment_id=payment_id, staff_id=staff_id, now=now)
-            by_staff(tx, kept.id, "pay", staff_id, now, payment=payment_id, amount=amount)
+            log_staff_event(tx, kept.id, "pay", staff_id, now, payment=payment_id, amount=amount)
 
 
-def take_back(platform: Platform, name: str, rater_id: str, payment_id: str, *, staff_id: str, now: datetime) -> None:
+def reverse_payment(platform: Platform, name: str, rater_id: str, payment_id: str, *, staff_id: str, now: datetime) -> None:
     """Keep that a payment was noted by mistake: it stays, and one that takes it back is added; twice is once.
 
     Raises
@@ -285,17 +285,17 @@ def take_back(platform: Platform, name: str, rater_id: str, payment_id: str, *, 
         There is no such payment to this rater.
     """
     with platform.database.writing() as tx:
-        kept, _ = seen_by(tx, name, staff_id, lock=True)
-        _earner(tx, platform, name, rater_id, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _load_earner(tx, platform, name, rater_id, staff_id)
         known = payments.payment_of(tx, payment_id)
         if known is None or known.rater_id != rater_id or known.amount < 0:
             raise NotFound("There is no such payment to take back. Load the page again.")
-        back = _reversal(payment_id)
+        back = _reversal_id(payment_id)
         if payments.payment_of(tx, back) is None:
             payments.add_payment(tx, rater_id, -known.amount, payment_id=back, staff_id=staff_id, now=now)
-            by_staff(tx, kept.id, "pay", staff_id, now, payment=back, amount=-known.amount)
+            log_staff_event(tx, kept.id, "pay", staff_id, now, payment=back, amount=-known.amount)
 
 
-def _reversal(payment_id: str) -> str:
+def _reversal_id(payment_id: str) -> str:
     """Return the id of what takes a payment back, which there can be one of."""
     return str(uuid5(UUID(payment_id), "taken back"))

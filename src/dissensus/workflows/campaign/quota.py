@@ -7,28 +7,22 @@ from dissensus.errors import NotFound
 from dissensus.schema.campaign.quota import Quota
 from dissensus.store import seats
 from dissensus.store.seats import Taken
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
-LATELY = timedelta(hours=24)
+RECENT_WINDOW = timedelta(hours=24)
 
 
-def filling(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
-    """Return the quota of a campaign, and how far each cell is, in the order of the quota.
-
-    Raises
-    ------
-    NotFound
-        There is no such campaign for them, or it has no quota.
-    """
+def load_quota_progress(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
+    """Return the quota of a campaign, and how far each cell is, in the order of the quota."""
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id)
         quota = platform.definitions.of(tx, kept).quota
         if quota is None:
             raise NotFound(f"{name} has no quota. It takes whoever comes.")
         taken = seats.taken_of(tx, kept.id)
         # A pace counts from the first who came, and not from the days before the campaign was open.
-        since = max(now - LATELY, seats.first_entered(tx, kept.id) or now)
+        since = max(now - RECENT_WINDOW, seats.first_entered(tx, kept.id) or now)
         lately = seats.entered_of(tx, kept.id, since=since)
         declared = [(cell, quota.cell_of(said)) for cell, said in seats.declared_of(tx, kept.id)]
     hours = max((now - since) / timedelta(hours=1), 1.0)

@@ -14,28 +14,19 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import attention_checks, care, enrolment, journey, rating, screening
 from dissensus.workflows.rater.enrolment import Arrival
 
-MOST_RATERS = 1_000
+MAX_RATERS = 1_000
 SECONDS = 60
 """Between two items of a rater."""
 
 
-def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
+def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
     """Let simulated raters take part in a campaign in any state, and return how many items they rated.
 
     They agree to everything, pass checks, answer at random and say who they are. They are no load of any item.
-
-    Raises
-    ------
-    InvalidInput
-        No rater, or too many.
-    NotFound
-        The campaign is somebody else's.
-    Conflict
-        In it raters talk with chatbots.
     """
-    if not 1 <= n_raters <= MOST_RATERS:
-        raise InvalidInput(f"{n_raters:,} raters were asked for; 1 to {MOST_RATERS:,} can rehearse.")
-    campaign = campaigns.definition(platform, name, staff_id=staff_id)
+    if not 1 <= n_raters <= MAX_RATERS:
+        raise InvalidInput(f"{n_raters:,} raters were asked for; 1 to {MAX_RATERS:,} can rehearse.")
+    campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
     if campaign.chat is not None:
         raise Conflict(f"In {name} raters talk with chatbots, which no simulated rater does. Preview it yourself.")
     agreed = {purpose.name: True for purpose in campaign.consent.purposes}
@@ -43,11 +34,11 @@ def rehearse(platform: Platform, name: str, n_raters: int, *, staff_id: str, see
     for place in range(n_raters):
         arrival = Arrival(name, "", campaign.languages[0])
         rater, _ = enrolment.agree(platform, arrival, agreed, rehearsal=True, now=now)
-        rated += _go_the_way(platform, rater, np.random.default_rng([seed, place]), now)
+        rated += _simulate_rater(platform, rater, np.random.default_rng([seed, place]), now)
     return rated
 
 
-def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: datetime) -> int:
+def _simulate_rater(platform: Platform, rater: Rater, rng: np.random.Generator, at: datetime) -> int:
     """Let one rater do whatever comes next, to the end, and return how many items they rated."""
     rated = 0
     step: journey.Step | None = journey.step(platform, rater, now=at)
@@ -58,11 +49,11 @@ def _go_the_way(platform: Platform, rater: Rater, rng: np.random.Generator, at: 
             step = say(platform, rater, draw_answers(step.about, rng), now=at)
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt
-            step = attention_checks.answer(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
+            step = attention_checks.answer_check(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
         elif step.place == "topics":
-            step = care.leave_out(platform, rater, (), now=at)
+            step = care.avoid_topics(platform, rater, (), now=at)
         elif step.place == "feelings":
-            step = care.answer(platform, rater, step.n_asked, {}, now=at)
+            step = care.answer_survey(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:
             answers = draw_answers(step.campaign.questionnaire, rng).items()
             given = {name: Given(value=value) for name, value in answers}

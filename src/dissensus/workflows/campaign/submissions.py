@@ -9,24 +9,24 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.pay import Account
 from dissensus.errors import Conflict, NotFound
-from dissensus.recruit.prolific import Client, Rejection, Status, follows
+from dissensus.recruit.prolific import ProlificClient, RejectionCategory, SubmissionStatus, is_later_status
 from dissensus.schema.campaign.attention_check import Verdict
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.store import check_answers, events, recruits, submissions, work
 from dissensus.store.campaigns import Kept
 from dissensus.store.submissions import Submission
-from dissensus.workflows.campaign.audit_log import by_staff
-from dissensus.workflows.campaign.members import seen_by
-from dissensus.workflows.campaign.pay import account_away, keep_paid
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.pay import account_of_screened_out, record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.recruitment import become
 
-PAGE: Final = 100
+PAGE_SIZE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class SubmissionCase:
     """A submission, and what may be done about it.
 
     Parameters
@@ -49,25 +49,25 @@ class Case:
     @property
     def may_approve(self) -> bool:
         """Whether it may be approved."""
-        return self._may_become(Status.APPROVED)
+        return self._may_become(SubmissionStatus.APPROVED)
 
     @property
     def may_ask_return(self) -> bool:
         """Whether its return may be asked for."""
-        return self._may_become(Status.RETURNED)
+        return self._may_become(SubmissionStatus.RETURNED)
 
     @property
     def may_reject(self) -> bool:
         """Whether it may be rejected: failed checks of attention are the one ground that there is here."""
-        return self.verdict is not None and self.verdict.may_reject and self._may_become(Status.REJECTED)
+        return self.verdict is not None and self.verdict.may_reject and self._may_become(SubmissionStatus.REJECTED)
 
-    def _may_become(self, status: Status) -> bool:
+    def _may_become(self, status: SubmissionStatus) -> bool:
         known = self.submission.status
-        return follows(None if known is None else Status(known), status)
+        return is_later_status(None if known is None else SubmissionStatus(known), status)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class SubmissionQueue:
     """Some submissions of a campaign.
 
     Parameters
@@ -82,7 +82,7 @@ class Queue:
         Whether the campaign is closed.
     """
 
-    cases: tuple[Case, ...]
+    cases: tuple[SubmissionCase, ...]
     n: int
     n_waiting: int
     page: int
@@ -90,17 +90,17 @@ class Queue:
     closed: bool
 
 
-def queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> Queue:
+def load_queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> SubmissionQueue:
     """Return some submissions of a campaign; a page after the last one is the last one."""
     with platform.database.reading() as tx:
-        kept, campaign = _recruiting(tx, platform, name, staff_id)
+        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
         n = submissions.n_submissions(tx, kept.id)
-        pages = max(1, -(-n // PAGE))
+        pages = max(1, -(-n // PAGE_SIZE))
         page = min(page, pages)
-        waiting = Status.AWAITING_REVIEW.value
-        found = submissions.submissions_of(tx, kept.id, first=waiting, start=(page - 1) * PAGE, most=PAGE)
-        return Queue(
-            cases=_cases(tx, campaign, found),
+        waiting = SubmissionStatus.AWAITING_REVIEW.value
+        found = submissions.submissions_of(tx, kept.id, first=waiting, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
+        return SubmissionQueue(
+            cases=_to_cases(tx, campaign, found),
             n=n,
             n_waiting=submissions.n_submissions(tx, kept.id, status=waiting),
             page=page,
@@ -109,54 +109,54 @@ def queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> Que
         )
 
 
-def cases_after(
+def list_cases_after(
     platform: Platform, name: str, *, waiting: bool = False, after: str, most: int, staff_id: str
-) -> tuple[Case, ...]:
+) -> tuple[SubmissionCase, ...]:
     """Return submissions of a campaign, or those that wait for a decision, by their ids, after one."""
-    status = Status.AWAITING_REVIEW.value if waiting else None
+    status = SubmissionStatus.AWAITING_REVIEW.value if waiting else None
     with platform.database.reading() as tx:
-        kept, campaign = _recruiting(tx, platform, name, staff_id)
+        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
         found = submissions.submissions_after(tx, kept.id, status=status, after=after, most=most)
-        return _cases(tx, campaign, found)
+        return _to_cases(tx, campaign, found)
 
 
-def case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, Case]:
+def load_case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, SubmissionCase]:
     """Return one submission, and the campaign that it is for."""
     with platform.database.reading() as tx:
-        kept, campaign = _recruiting(tx, platform, name, staff_id)
+        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
         found = submissions.submission_of(tx, kept.id, submission)
         if found is None:
-            raise NotFound(f"{name} has no submission {shown(submission)}, or it was erased.")
-        return campaign, _cases(tx, campaign, [found])[0]
+            raise NotFound(f"{name} has no submission {format_value(submission)}, or it was erased.")
+        return campaign, _to_cases(tx, campaign, [found])[0]
 
 
-def _recruiting(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[Kept, Campaign]:
-    kept, _ = seen_by(tx, name, staff_id)
+def _load_recruiting_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[Kept, Campaign]:
+    kept, _ = campaign_for_member(tx, name, staff_id)
     campaign = platform.definitions.of(tx, kept)
     if campaign.prolific is None:
         raise NotFound(f"{name} has no raters from Prolific: its definition has no [prolific].")
     return kept, campaign
 
 
-def _cases(tx: Connection, campaign: Campaign, found: Sequence[Submission]) -> tuple[Case, ...]:
+def _to_cases(tx: Connection, campaign: Campaign, found: Sequence[Submission]) -> tuple[SubmissionCase, ...]:
     tries = check_answers.tries_of_several(tx, [one.rater_id for one in found if one.rater_id is not None])
-    return tuple(_case(campaign, one, tries.get(one.rater_id or "", {})) for one in found)
+    return tuple(_to_case(campaign, one, tries.get(one.rater_id or "", {})) for one in found)
 
 
-def _case(campaign: Campaign, one: Submission, given: Mapping[str, Sequence[str]]) -> Case:
+def _to_case(campaign: Campaign, one: Submission, given: Mapping[str, Sequence[str]]) -> SubmissionCase:
     # The checks of a campaign that pauses can change: what was answered to another one says nothing of these.
     scales = {check.name: check.scale for check in campaign.checks}
     tries = {name: every for name, every in given.items() if set(every) <= set(scales.get(name, ()))}
     away = one.rater_id is None
-    return Case(
+    return SubmissionCase(
         submission=one,
         tries=tries,
         verdict=None if away else campaign.verdict(tries),
-        away=account_away(campaign.pay, one.status) if away and campaign.pay else None,
+        away=account_of_screened_out(campaign.pay, one.status) if away and campaign.pay else None,
     )
 
 
-def approve(platform: Platform, prolific: Client, name: str, submission: str, *, staff_id: str, now: datetime) -> None:
+def approve_submission(platform: Platform, prolific: ProlificClient, name: str, submission: str, *, staff_id: str, now: datetime) -> None:
     """Let Prolific pay somebody the reward; twice is once.
 
     Raises
@@ -164,19 +164,19 @@ def approve(platform: Platform, prolific: Client, name: str, submission: str, *,
     Conflict
         What Prolific told last of the submission does not allow it.
     """
-    _, found = case(platform, name, submission, staff_id=staff_id)
-    if found.submission.status == Status.APPROVED:
+    _, found = load_case(platform, name, submission, staff_id=staff_id)
+    if found.submission.status == SubmissionStatus.APPROVED:
         return
     _check(found.may_approve, found, "approved")
     # Nothing is held of the database while Prolific answers.
     prolific.approve(submission)
-    _keep(platform, submission, "approve", staff_id=staff_id, now=now)
-    become(platform, submission, Status.APPROVED, now=now)
+    _log_decision(platform, submission, "approve", staff_id=staff_id, now=now)
+    become(platform, submission, SubmissionStatus.APPROVED, now=now)
 
 
-def reject(
+def reject_submission(
     platform: Platform,
-    prolific: Client,
+    prolific: ProlificClient,
     name: str,
     submission: str,
     *,
@@ -191,20 +191,20 @@ def reject(
     Conflict
         They did not fail as many as it takes, or what Prolific told last does not allow it.
     """
-    _, found = case(platform, name, submission, staff_id=staff_id)
-    if found.submission.status == Status.REJECTED:
+    _, found = load_case(platform, name, submission, staff_id=staff_id)
+    if found.submission.status == SubmissionStatus.REJECTED:
         return
     _check(found.may_reject, found, "rejected")
     category, reason = ground
     # The client itself refuses what is no category.
-    prolific.reject(submission, cast("Rejection", category), reason)
-    _keep(platform, submission, "reject", staff_id=staff_id, now=now)
-    become(platform, submission, Status.REJECTED, now=now)
+    prolific.reject(submission, cast("RejectionCategory", category), reason)
+    _log_decision(platform, submission, "reject", staff_id=staff_id, now=now)
+    become(platform, submission, SubmissionStatus.REJECTED, now=now)
 
 
-def ask_return(
+def request_return(
     platform: Platform,
-    prolific: Client,
+    prolific: ProlificClient,
     name: str,
     submission: str,
     *,
@@ -219,17 +219,17 @@ def ask_return(
     Conflict
         What Prolific told last of the submission does not allow it.
     """
-    _, found = case(platform, name, submission, staff_id=staff_id)
+    _, found = load_case(platform, name, submission, staff_id=staff_id)
     if found.submission.return_asked_at is not None:
         return
     _check(found.may_ask_return, found, "returned")
     prolific.ask_return(submission, reasons)
-    _keep(platform, submission, "ask-return", staff_id=staff_id, now=now)
+    _log_decision(platform, submission, "ask-return", staff_id=staff_id, now=now)
     with platform.database.writing() as tx:
         submissions.asked_return(tx, submission, now=now)
 
 
-def _keep(platform: Platform, submission: str, what: str, *, staff_id: str, now: datetime) -> None:
+def _log_decision(platform: Platform, submission: str, what: str, *, staff_id: str, now: datetime) -> None:
     """Keep who decided what Prolific has taken; of the rater, so that it goes with them."""
     with platform.database.writing() as tx:
         known = recruits.recruit_by(tx, submission)
@@ -238,7 +238,7 @@ def _keep(platform: Platform, submission: str, what: str, *, staff_id: str, now:
             events.record(tx, known.campaign_id, "decide", {"submission": what}, **about, now=now)
 
 
-def _check(allowed: bool, found: Case, what: str) -> None:
+def _check(allowed: bool, found: SubmissionCase, what: str) -> None:
     if not allowed:
         told = found.submission.status or "nothing"
         failed = len(found.verdict.failed) if found.verdict else 0
@@ -248,7 +248,7 @@ def _check(allowed: bool, found: Case, what: str) -> None:
         )
 
 
-def erase(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
+def erase_recruiter_ids(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
     """Erase by which ids raters are known to Prolific, and return how many they were; what it paid them is noted.
 
     Raises
@@ -258,13 +258,13 @@ def erase(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int
     """
     with platform.database.writing() as tx:
         # Others who come, and whom the recruiter tells of, wait.
-        seen_by(tx, name, staff_id, lock=True)
-        kept, campaign = _recruiting(tx, platform, name, staff_id)
+        campaign_for_member(tx, name, staff_id, lock=True)
+        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
         if kept.state != "closed":
             raise Conflict(f"{name} is {kept.state}, and who comes back must be known. Close it first.")
         if campaign.pay is not None:
             for one in work.work_of(tx, kept.id):
-                keep_paid(tx, campaign.pay, one, now=now)
+                record_prolific_payment(tx, campaign.pay, one, now=now)
         n = submissions.erase_all(tx, kept.id)
-        by_staff(tx, kept.id, "erase", staff_id, now, recruits=n)
+        log_staff_event(tx, kept.id, "erase", staff_id, now, recruits=n)
         return n

@@ -17,23 +17,23 @@ from dissensus.campaign.webhook_signatures import signed
 from dissensus.store import events
 from dissensus.store import webhooks as store
 from dissensus.store.webhooks import Webhook
-from dissensus.webhook_transport import Answer, Sender
-from dissensus.workflows.campaign.webhooks import ANOTHER_KEY, Post, what_became
+from dissensus.webhook_transport import DeliveryResult, WebhookSender
+from dissensus.workflows.campaign.webhooks import ANOTHER_KEY, WebhookSigner, webhook_event_content
 from dissensus.workflows.platform.platform import Platform
 
-AT_ONCE: Final = 16
-PASSED_OVER: Final = 1_000
+MAX_CONCURRENT: Final = 16
+MAX_SKIPPED_EVENTS: Final = 1_000
 """Events of other kinds that are looked at again rather than noted: else each of them would write."""
-GONE: Final = 410
+HTTP_GONE: Final = 410
 NO_OWNER: Final = "Who answers for it is no owner of the campaign any more. Another owner can let it go on."
 
-Outcome: TypeAlias = Literal["taken", "refused", "unanswered"]
+DeliveryOutcome: TypeAlias = Literal["taken", "refused", "unanswered"]
 
 log = logging.getLogger("dissensus.jobs")
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class WebhookDelivery:
     """A batch on its way to a webhook.
 
     Parameters
@@ -46,11 +46,11 @@ class Delivery:
 
     webhook: Webhook
     batch: Batch
-    answer: Future[Answer]
+    answer: Future[DeliveryResult]
 
 
 @dataclass(slots=True, kw_only=True)
-class Postman:
+class WebhookDispatcher:
     """Delivers, as a job that runs again and again: it notes what came of deliveries, and begins others.
 
     Its threads send and do nothing else, so that they hold no connection to the database while a receiver thinks.
@@ -69,12 +69,12 @@ class Postman:
         Deliveries by webhook, one of each.
     """
 
-    post: Post
-    count: Callable[[Outcome], object] = lambda _: None
+    post: WebhookSigner
+    count: Callable[[DeliveryOutcome], object] = lambda _: None
     spell_s: float = 0.0
     chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
-    under_way: dict[str, Delivery] = field(default_factory=dict)
-    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(AT_ONCE, "webhooks"))
+    under_way: dict[str, WebhookDelivery] = field(default_factory=dict)
+    _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(MAX_CONCURRENT, "webhooks"))
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Note what was answered meanwhile, and send what is due."""
@@ -89,7 +89,7 @@ class Postman:
         with platform.database.reading() as tx:
             due = [one for one in store.due(tx, now=now) if one.id not in self.under_way]
         for webhook in due:
-            if len(self.under_way) == AT_ONCE:
+            if len(self.under_way) == MAX_CONCURRENT:
                 # What is sent is signed with the time; so nothing waits for a thread.
                 return
             self._begin(platform, webhook, now)
@@ -104,15 +104,15 @@ class Postman:
         if why:
             with platform.database.writing() as tx:
                 if store.pause(tx, webhook, why):
-                    _keep_paused(tx, webhook, now)
+                    _log_paused(tx, webhook, now)
             return
-        batch = _batch(platform, webhook)
+        batch = _load_batch(platform, webhook)
         if batch.events:
             headers = signed(self.post.secret_of(webhook.id), batch.id, batch.body, now=now)
             sent = {"Content-Type": "application/json", **headers}
-            answer = self._threads.submit(_sent, self.post.sender, webhook.address, sent, batch.body)
-            self.under_way[webhook.id] = Delivery(webhook, batch, answer)
-        elif webhook.through is not None or batch.through - webhook.place >= PASSED_OVER:
+            answer = self._threads.submit(_send, self.post.sender, webhook.address, sent, batch.body)
+            self.under_way[webhook.id] = WebhookDelivery(webhook, batch, answer)
+        elif webhook.through is not None or batch.through - webhook.place >= MAX_SKIPPED_EVENTS:
             with platform.database.writing() as tx:
                 store.move_on(tx, webhook, batch.through, now=now, delivered=False)
 
@@ -126,25 +126,25 @@ class Postman:
         # They are forgotten once it is written; else they would be sent again.
         for delivery in done:
             del self.under_way[delivery.webhook.id]
-            self.count(_outcome(delivery.answer.result()))
+            self.count(_delivery_outcome(delivery.answer.result()))
 
-    def _note_one(self, tx: Connection, delivery: Delivery, now: datetime) -> None:
+    def _note_one(self, tx: Connection, delivery: WebhookDelivery, now: datetime) -> None:
         webhook, through, answer = delivery.webhook, delivery.batch.through, delivery.answer.result()
         if answer.taken:
             store.move_on(tx, webhook, through, now=now)
             return
         pause = wait_after(webhook.n_failures + 1, asked_s=answer.wait_s, chance=self.chance())
         since = webhook.failing_since or now
-        why = {"trouble": answer.reason, "paused": _paused(answer, since, now)}
+        why = {"trouble": answer.reason, "paused": _pause_reason(answer, since, now)}
         if store.fail(tx, webhook, through, since=since, due_at=now + pause, **why) and why["paused"]:
-            _keep_paused(tx, webhook, now)
+            _log_paused(tx, webhook, now)
 
 
-def _keep_paused(tx: Connection, webhook: Webhook, now: datetime) -> None:
-    events.record(tx, webhook.campaign_id, "webhook", what_became(webhook, "paused"), now=now)
+def _log_paused(tx: Connection, webhook: Webhook, now: datetime) -> None:
+    events.record(tx, webhook.campaign_id, "webhook", webhook_event_content(webhook, "paused"), now=now)
 
 
-def _batch(platform: Platform, webhook: Webhook) -> Batch:
+def _load_batch(platform: Platform, webhook: Webhook) -> Batch:
     with platform.database.reading() as tx:
         entries = store.entries_for(tx, webhook)
     # What failed is tried again as it was, so that who has it knows it.
@@ -159,22 +159,22 @@ def _batch(platform: Platform, webhook: Webhook) -> Batch:
     )
 
 
-def _sent(sender: Sender, address: str, headers: Mapping[str, str], body: bytes) -> Answer:
+def _send(sender: WebhookSender, address: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
     try:
         return sender.send(address, headers, body)
     except Exception:
         # Whatever it is, the webhook is tried again, and the others go on.
         log.exception("A delivery broke.")
-        return Answer(None, "it could not be sent")
+        return DeliveryResult(None, "it could not be sent")
 
 
-def _paused(answer: Answer, since: datetime, now: datetime) -> str:
+def _pause_reason(answer: DeliveryResult, since: datetime, now: datetime) -> str:
     """Return why nothing is delivered any more after a failure; empty where it is tried again."""
-    if answer.status == GONE:
+    if answer.status == HTTP_GONE:
         return "It answered HTTP 410: it is gone, and wants nothing more."
     days = GIVEN_UP_AFTER // timedelta(days=1)
     return f"Nothing was taken for {days} days; the last time, {answer.reason}." if is_given_up(since, now=now) else ""
 
 
-def _outcome(answer: Answer) -> Outcome:
+def _delivery_outcome(answer: DeliveryResult) -> DeliveryOutcome:
     return "taken" if answer.taken else "unanswered" if answer.status is None else "refused"

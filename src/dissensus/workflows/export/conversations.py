@@ -27,47 +27,37 @@ from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Chat as Talk
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.conversation_reviews import reviews_of
-from dissensus.workflows.campaign.members import seen_by
-from dissensus.workflows.export.ratings import ID_DIGITS, KEY_BYTES, Asked, note_export, purposes_of
+from dissensus.workflows.campaign.conversation_reviews import iter_reviews
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.export.ratings import ID_DIGITS, KEY_BYTES, ExportOptions, log_export, required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 README: Final = "README.txt"
 PREFERENCES: Final = "preferences.jsonl"
 ATTEMPTS: Final = "red_team_attempts.jsonl.gz"
 ITEMS: Final = "conversations.jsonl"
-PEOPLE: Final = "red-teamers.jsonl"
+RED_TEAMERS: Final = "red-teamers.jsonl"
 PAIRS: Final = "pairs"
 REVIEWS: Final = "reviews.jsonl"
-PERSONAL: Final = "personal-data.jsonl"
+PERSONAL_DATA: Final = "personal-data.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """What was exported.
+class ConversationExport:
+    """What was exported."""
 
-    Parameters
-    ----------
-    n_chats, n_raters
-        Conversations that have ended, and how many people had them.
-    n_preferences, n_pairs, n_attempts, n_items, n_reviews, n_personal
-        What came of them.
-    notes
-        What was left out and why, a sentence each.
-    """
-
-    n_chats: int
+    n_chats: int  # Conversations that have ended, and how many people had them
     n_raters: int
-    n_preferences: int
+    n_preferences: int  # What came of them
     n_pairs: int
     n_attempts: int
     n_items: int
     n_reviews: int
     n_personal: int
-    notes: tuple[str, ...]
+    notes: tuple[str, ...]  # What was left out and why, a sentence each
 
 
-def export_chats(
+def export_conversations(
     platform: Platform,
     name: str,
     folder: Path,
@@ -75,51 +65,28 @@ def export_chats(
     purposes: tuple[str, ...] = (),
     policy: PairPolicy | None = None,
     now: datetime,
-) -> Exported:
-    """Write the conversations of a campaign that have ended, of raters who agreed, to a new folder.
-
-    Parameters
-    ----------
-    platform, name
-        The campaign, of whichever owner.
-    folder
-        Where: it may not be there yet, or be empty.
-    purposes
-        What raters must have agreed to, besides all that the campaign requires.
-    policy
-        How preferences become pairs; by default as in hh-rlhf.
-    now
-        The time.
-
-    Raises
-    ------
-    NotFound
-        There is no such campaign, or nothing of it to export.
-    InvalidInput
-        Its raters do not talk with chatbots, or there can be no such folder.
-    Conflict
-        The folder holds something.
-    """
-    staff_id = overview.staff_id_of(platform, name)
+) -> ConversationExport:
+    """Write the conversations of a campaign that have ended, of raters who agreed, to a new folder."""
+    staff_id = overview.owner_id_of(platform, name)
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items. Name a file for their ratings: -o {name}.csv")
-        purposes = purposes_of(campaign, purposes)
-        found = _Found(kept=kept, campaign=campaign, chat=campaign.chat, counts=store.counts_of(tx, kept.id, purposes))
+        purposes = required_purposes(campaign, purposes)
+        found = _ConversationCollector(kept=kept, campaign=campaign, chat=campaign.chat, counts=store.counts_of(tx, kept.id, purposes))
         found.take(store.ended(tx, kept.id, purposes), store.declared(tx, kept.id, purposes))
-        found.reviews = list(reviews_of(tx, platform, found.rows, campaign.chat, staff_id=staff_id))
+        found.reviews = list(iter_reviews(tx, platform, found.rows, campaign.chat, staff_id=staff_id))
     if not found.talked:
         raise NotFound(f"{name} has no conversation to export yet. {' '.join(found.left_out(purposes))}".rstrip())
-    make_folder(folder)
+    create_empty_folder(folder)
     exported = found.write(folder, policy or PairPolicy(), purposes)
-    write_whole(("\n".join(_told(found, exported, purposes, now)) + "\n").encode(), folder / README)
-    note_export(platform, name, staff_id, Asked(purposes=purposes, with_text=True), now)
+    write_whole(("\n".join(_readme_lines(found, exported, purposes, now)) + "\n").encode(), folder / README)
+    log_export(platform, name, staff_id, ExportOptions(purposes=purposes, with_text=True), now)
     return exported
 
 
-def make_folder(folder: Path) -> None:
+def create_empty_folder(folder: Path) -> None:
     """Make a folder, or refuse one that holds something."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -131,7 +98,7 @@ def make_folder(folder: Path) -> None:
 
 
 @dataclass(slots=True, kw_only=True)
-class _Found:
+class _ConversationCollector:
     """What there is to export."""
 
     kept: Kept
@@ -176,14 +143,14 @@ class _Found:
     def _named(self, one: str) -> str:
         return hmac.new(self.key, one.encode(), "sha256").hexdigest()[:ID_DIGITS]
 
-    def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> Exported:
+    def write(self, folder: Path, policy: PairPolicy, purposes: Sequence[str]) -> ConversationExport:
         """Write all files that there is something for."""
         preferences = [one for talked in self.talked for one in preferences_of(talked, self.chat)]
         tried = [(one, attempt) for one in self.talked if (attempt := attempt_of(one, self.chat)) is not None]
         reviews = self._reviews([one.id for one, _ in tried])
-        attempts = [replace(attempt, tags=_tags(reviews.get(number))) for number, (_, attempt) in enumerate(tried, 1)]
+        attempts = [replace(attempt, tags=_review_tags(reviews.get(number))) for number, (_, attempt) in enumerate(tried, 1)]
         items = list(filter(None, (item_of(talked, self.chat) for talked in self.talked)))
-        personal = [row for item in items for row in _personal(item)]
+        personal = [row for item in items for row in _personal_data_rows(item)]
         released = released_pairs(preferences, policy)
         notes = self.left_out(purposes)
         if released.pairs:
@@ -193,16 +160,16 @@ class _Found:
         if attempts:
             write_attempts(attempts, folder / ATTEMPTS)
         for name, lines in (
-            (PREFERENCES, map(preference_row, preferences)),
-            (ITEMS, map(_item, items)),
-            (PEOPLE, iter(self.people.values())),
-            (PERSONAL, personal),
+            (PREFERENCES, map(to_preference_row, preferences)),
+            (ITEMS, map(_to_item_row, items)),
+            (RED_TEAMERS, iter(self.people.values())),
+            (PERSONAL_DATA, personal),
             (REVIEWS, (asdict(one) for several in reviews.values() for one in several)),
         ):
             text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
             if text:
                 write_whole(text.encode(), folder / name)
-        return Exported(
+        return ConversationExport(
             n_chats=len(self.talked),
             n_raters=len(self.people),
             n_preferences=len(preferences),
@@ -237,28 +204,28 @@ class _Found:
         return [f"{n:,} {why}." for n, why in reasons if n]
 
 
-def _tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
+def _review_tags(reviews: Sequence[Review] | None) -> tuple[str, ...] | None:
     """Return all that reviewers said that an attempt is about; None where nobody reviewed it."""
     return None if reviews is None else tuple(sorted({tag for one in reviews for tag in one.tags}, key=TAGS.index))
 
 
-def _personal(item: Item) -> Iterator[Mapping[str, Any]]:
+def _personal_data_rows(item: Item) -> Iterator[Mapping[str, Any]]:
     """Yield where a conversation holds what looks like personal data, without saying it again."""
     for number, turn in enumerate(item.conversation.turns, 1):
         for span in find_personal_data(turn.text):
             yield {"item_id": item.item_id, "turn": number, "start": span.start, "end": span.end, "kind": span.kind}
 
 
-def preference_row(one: Preference) -> Mapping[str, Any]:
+def to_preference_row(one: Preference) -> Mapping[str, Any]:
     """Return a preference as a line of a file has it."""
     return {**asdict(one), "phase": one.phase}
 
 
-def _item(one: Item) -> Mapping[str, Any]:
+def _to_item_row(one: Item) -> Mapping[str, Any]:
     return {"item_id": one.item_id, "turns": one.conversation.to_dicts(), **one.attributes}
 
 
-def _told(found: _Found, exported: Exported, purposes: Sequence[str], now: datetime) -> Iterator[str]:
+def _readme_lines(found: _ConversationCollector, exported: ConversationExport, purposes: Sequence[str], now: datetime) -> Iterator[str]:
     yield "These files are internal: they are not for publication."
     yield ""
     yield "They hold what people wrote in their own words, which may tell who they are, and what they say of"
@@ -277,8 +244,8 @@ def _told(found: _Found, exported: Exported, purposes: Sequence[str], now: datet
         (ATTEMPTS, exported.n_attempts, "red-team attempts, as hh-rlhf has them"),
         (ITEMS, exported.n_items, "conversations up to the last response, as items to be rated"),
         (REVIEWS, exported.n_reviews, "what reviewers said of attempts, by the number of the record in that file"),
-        (PERSONAL, exported.n_personal, "where conversations hold what looks like personal data, to be redacted"),
-        (PEOPLE, exported.n_raters, "what people said of themselves, by their ids here"),
+        (PERSONAL_DATA, exported.n_personal, "where conversations hold what looks like personal data, to be redacted"),
+        (RED_TEAMERS, exported.n_raters, "what people said of themselves, by their ids here"),
     )
     yield from (f"{name:<28} {n:>8,}  {what}" for name, n, what in files if n)
     yield ""

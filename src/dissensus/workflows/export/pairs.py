@@ -20,8 +20,8 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.records.pair import Pair
 from dissensus.schema.records.preference import Preference
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.export.conversations import PAIRS, PREFERENCES, README, make_folder, preference_row
-from dissensus.workflows.export.ratings import Asked, Opened, note_export, opened
+from dissensus.workflows.export.conversations import PAIRS, PREFERENCES, README, create_empty_folder, to_preference_row
+from dissensus.workflows.export.ratings import ExportOptions, RatingsExportSource, log_export, open_export
 from dissensus.workflows.platform.platform import Platform
 
 RATINGS: Final = "ratings.parquet"
@@ -31,23 +31,13 @@ BY_RATER: Final = "{}-by-rater.jsonl"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """What was exported.
+class PairExport:
+    """What was exported."""
 
-    Parameters
-    ----------
-    n_preferences, n_raters
-        Preferences, each of one rater and pair, and how many people gave them.
-    n_pairs
-        Pairs with a better response.
-    notes
-        What made no pair and why, a sentence each.
-    """
-
-    n_preferences: int
+    n_preferences: int  # Preferences, each of one rater and pair, and how many people gave them
     n_raters: int
-    n_pairs: int
-    notes: tuple[str, ...]
+    n_pairs: int  # Pairs with a better response
+    notes: tuple[str, ...]  # What made no pair and why, a sentence each
 
 
 def export_pairs(
@@ -55,57 +45,34 @@ def export_pairs(
     name: str,
     folder: Path,
     *,
-    asked: Asked | None = None,
+    asked: ExportOptions | None = None,
     policy: PairPolicy | None = None,
     now: datetime,
-) -> Exported:
-    """Write the finished ratings of a campaign of pairs, and what follows from them, to a new folder.
-
-    Parameters
-    ----------
-    platform, name
-        The campaign, of whichever owner.
-    folder
-        Where: it may not be there yet, or be empty.
-    asked
-        What it is to hold.
-    policy
-        How preferences become pairs; by default as in hh-rlhf.
-    now
-        The time.
-
-    Raises
-    ------
-    NotFound
-        There is no such campaign, no such purpose of it, or no rating that may be exported.
-    InvalidInput
-        Its raters do not compare two responses, or there can be no such folder.
-    Conflict
-        The folder holds something.
-    """
-    staff_id, asked = overview.staff_id_of(platform, name), asked or Asked()
-    with opened(platform, name, staff_id, asked) as found:
+) -> PairExport:
+    """Write the finished ratings of a campaign of pairs, and what follows from them, to a new folder."""
+    staff_id, asked = overview.owner_id_of(platform, name), asked or ExportOptions()
+    with open_export(platform, name, staff_id, asked) as found:
         if found.campaign.pair is None:
             raise InvalidInput(f"In {name} raters rate single responses. Name a file for them: -o {name}.csv")
-        make_folder(folder)
-        collected = _Collected(pair=found.campaign.pair)
+        create_empty_folder(folder)
+        collected = _PairCollector(pair=found.campaign.pair)
         table_stream.write_parts(collected.frames(found), found.form.schema, folder / RATINGS)
         exported = collected.write(folder, policy or PairPolicy())
-        readme = found.readme(RATINGS, guards=False, now=now) + "\n".join(["", *_told(exported, collected), ""])
+        readme = found.readme(RATINGS, guards=False, now=now) + "\n".join(["", *_readme_lines(exported, collected), ""])
         write_whole(readme.encode(), folder / README)
-    note_export(platform, name, staff_id, asked, now)
+    log_export(platform, name, staff_id, asked, now)
     return exported
 
 
 @dataclass(slots=True, kw_only=True)
-class _Collected:
+class _PairCollector:
     """The preferences of an export."""
 
     pair: Pair
     rated: list[Rated] = field(default_factory=list)
     about: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def frames(self, found: Opened) -> Iterator[pl.DataFrame]:
+    def frames(self, found: RatingsExportSource) -> Iterator[pl.DataFrame]:
         """Yield the ratings, and keep the preferences among them."""
         start = 0
         kept = (names.RATER_ID, *found.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
@@ -126,7 +93,7 @@ class _Collected:
         """Name of the file with the pairs of each rater."""
         return BY_RATER.format(self.purpose)
 
-    def write(self, folder: Path, policy: PairPolicy) -> Exported:
+    def write(self, folder: Path, policy: PairPolicy) -> PairExport:
         """Write all files but the ratings."""
         preferences = preferences_of((one for one in self.rated if not one.flagged), self.pair.compared)
         released = released_pairs(preferences, policy)
@@ -136,10 +103,10 @@ class _Collected:
         n_flagged = sum(one.flagged for one in self.rated)
         if n_flagged:
             notes.append(f"{n_flagged:,} preferences are of raters whom somebody excluded, and make no pair.")
-        _write(map(preference_row, preferences), folder / PREFERENCES)
-        _write(self._raters(), folder / RATERS)
-        _write(self._pairs(preferences), folder / self.by_rater)
-        return Exported(
+        _write_jsonl(map(to_preference_row, preferences), folder / PREFERENCES)
+        _write_jsonl(self._raters(), folder / RATERS)
+        _write_jsonl(self._pairs(preferences), folder / self.by_rater)
+        return PairExport(
             n_preferences=len(self.rated),
             n_raters=len({one.rater_id for one in self.rated}),
             n_pairs=len(released.pairs),
@@ -162,23 +129,23 @@ class _Collected:
                 yield {
                     **pair,
                     names.RATER_ID: rater_id,
-                    **_attributes(about[rater_id]),
+                    **_rater_attributes(about[rater_id]),
                     "tranche": tranche,
                     "pair_id": preference.preference_id,
                 }
 
 
-def _attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
+def _rater_attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
 
 
-def _write(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
+def _write_jsonl(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
     text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
     if text:
         write_whole(text.encode(), path)
 
 
-def _told(exported: Exported, collected: _Collected) -> Iterator[str]:
+def _readme_lines(exported: PairExport, collected: _PairCollector) -> Iterator[str]:
     files = (
         (PREFERENCES, "what was asked of each pair, and what each rater picked"),
         (f"{PAIRS}/", "chosen and rejected responses of all raters together, as hh-rlhf has them"),

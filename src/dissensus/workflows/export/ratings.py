@@ -18,17 +18,17 @@ from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import table_stream, table_writer
 from dissensus.files.raw.atomic_write import write_whole
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.hints import did_you_mean, listed
+from dissensus.schema.hints import suggest, format_list
 from dissensus.schema.records.item import Item
 from dissensus.store import export as export_store
 from dissensus.store import flags
 from dissensus.store.campaigns import Kept
 from dissensus.store.export import Counts
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.audit_log import by_staff
-from dissensus.workflows.campaign.members import seen_by
-from dissensus.workflows.export.readme import left_out, told
-from dissensus.workflows.gold.labelling import columns_by_item
+from dissensus.workflows.campaign.audit_log import log_staff_event
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.export.readme import describe_omissions, readme_lines
+from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
 
 README: Final = ".README.txt"
@@ -38,90 +38,42 @@ ID_DIGITS: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What an export is asked to hold.
+class ExportOptions:
+    """What an export is asked to hold."""
 
-    Parameters
-    ----------
-    purposes
-        What raters must have agreed to, besides all that the campaign requires.
-    with_text
-        Whether it has what raters wrote in their own words, which may tell who they are.
-    raw
-        Whether texts in CSV stay as they are where a spreadsheet would take them for formulas.
-    """
-
-    purposes: tuple[str, ...] = ()
-    with_text: bool = False
-    raw: bool = False
+    purposes: tuple[str, ...] = ()  # What raters must have agreed to, besides all that the campaign requires
+    with_text: bool = False  # Whether it has what raters wrote in their own words, which may tell who they are
+    raw: bool = False  # Whether texts in CSV stay as they are where a spreadsheet would take them for formulas
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exported:
-    """What was exported.
+class RatingsExport:
+    """What was exported."""
 
-    Parameters
-    ----------
-    counts
-        What the file holds, and what was left out.
-    official
-        Name of the released dataset whose columns it has, None for the long table.
-    left_out
-        What was asked or known and has no column.
-    guarded
-        Texts that got an apostrophe, so that no spreadsheet takes them for formulas.
-    readme
-        The file beside it that says all this.
-    """
-
-    counts: Counts
-    official: str | None
-    left_out: tuple[str, ...]
-    guarded: int
-    readme: Path
+    counts: Counts  # What the file holds, and what was left out
+    official: str | None  # Name of the released dataset whose columns it has, None for the long table
+    left_out: tuple[str, ...]  # What was asked or known and has no column
+    guarded: int  # Texts that got an apostrophe, so that no spreadsheet takes them for formulas
+    readme: Path  # The file beside it that says all this
 
 
-def export(
+def export_ratings(
     platform: Platform,
     name: str,
     path: Path,
     *,
-    asked: Asked = Asked(),
+    asked: ExportOptions = ExportOptions(),
     overwrite: bool = False,
     now: datetime,
-) -> Exported:
-    """Write the finished ratings of a campaign to a file, and beside it what that holds.
-
-    Parameters
-    ----------
-    platform, name
-        The campaign, of whichever owner.
-    path
-        Ends in .csv, .jsonl (both also .gz) or .parquet.
-    asked
-        What it is to hold.
-    overwrite
-        Whether files that are there already may be replaced.
-    now
-        The time.
-
-    Raises
-    ------
-    NotFound
-        There is no such campaign, no such purpose of it, or no rating that may be exported; the message says what was
-        left out.
-    InvalidInput
-        The name of the file ends in something else.
-    Conflict
-        The file is there already.
-    """
+) -> RatingsExport:
+    """Write the finished ratings of a campaign to a file, and beside it what that holds."""
     extension = table_writer.extension_of(path, table_stream.ENDS)
     readme = path.with_name(path.name + README)
     for one in (path, readme):
         table_writer.check_free(one, overwrite=overwrite)
     guards = extension.startswith(".csv") and not asked.raw
-    staff_id = overview.staff_id_of(platform, name)
-    with opened(platform, name, staff_id, asked) as found:
+    staff_id = overview.owner_id_of(platform, name)
+    with open_export(platform, name, staff_id, asked) as found:
         # Before the file, which is never there without it.
         write_whole(found.readme(path.name, guards=guards, now=now).encode(), readme)
         try:
@@ -131,8 +83,8 @@ def export(
             with suppress(OSError):
                 readme.unlink()
             raise
-    note_export(platform, name, staff_id, asked, now)
-    return Exported(
+    log_export(platform, name, staff_id, asked, now)
+    return RatingsExport(
         counts=found.counts,
         official=found.form.official,
         left_out=found.form.left_out,
@@ -141,8 +93,8 @@ def export(
     )
 
 
-def stream_csv(
-    platform: Platform, name: str, *, staff_id: str, asked: Asked = Asked(), now: datetime
+def stream_ratings_csv(
+    platform: Platform, name: str, *, staff_id: str, asked: ExportOptions = ExportOptions(), now: datetime
 ) -> Iterator[bytes]:
     """Return the finished ratings of an owner's campaign as CSV, part by part.
 
@@ -150,26 +102,26 @@ def stream_csv(
     the iterator is closed.
     """
     # Before, since a connection is held from the first part on.
-    note_export(platform, name, staff_id, asked, now)
-    parts = _csv(platform, name, staff_id, asked)
+    log_export(platform, name, staff_id, asked, now)
+    parts = _csv_parts(platform, name, staff_id, asked)
     return chain([next(parts)], parts)
 
 
-def note_export(platform: Platform, name: str, staff_id: str, asked: Asked, now: datetime) -> None:
+def log_export(platform: Platform, name: str, staff_id: str, asked: ExportOptions, now: datetime) -> None:
     """Keep in the log that somebody takes ratings out."""
     with platform.database.writing() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
-        by_staff(tx, kept.id, "export", staff_id, now, purposes=list(asked.purposes), with_text=asked.with_text)
+        kept, _ = campaign_for_member(tx, name, staff_id)
+        log_staff_event(tx, kept.id, "export", staff_id, now, purposes=list(asked.purposes), with_text=asked.with_text)
 
 
-def _csv(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[bytes]:
-    with opened(platform, name, staff_id, asked) as found:
+def _csv_parts(platform: Platform, name: str, staff_id: str, asked: ExportOptions) -> Iterator[bytes]:
+    with open_export(platform, name, staff_id, asked) as found:
         frames = found.frames() if asked.raw else found.guarded_frames()
         yield from table_stream.csv_parts(frames, found.form.schema)
 
 
 @dataclass(slots=True, kw_only=True)
-class Opened:
+class RatingsExportSource:
     """An export that is under way, within one transaction."""
 
     kept: Kept
@@ -195,7 +147,7 @@ class Opened:
             start += len(window)
 
     def _told(self, one: Rated) -> Rated:
-        return replace(one, rater_id=self._public(one.rater_id), item=with_gold(one.item, self.gold))
+        return replace(one, rater_id=self._public(one.rater_id), item=add_gold_attributes(one.item, self.gold))
 
     def guarded_frames(self) -> Iterator[pl.DataFrame]:
         """Yield tables whose texts no spreadsheet takes for formulas."""
@@ -209,23 +161,23 @@ class Opened:
 
     def readme(self, file: str, *, guards: bool, now: datetime) -> str:
         """Return what is said beside a file."""
-        return "\n".join(told(self, file, guards=guards, now=now)) + "\n"
+        return "\n".join(readme_lines(self, file, guards=guards, now=now)) + "\n"
 
 
 @contextmanager
-def opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterator[Opened]:
+def open_export(platform: Platform, name: str, staff_id: str, asked: ExportOptions) -> Iterator[RatingsExportSource]:
     """Open an export, within a transaction of one moment."""
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id)
         campaign = platform.definitions.of(tx, kept)
         if campaign.chat is not None:
             raise InvalidInput(f"In {name} raters talk with chatbots. Name a folder for what came of it: -o {name}")
-        purposes = purposes_of(campaign, asked.purposes)
+        purposes = required_purposes(campaign, asked.purposes)
         counts = export_store.counts_of(tx, kept.id, purposes)
         if not counts.exported.ratings:
-            raise NotFound(f"{name} has no rating to export yet. {' '.join(left_out(counts, purposes))}".rstrip())
-        form, gold = _columns(tx, kept, campaign, asked)
-        yield Opened(
+            raise NotFound(f"{name} has no rating to export yet. {' '.join(describe_omissions(counts, purposes))}".rstrip())
+        form, gold = _export_columns(tx, kept, campaign, asked)
+        yield RatingsExportSource(
             kept=kept,
             campaign=campaign,
             purposes=purposes,
@@ -236,28 +188,28 @@ def opened(platform: Platform, name: str, staff_id: str, asked: Asked) -> Iterat
         )
 
 
-def _columns(
-    tx: Connection, kept: Kept, campaign: Campaign, asked: Asked
+def _export_columns(
+    tx: Connection, kept: Kept, campaign: Campaign, asked: ExportOptions
 ) -> tuple[Form, Mapping[str, Mapping[str, str]]]:
     """Return the columns of an export, and what experts settled by item and column."""
-    gold = columns_by_item(tx, campaign, kept)
+    gold = gold_columns_by_item(tx, campaign, kept)
     attributes = export_store.attributes_of(tx, kept.id).union(*gold.values())
     form = form_of(campaign, attributes, with_text=asked.with_text, with_flag=flags.any_decided(tx, kept.id))
     return form, gold
 
 
-def with_gold(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
+def add_gold_attributes(item: Item, gold: Mapping[str, Mapping[str, str]]) -> Item:
     """Return an item with what experts settled of it, as attributes, beside what its file says, which stays."""
     settled = gold.get(item.item_id)
     return replace(item, attributes={**settled, **item.attributes}) if settled else item
 
 
-def purposes_of(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
+def required_purposes(campaign: Campaign, asked: tuple[str, ...]) -> tuple[str, ...]:
     """Return what raters must have agreed to: all that is required, and what is asked for."""
     known = [purpose.name for purpose in campaign.consent.purposes]
     for name in asked:
         if name not in known:
-            hint = did_you_mean(name, known)
-            raise NotFound(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {listed(known)}.")
+            hint = suggest(name, known)
+            raise NotFound(f"{name!r} is no purpose of {campaign.name}.{hint} Its purposes are {format_list(known)}.")
     required = {purpose.name for purpose in campaign.consent.purposes if purpose.required}
     return tuple(name for name in known if name in required or name in asked)

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import dissensus
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.store.export import Counts
 
 if TYPE_CHECKING:
-    from dissensus.workflows.export.ratings import Opened
+    from dissensus.workflows.export.ratings import RatingsExportSource
 
 
-def left_out(counts: Counts, purposes: tuple[str, ...]) -> list[str]:
+def describe_omissions(counts: Counts, purposes: tuple[str, ...]) -> list[str]:
     """Say what was left out and why, a sentence a reason."""
     reasons = (
         (counts.rehearsing, "of previews and dry runs"),
@@ -26,7 +26,7 @@ def left_out(counts: Counts, purposes: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def told(found: "Opened", file: str, *, guards: bool, now: datetime) -> Iterator[str]:
+def readme_lines(found: "RatingsExportSource", file: str, *, guards: bool, now: datetime) -> Iterator[str]:
     """Yield the lines of what is said beside a file of ratings."""
     form, counts = found.form, found.counts
     yield f"{file} is internal: it is not for publication."
@@ -44,9 +44,9 @@ def told(found: "Opened", file: str, *, guards: bool, now: datetime) -> Iterator
     if found.campaign.gold is not None:
         yield f"Gold:       items with labels that experts settled: {sum(map(bool, found.gold.values())):,}"
     yield ""
-    yield from left_out(counts, found.purposes) or ["No rating was left out."]
+    yield from describe_omissions(counts, found.purposes) or ["No rating was left out."]
     if form.left_out:
-        yield f"Without a column: {listed(form.left_out, 50)}."
+        yield f"Without a column: {format_list(form.left_out, 50)}."
     yield ""
     yield "Ids of raters were drawn for this file alone: the same rater has another one in every export."
     yield "Who declined to answer a question about an item has no answer there. Several answers are a JSON list."

@@ -9,39 +9,25 @@ from dissensus.errors import DissensusError, NotFound
 from dissensus.files.models.registry import Entry, Line, folder_of, read_line
 from dissensus.schema.campaign.definition import Campaign
 
-LATEST = 5
+MAX_VERSIONS = 5
 
 log = logging.getLogger("dissensus.models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LineSeen:
-    """A model line as a campaign has it.
-
-    Parameters
-    ----------
-    name
-        Of the line.
-    learns
-        Whether it learns from what raters of the campaign prefer.
-    chooses
-        Chatbots whose responses it chooses, with the version where they name one.
-    line
-        The line; None where it cannot be read.
-    missing
-        Whether that is because there is none.
-    """
+class CampaignModel:
+    """A model line as a campaign has it."""
 
     name: str
-    learns: bool
-    chooses: tuple[str, ...]
-    line: Line | None
-    missing: bool = False
+    learns: bool  # Whether it learns from what raters of the campaign prefer
+    chooses: tuple[str, ...]  # Chatbots whose responses it chooses, with the version where they name one
+    line: Line | None  # The line; None where it cannot be read
+    missing: bool = False  # Whether that is because there is none
 
     @property
     def latest(self) -> tuple[Entry, ...]:
         """Its last versions, the latest first."""
-        return () if self.line is None else tuple(self.line.trained.values())[: -LATEST - 1 : -1]
+        return () if self.line is None else tuple(self.line.trained.values())[: -MAX_VERSIONS - 1 : -1]
 
     @property
     def back(self) -> Entry | None:
@@ -50,7 +36,7 @@ class LineSeen:
         return last if last is not None and last.what == "rolled back" else None
 
 
-def lines_of(models: Path, campaign: Campaign) -> tuple[LineSeen, ...]:
+def list_campaign_models(models: Path, campaign: Campaign) -> tuple[CampaignModel, ...]:
     """Return the lines that learn from a campaign, and those that choose what its chatbots say."""
     chooses: dict[str, list[str]] = {name: [] for name in campaign.lines}
     for chatbot in () if campaign.chat is None else campaign.chat.chatbots:
@@ -58,12 +44,12 @@ def lines_of(models: Path, campaign: Campaign) -> tuple[LineSeen, ...]:
             always = "" if chatbot.line.version is None else f", always by version {chatbot.line.version}"
             chooses.setdefault(chatbot.line.name, []).append(f"{chatbot.name}{always}")
     return tuple(
-        LineSeen(name=name, learns=name in campaign.lines, chooses=tuple(chatbots), **_read(models, name))
+        CampaignModel(name=name, learns=name in campaign.lines, chooses=tuple(chatbots), **_read_model(models, name))
         for name, chatbots in chooses.items()
     )
 
 
-def _read(models: Path, name: str) -> dict[str, Any]:
+def _read_model(models: Path, name: str) -> dict[str, Any]:
     try:
         return {"line": read_line(folder_of(models, name))}
     except DissensusError as error:

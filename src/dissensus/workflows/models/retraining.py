@@ -25,19 +25,19 @@ from dissensus.preference.fit.training import Plan, train
 from dissensus.preference.models.kinds import AnyModel
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import campaigns, events
-from dissensus.workflows.models.training_pairs import Compared, compared_for
+from dissensus.workflows.models.training_pairs import CampaignPreferences, collect_preferences
 from dissensus.workflows.platform.platform import Platform
 
-Progress = Callable[[float], None]
+TrainingProgress = Callable[[float], None]
 
-SOON: Final = timedelta(minutes=5)
-LONGEST_WHY: Final = 2_000
+RETRY_AFTER: Final = timedelta(minutes=5)
+MAX_REASON_LENGTH: Final = 2_000
 
 log = logging.getLogger("dissensus.models")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparisons:
+class TrainingComparisons:
     """What a line learns from.
 
     Parameters
@@ -55,35 +55,25 @@ class Comparisons:
     from_files: int = 0
 
 
-def comparisons_for(line: Line, *, platform: Platform | None, files: Sequence[Path] = ()) -> Comparisons:
-    """Return all that a line can learn from: what campaigns that name it collected, and files.
-
-    Raises
-    ------
-    NotFound
-        There is nothing.
-    NotAllowed
-        A file says that people chose by something else.
-    DissensusError
-        A file cannot be read.
-    """
+def collect_comparisons(line: Line, *, platform: Platform | None, files: Sequence[Path] = ()) -> TrainingComparisons:
+    """Return all that a line can learn from: what campaigns that name it collected, and files."""
     purpose = line.terms.purpose
     for path in files:
         if purpose_in(path) not in (purpose, None):
             raise NotAllowed(f"In {path} people chose by something else than what is {purpose}, as {line.name} does.")
-    found = None if platform is None else compared_for(platform, line.name, line.terms.campaigns)
-    parts = {} if found is None else _by_campaign(found, purpose)
+    found = None if platform is None else collect_preferences(platform, line.name, line.terms.campaigns)
+    parts = {} if found is None else _pairs_by_campaign(found, purpose)
     of_files = read_all(files, purpose=purpose) if files else None
     if of_files is None and not any(part.pairs for part in parts.values()):
-        raise NotFound(f"{_nothing(line, found)} Open a campaign that names the line, or give files of pairs.")
-    return Comparisons(
+        raise NotFound(f"{_nothing_to_learn(line, found)} Open a campaign that names the line, or give files of pairs.")
+    return TrainingComparisons(
         read=joined([*parts.values(), *filter(None, [of_files])]),
         by_campaign={name: len(part.pairs) for name, part in parts.items() if part.pairs},
         from_files=0 if of_files is None else len(of_files.pairs),
     )
 
 
-def _by_campaign(found: Compared, purpose: Purpose) -> dict[str, ReadPairs]:
+def _pairs_by_campaign(found: CampaignPreferences, purpose: Purpose) -> dict[str, ReadPairs]:
     """Return the pairs of each campaign; one in which people were asked for something else has none."""
     return {
         name: ReadPairs(*votes_among(preferences, found.people, purpose=purpose))
@@ -91,7 +81,7 @@ def _by_campaign(found: Compared, purpose: Purpose) -> dict[str, ReadPairs]:
     }
 
 
-def _nothing(line: Line, found: Compared | None) -> str:
+def _nothing_to_learn(line: Line, found: CampaignPreferences | None) -> str:
     if found is None:
         return f"There is nothing that {line.name} could learn from."
     if not found.preferences:
@@ -99,52 +89,19 @@ def _nothing(line: Line, found: Compared | None) -> str:
     return f"Nothing was preferred yet in campaigns that name {line.name}, of what is {line.terms.purpose}."
 
 
-def retrain(
+def retrain_model(
     folder: Path,
-    comparisons_of: Callable[[Line], Comparisons],
+    comparisons_of: Callable[[Line], TrainingComparisons],
     *,
     now: datetime,
     fewer: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: TrainingProgress | None = None,
     note: Callable[[Entry], object] = lambda _: None,
 ) -> Entry | None:
     """Train the next version of a line, and promote it if it is shown to be no worse than the current one.
 
     The same is asked beside the reference, see `dissensus.files.models.registry.Line.reference`.
-
-    Parameters
-    ----------
-    folder
-        The line.
-    comparisons_of
-        Gives all that it can learn from.
-    now
-        The time.
-    fewer
-        Whether it may learn from less than half of what the current version learned from.
-    seed
-        Of the folds in which settings are chosen.
-    progress
-        Called with the share that is done.
-    note
-        Called with what became of it before that is kept; what it raises keeps it from being kept.
-
-    Returns
-    -------
-    Entry or None
-        What became of it; None where there is nothing that the last version did not know.
-
-    Raises
-    ------
-    Conflict
-        Somebody else trains the line now.
-    InvalidInput
-        There are far fewer comparisons than before.
-    UndefinedEstimate
-        Too few dialogues are held out.
-    DissensusError
-        There is nothing to learn from, or too little.
     """
     with alone(folder) as line:
         found = comparisons_of(line)
@@ -156,10 +113,10 @@ def retrain(
         dealt = deal(pairs)
         if not fewer:
             _check_enough(line, dealt)
-        model = _trained(line, dealt, found, seed=seed, progress=progress)
+        model = _train_version(line, dealt, found, seed=seed, progress=progress)
         place = next_version(line)
         save_model(model, place)
-        judge_in = _Judging(model, dealt.apart)
+        judge_in = _ModelComparison(model, dealt.apart)
         # What takes long is done before anybody is held up.
         judge_in(read_line(folder))
         with changing(folder) as line:
@@ -201,7 +158,7 @@ def _check_enough(line: Line, dealt: Dealt) -> None:
         )
 
 
-class _Judging:
+class _ModelComparison:
     """Compares a model with versions of a line by what chooses responses: their scores for all people."""
 
     def __init__(self, model: AnyModel, apart: Sequence[Pair]) -> None:
@@ -222,7 +179,7 @@ class _Judging:
         return None if number is None else self._known[number]
 
 
-def _trained(line: Line, dealt: Dealt, found: Comparisons, *, seed: int, progress: Progress | None) -> AnyModel:
+def _train_version(line: Line, dealt: Dealt, found: TrainingComparisons, *, seed: int, progress: TrainingProgress | None) -> AnyModel:
     if not dealt.apart or not dealt.known:
         n = len({pair.dialogue for pair in found.read.pairs})
         raise InvalidInput(
@@ -241,7 +198,7 @@ def _trained(line: Line, dealt: Dealt, found: Comparisons, *, seed: int, progres
     )
 
 
-def retrain_here(
+def retrain_from_campaigns(
     platform: Platform,
     folder: Path,
     *,
@@ -249,25 +206,19 @@ def retrain_here(
     now: datetime,
     fewer: bool = False,
     seed: int = 0,
-    progress: Progress | None = None,
+    progress: TrainingProgress | None = None,
 ) -> Entry | None:
-    """Train the next version of a line on what campaigns of a site collected, see `retrain`, and note it in their log.
-
-    Raises
-    ------
-    DissensusError
-        As `retrain`.
-    """
+    """Train the next version of a line on what campaigns of a site collected, see `retrain_model`, and note it in their log."""
 
     def note(entry: Entry) -> None:
         with platform.database.writing() as tx:
-            _note(tx, entry, folder.name, now)
+            _log_version(tx, entry, folder.name, now)
 
-    known = partial(comparisons_for, platform=platform, files=files)
-    return retrain(folder, known, now=now, fewer=fewer, seed=seed, progress=progress, note=note)
+    known = partial(collect_comparisons, platform=platform, files=files)
+    return retrain_model(folder, known, now=now, fewer=fewer, seed=seed, progress=progress, note=note)
 
 
-def _note(tx: Connection, entry: Entry, line: str, now: datetime) -> None:
+def _log_version(tx: Connection, entry: Entry, line: str, now: datetime) -> None:
     by_campaign = entry.found["by_campaign"]
     for kept in campaigns.all_campaigns(tx):
         if kept.name in by_campaign:
@@ -275,32 +226,22 @@ def _note(tx: Connection, entry: Entry, line: str, now: datetime) -> None:
             events.record(tx, kept.id, "train", {**content, "n": by_campaign[kept.name]}, now=now)
 
 
-class Stopped(Exception):
+class TrainingStopped(Exception):
     """Training is given up because the process ends."""
 
 
 @dataclass(slots=True)
-class Learning:
-    """Lets the lines that campaigns name learn, again and again.
+class RetrainingJob:
+    """Lets the lines that campaigns name learn, again and again."""
 
-    Parameters
-    ----------
-    folder
-        It has a folder for each line.
-    every_h
-        Hours between two tries; 0 for never.
-    stopped
-        Training is given up once this is set.
-    """
-
-    folder: Path
-    every_h: int
-    stopped: Event = field(default_factory=Event)
+    folder: Path  # It has a folder for each line
+    every_h: int  # Hours between two tries; 0 for never
+    stopped: Event = field(default_factory=Event)  # Training is given up once this is set
     _due: dict[str, datetime] = field(default_factory=dict)
 
     def __call__(self, platform: Platform, now: datetime) -> None:
         """Let each line learn for which it is time; one that cannot keeps no other from it."""
-        for name in _named(platform) if self.every_h else ():
+        for name in _named_models(platform) if self.every_h else ():
             if now >= self._due.get(name, now):
                 self._due[name] = now + timedelta(hours=self.every_h)
                 self._try(platform, name, now)
@@ -312,56 +253,35 @@ class Learning:
             if trained and max(trained) + timedelta(hours=self.every_h) > now:
                 self._due[name] = max(trained) + timedelta(hours=self.every_h)
                 return
-            entry = retrain_here(platform, folder_of(self.folder, name), now=now, progress=self._going_on)
+            entry = retrain_from_campaigns(platform, folder_of(self.folder, name), now=now, progress=self._going_on)
             log.info("The model line %s: %s", name, "nothing is new." if entry is None else entry.why)
         except Conflict as error:
             # Somebody else trains it now: what comes of that is looked at soon.
-            self._due[name] = now + SOON
+            self._due[name] = now + RETRY_AFTER
             log.info("The model line %s: %s", name, error)
         except DissensusError as error:
             log.warning("The model line %s did not learn: %s", name, error)
-        except Stopped:
+        except TrainingStopped:
             log.info("The model line %s did not learn: the process ends.", name)
 
     def _going_on(self, _: float) -> None:
         if self.stopped.is_set():
-            raise Stopped
+            raise TrainingStopped
 
 
-def _named(platform: Platform) -> list[str]:
+def _named_models(platform: Platform) -> list[str]:
     """Return the lines that campaigns name."""
     with platform.database.reading() as tx:
         every = [platform.definitions.of(tx, kept).lines for kept in campaigns.all_campaigns(tx)]
     return sorted({name for lines in every for name in lines})
 
 
-def roll_back(folder: Path, to: int | None = None, *, why: str = "", now: datetime) -> Entry:
-    """Make an earlier version of a line current again.
-
-    Parameters
-    ----------
-    folder
-        The line.
-    to
-        Which version; None for the one in whose place the current one came.
-    why
-        In the words of whoever does it.
-    now
-        The time.
-
-    Raises
-    ------
-    NotFound
-        There is no such version.
-    Conflict
-        It is current already, or there is none before it.
-    InvalidInput
-        The reason cannot be kept, or the version is no model that can be trusted.
-    """
+def roll_back_model(folder: Path, to: int | None = None, *, why: str = "", now: datetime) -> Entry:
+    """Make an earlier version of a line current again."""
     told = why.strip() or "Nobody said why."
-    check_text(told, "The reason", LONGEST_WHY)
+    check_text(told, "The reason", MAX_REASON_LENGTH)
     with changing(folder) as line:
-        number = _before(line) if to is None else to
+        number = _earlier_version(line) if to is None else to
         load_model(line.version(number))
         if number == line.current:
             raise Conflict(f"Version {number} of {line.name} is current already.")
@@ -371,7 +291,7 @@ def roll_back(folder: Path, to: int | None = None, *, why: str = "", now: dateti
         return entry
 
 
-def _before(line: Line) -> int:
+def _earlier_version(line: Line) -> int:
     if line.before is None:
         current = "it has none" if line.current is None else f"before version {line.current} there was none"
         raise Conflict(f"There is no version to which {line.name} could go back: {current}. Name one: --to N.")

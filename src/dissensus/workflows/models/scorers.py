@@ -9,20 +9,20 @@ from typing import Final, NamedTuple
 
 from dissensus.chat.best_of_n import SCORERS, Scorer
 from dissensus.chat.best_of_registry import Ranker
-from dissensus.chat.preference_scorer import scorer_of
-from dissensus.chat.remote_scorer import remote
+from dissensus.chat.preference_scorer import scorer_from_model
+from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.files.models.folder import identity, load_model
 from dissensus.files.models.registry import Line, changed, folder_of, read_line
 from dissensus.preference.data.pairs import Purpose
 from dissensus.preference.models.model import Identity, Model, check_purpose
 from dissensus.schema.campaign.chatbot import Chatbot, Samples
-from dissensus.schema.registered_model import LineName
+from dissensus.schema.registered_model import RegisteredModelName
 
 ADDRESSES: Final = ("http://", "https://")
 
 
-class Opened(NamedTuple):
+class LoadedModel(NamedTuple):
     """A model, and what it is told from others by."""
 
     model: Model
@@ -30,7 +30,7 @@ class Opened(NamedTuple):
 
 
 @contextmanager
-def opened_model(place: str, *, purpose: Purpose | None = None, key: str = "") -> Iterator[Opened]:
+def open_model(place: str, *, purpose: Purpose | None = None, key: str = "") -> Iterator[LoadedModel]:
     """Open the model in a folder, or behind an address.
 
     Parameters
@@ -50,17 +50,17 @@ def opened_model(place: str, *, purpose: Purpose | None = None, key: str = "") -
     Raises
     ------
     DissensusError
-        As `load_model` or `remote`.
+        As `load_model` or `open_remote_model`.
     """
     if place.startswith(ADDRESSES):
-        with remote(place, purpose=purpose, key=key) as model:
-            yield Opened(model, model.identity)
+        with open_remote_model(place, purpose=purpose, key=key) as model:
+            yield LoadedModel(model, model.identity)
     else:
-        yield Opened(load_model(Path(place)), identity(Path(place)))
+        yield LoadedModel(load_model(Path(place)), identity(Path(place)))
 
 
 @contextmanager
-def opened_scorers(chatbot: Chatbot, *, key: str = "") -> Iterator[Mapping[str, Scorer]]:
+def open_chatbot_scorers(chatbot: Chatbot, *, key: str = "") -> Iterator[Mapping[str, Scorer]]:
     """Open what ranks the responses of a chatbot, beside the scorers that ship.
 
     Parameters
@@ -82,17 +82,17 @@ def opened_scorers(chatbot: Chatbot, *, key: str = "") -> Iterator[Mapping[str, 
     NotAllowed
         It was trained for another purpose.
     DissensusError
-        As `opened_model`.
+        As `open_model`.
     """
     source = chatbot.source
     with ExitStack() as stack:
         if not isinstance(source, Samples) or not _is_model(source.scorer):
             yield SCORERS
             return
-        found = stack.enter_context(opened_model(source.scorer, key=key))
+        found = stack.enter_context(open_model(source.scorer, key=key))
         check_purpose(found.model, source.purpose)
         _check_same(source, found.identity)
-        yield {**SCORERS, source.scorer: scorer_of(found.model)}
+        yield {**SCORERS, source.scorer: scorer_from_model(found.model)}
 
 
 def _check_same(source: Samples, found: Identity) -> None:
@@ -109,7 +109,7 @@ def _is_model(name: str) -> bool:
 
 
 @dataclass(slots=True)
-class Lines:
+class ModelRegistry:
     """The model lines in a folder, with what is asked of them at hand: one version of each line or pinned version.
 
     Parameters
@@ -120,7 +120,7 @@ class Lines:
 
     folder: Path
     _read: dict[str, tuple[tuple[int, int], Line]] = field(default_factory=dict)
-    _models: dict[LineName, Opened] = field(default_factory=dict)
+    _models: dict[RegisteredModelName, LoadedModel] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
     def ranker(self, samples: Samples) -> Ranker | None:
@@ -152,7 +152,7 @@ class Lines:
                 return None
             found = self._model(asked, line, number)
         _check_same(samples, found.identity)
-        return Ranker(scorer_of(found.model), f"{line.name}/{number}")
+        return Ranker(scorer_from_model(found.model), f"{line.name}/{number}")
 
     def _line(self, name: str) -> Line:
         """Return a line as it is now; most of the time a look at the file tells that nothing happened."""
@@ -163,11 +163,11 @@ class Lines:
             self._read[name] = known = (now, read_line(folder))
         return known[1]
 
-    def _model(self, asked: LineName, line: Line, number: int) -> Opened:
+    def _model(self, asked: RegisteredModelName, line: Line, number: int) -> LoadedModel:
         folder, trained = line.version(number), line.trained[number]
         known = self._models.get(asked)
         if known is None or known.identity.sha256 != trained.sha256:
-            self._models[asked] = known = Opened(load_model(folder), identity(folder))
+            self._models[asked] = known = LoadedModel(load_model(folder), identity(folder))
         if known.identity.sha256 != trained.sha256:
             raise Conflict(f"{folder} holds another model than the one that was trained as version {number}.")
         return known

@@ -18,41 +18,27 @@ from dissensus.preference.evaluation.attempt_scores import Scores, Tally, scored
 from dissensus.preference.models.model import Identity, Model
 from dissensus.schema.records.attempt import Attempt
 
-BATCH: Final = 500
+BATCH_SIZE: Final = 500
 """Attempts that are scored at a time, and after which an interruption loses nothing of them."""
 
-Progress = Callable[[int, float], None]
+ScoringProgress = Callable[[int, float], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """What is scored, and by whom.
+class ScoringOptions:
+    """What is scored, and by whom."""
 
-    Parameters
-    ----------
-    source, target
-        File of attempts, and the file to write.
-    model, identity
-        The model, and what it is told from others by.
-    anew
-        Whether scores that are there already are replaced.
-    resume
-        Whether to go on where an earlier run was interrupted.
-    overwrite
-        Whether a target that is there already may be replaced.
-    """
-
-    source: Path
+    source: Path  # File of attempts, and the file to write
     target: Path
-    model: Model
+    model: Model  # The model, and what it is told from others by
     identity: Identity
-    anew: bool = False
-    resume: bool = False
-    overwrite: bool = False
+    anew: bool = False  # Whether scores that are there already are replaced
+    resume: bool = False  # Whether to go on where an earlier run was interrupted
+    overwrite: bool = False  # Whether a target that is there already may be replaced
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Done:
+class ScoringSummary:
     """What was scored: counts, how many attempts an earlier run had scored, and what the reader should know."""
 
     n_attempts: int
@@ -62,56 +48,36 @@ class Done:
     notes: tuple[str, ...]
 
 
-def score_attempts(asked: Asked, *, progress: Progress | None = None) -> Done:
-    """Write attempts with their scores to a file, and beside it which model gave them.
-
-    Parameters
-    ----------
-    asked
-        What is scored, and by whom.
-    progress
-        Called with the number of attempts that are done, and with the share of the file that they are.
-
-    Returns
-    -------
-    Done
-        What was scored. The same file, model and version give the same bytes, interrupted or not.
-
-    Raises
-    ------
-    Conflict
-        The target is there already, or an interrupted run is, and nothing was said of it.
-    InvalidInput
-        A record is no attempt, or an interrupted run was of another file, model or setting.
-    """
+def score_attempts(asked: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
+    """Write attempts with their scores to a file, and beside it which model gave them."""
     table_writer.extension_of(asked.target)
     check_place(asked.target)
     check_apart([asked.source], [asked.target])
     if asked.target.exists() and not asked.overwrite:
         raise Conflict(f"{asked.target} is there already. Name another file, or replace it with --overwrite.")
     unknown: dict[str, None] = {}
-    journal = _Journal(asked.target.with_name(f"{asked.target.name}.partial"), _head(asked))
+    journal = _Journal(asked.target.with_name(f"{asked.target.name}.partial"), _journal_head(asked))
     known = journal.open(resume=asked.resume)
-    tally, counted = Tally(), _Counted(progress)
+    tally, counted = Tally(), _ProgressCounter(progress)
     given = stream_attempts(asked.source, unknown, progress=counted.read)
-    attempts = _scored(given, asked, known, journal, tally)
+    attempts = _score_batches(given, asked, known, journal, tally)
     try:
         write_attempts(counted(attempts), asked.target, overwrite=asked.overwrite)
     finally:
         journal.close()
     record = asked.target.with_name(f"{asked.target.name}.scores.json")
-    write_whole(_json(_record(asked, counted.n, tally)), record)
+    write_whole(_pretty_json(_scoring_record(asked, counted.n, tally)), record)
     journal.remove()
-    notes = (*left_out(unknown), *_notes(tally))
-    return Done(n_attempts=counted.n, n_resumed=min(len(known), counted.n), tally=tally, record=record, notes=notes)
+    notes = (*left_out(unknown), *_tally_notes(tally))
+    return ScoringSummary(n_attempts=counted.n, n_resumed=min(len(known), counted.n), tally=tally, record=record, notes=notes)
 
 
-def _scored(
-    attempts: Iterator[Attempt], asked: Asked, known: list[Scores], journal: "_Journal", tally: Tally
+def _score_batches(
+    attempts: Iterator[Attempt], asked: ScoringOptions, known: list[Scores], journal: "_Journal", tally: Tally
 ) -> Iterator[Attempt]:
     begin = 0
-    while some := list(islice(attempts, BATCH)):
-        scores, begin = known[begin : begin + BATCH], begin + BATCH
+    while some := list(islice(attempts, BATCH_SIZE)):
+        scores, begin = known[begin : begin + BATCH_SIZE], begin + BATCH_SIZE
         if not scores:
             scores = scores_of(some, asked.model, anew=asked.anew)
             journal.add(scores)
@@ -121,10 +87,10 @@ def _scored(
             yield after
 
 
-class _Counted:
+class _ProgressCounter:
     """How many attempts have gone by, and what share of the file was read."""
 
-    def __init__(self, progress: Progress | None) -> None:
+    def __init__(self, progress: ScoringProgress | None) -> None:
         self.n = 0
         self._share = 0.0
         self._progress = progress
@@ -137,7 +103,7 @@ class _Counted:
         for attempt in attempts:
             yield attempt
             self.n += 1
-            if not self.n % BATCH:
+            if not self.n % BATCH_SIZE:
                 self._tell()
         self._tell()
 
@@ -151,7 +117,7 @@ class _Journal:
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self.path = path
-        self._head = _line(head)
+        self._head = _json_line(head)
         self._begun = False
 
     def open(self, *, resume: bool) -> list[Scores]:
@@ -175,14 +141,14 @@ class _Journal:
             raise InvalidInput(
                 f"{self.path} is of another file, model, setting or version of Dissensus. Delete it to begin anew."
             )
-        whole = list(takewhile(bool, map(_scores, lines)))
+        whole = list(takewhile(bool, map(_parse_batch, lines)))
         return b"".join([self._head, *lines[: len(whole)]]), list(chain.from_iterable(whole))
 
     def add(self, scores: list[Scores]) -> None:
         """Keep the scores of a batch, on the disk."""
-        if len(scores) == BATCH:
+        if len(scores) == BATCH_SIZE:
             self._begun = True
-            self._file.write(_line(scores))
+            self._file.write(_json_line(scores))
             self._file.flush()
             os.fsync(self._file.fileno())
 
@@ -197,25 +163,25 @@ class _Journal:
         self.path.unlink(missing_ok=True)
 
 
-def _scores(line: bytes) -> list[Scores]:
+def _parse_batch(line: bytes) -> list[Scores]:
     """Return the scores of a batch; none of a line that was cut."""
     try:
         found = json.loads(line) if line.endswith(b"\n") else []
         scores = [Scores(*both) for both in found]
     except (ValueError, TypeError):
         return []
-    return scores if len(scores) == BATCH else []
+    return scores if len(scores) == BATCH_SIZE else []
 
 
-def _line(values: object) -> bytes:
+def _json_line(values: object) -> bytes:
     return json.dumps(values, allow_nan=False, separators=(",", ":")).encode() + b"\n"
 
 
-def _json(values: dict[str, Any]) -> bytes:
+def _pretty_json(values: dict[str, Any]) -> bytes:
     return (json.dumps(values, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-def _head(asked: Asked) -> dict[str, Any]:
+def _journal_head(asked: ScoringOptions) -> dict[str, Any]:
     return {
         "schema_version": 1,
         "version": version("dissensus"),
@@ -225,9 +191,9 @@ def _head(asked: Asked) -> dict[str, Any]:
     }
 
 
-def _record(asked: Asked, n: int, tally: Tally) -> dict[str, Any]:
+def _scoring_record(asked: ScoringOptions, n: int, tally: Tally) -> dict[str, Any]:
     output = {"name": asked.target.name, "sha256": _sha256(asked.target)}
-    return {**_head(asked), "output": output, "n_attempts": n, **asdict(tally)}
+    return {**_journal_head(asked), "output": output, "n_attempts": n, **asdict(tally)}
 
 
 def _sha256(path: Path) -> str:
@@ -235,7 +201,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _notes(tally: Tally) -> Iterator[str]:
+def _tally_notes(tally: Tally) -> Iterator[str]:
     if tally.silent_transcripts:
         yield f"{tally.silent_transcripts:,} attempts have no score, since the bot says nothing in them."
     if tally.empty_descriptions:

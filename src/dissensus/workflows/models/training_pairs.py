@@ -16,44 +16,37 @@ from dissensus.schema.records.preference import Preference
 from dissensus.store import campaigns, chat_export, export, flags
 from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Chat
-from dissensus.workflows.export.ratings import ID_DIGITS, KEY_BYTES, purposes_of
+from dissensus.workflows.export.ratings import ID_DIGITS, KEY_BYTES, required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
-    """What was preferred in campaigns.
+class CampaignPreferences:
+    """What was preferred in campaigns."""
 
-    Parameters
-    ----------
-    preferences
-        Of each campaign, by its name, under ids that were drawn for this alone.
-    people
-        By rater, their group on each axis.
-    """
-
+    # Of each campaign, by its name, under ids that were drawn for this alone
     preferences: Mapping[str, tuple[Preference, ...]]
-    people: Mapping[str, Mapping[str, str]]
+    people: Mapping[str, Mapping[str, str]]  # By rater, their group on each axis
 
 
-def compared_for(platform: Platform, line: str, campaigns_of_it: Sequence[str] = ()) -> Compared:
+def collect_preferences(platform: Platform, line: str, campaigns_of_it: Sequence[str] = ()) -> CampaignPreferences:
     """Return what raters preferred in campaigns that name a line, of those who agreed to all that is required.
 
     Where campaigns are named, only these; else all that name the line.
 
     Previews, raters who withdrew or were excluded, and conversations that have not ended are left out.
     """
-    found = _Found()
+    found = _PreferenceCollector()
     with platform.database.reading() as tx:
         for kept in campaigns.all_campaigns(tx):
             campaign = platform.definitions.of(tx, kept)
             if line in campaign.lines and (not campaigns_of_it or campaign.name in campaigns_of_it):
                 found.take(tx, kept, campaign)
-    return Compared(preferences=found.preferences, people=found.people)
+    return CampaignPreferences(preferences=found.preferences, people=found.people)
 
 
 @dataclass(slots=True)
-class _Found:
+class _PreferenceCollector:
     preferences: dict[str, tuple[Preference, ...]] = field(default_factory=dict)
     people: dict[str, Mapping[str, str]] = field(default_factory=dict)
     # Never kept: nobody can be followed from one training to the next.
@@ -61,7 +54,7 @@ class _Found:
 
     def take(self, tx: Connection, kept: Kept, campaign: Campaign) -> None:
         """Take what a campaign has."""
-        purposes = purposes_of(campaign, ())
+        purposes = required_purposes(campaign, ())
         preferences: list[Preference] = []
         if campaign.chat is not None:
             excluded = flags.excluded(tx, kept.id)

@@ -17,29 +17,8 @@ from dissensus.store.core.database import Database, connect
 from dissensus.workflows.platform.platform import Platform
 
 
-def backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> Manifest:
-    """Write all tables, as they are at one moment, to a file.
-
-    Parameters
-    ----------
-    platform
-        May be served meanwhile.
-    path
-        Where to write; the file is there whole or not at all, and only whoever runs this may read it.
-    overwrite
-        Whether a file that is there already may be replaced.
-    now
-        The time.
-
-    Raises
-    ------
-    Conflict
-        The file is there already.
-    NotFound
-        There is nothing in the database.
-    Unavailable
-        It cannot be written, or the database does not answer.
-    """
+def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> Manifest:
+    """Write all tables, as they are at one moment, to a file."""
     check_free(path, overwrite=overwrite)
     with platform.database.reading() as tx, replacing(path) as part, part.open("wb") as file:
         done = store.write(tx, file, version=dissensus.__version__, now=now)
@@ -50,31 +29,14 @@ def backup(platform: Platform, path: Path, *, overwrite: bool = False, now: date
     return done
 
 
-def restore(url: str, path: Path) -> Manifest:
-    """Write all rows of a backup into an empty database, all or nothing.
-
-    Parameters
-    ----------
-    url
-        The database, SQLite or PostgreSQL, wherever the backup comes from. One that is blank gets its tables.
-    path
-        The backup. Every part is verified before anything is written.
-
-    Raises
-    ------
-    NotFound
-        There is no such file.
-    InvalidInput
-        It is no backup, damaged, or of other tables than this version has.
-    Conflict
-        The database is not empty, or has the tables of another version.
-    """
-    with _archive(path) as archive:
+def restore_backup(url: str, path: Path) -> Manifest:
+    """Write all rows of a backup into an empty database, all or nothing."""
+    with _open_archive(path) as archive:
         found = store.read_manifest(archive)
         store.verify(archive, found)
         database = connect(url, pool_size=1)
         try:
-            _make_ready(database)
+            _prepare_tables(database)
             with database.writing() as tx:
                 store.restore(tx, archive)
         finally:
@@ -82,7 +44,7 @@ def restore(url: str, path: Path) -> Manifest:
     return found
 
 
-def _make_ready(database: Database) -> None:
+def _prepare_tables(database: Database) -> None:
     """Make the tables of a blank database, and refuse any that has others than this version needs."""
     with database.reading() as tx:
         blank = schema.revision(tx) is None
@@ -92,7 +54,7 @@ def _make_ready(database: Database) -> None:
 
 
 @contextmanager
-def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+def _open_archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive

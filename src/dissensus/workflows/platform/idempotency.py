@@ -15,81 +15,53 @@ from dissensus.errors import Conflict, InvalidInput
 from dissensus.store import idempotency as store
 from dissensus.workflows.platform.platform import Platform
 
-KEPT: Final = timedelta(hours=24)
-LONGEST_KEY: Final = 64
+RETENTION: Final = timedelta(hours=24)
+MAX_KEY_LENGTH: Final = 64
 SALT_BYTES: Final = 16
 
 
-class UnderWay(Conflict):
+class RequestInProgress(Conflict):
     """The first of two same requests has no answer yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
-    """A request that makes something.
+class IdempotentRequest:
+    """A request that makes something."""
 
-    Parameters
-    ----------
-    token_id
-        Of the token by which it came.
-    token
-        Its key, which is kept nowhere.
-    key
-        Chosen by the program.
-    digest
-        Of all that it says.
-    """
-
-    token_id: str
-    token: str = field(repr=False)
-    key: str
-    digest: str
+    token_id: str  # Of the token by which it came
+    token: str = field(repr=False)  # Its key, which is kept nowhere
+    key: str  # Chosen by the program
+    digest: str  # Of all that it says
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What was answered.
-
-    Parameters
-    ----------
-    status, body
-        As they were.
-    """
+class StoredResponse:
+    """What was answered."""
 
     status: int
     body: bytes
 
 
-def begin(platform: Platform, request: Request, *, now: datetime) -> Answer | None:
-    """Return what was answered to the same request; None where it is the first, which is under way from now on.
-
-    Raises
-    ------
-    InvalidInput
-        The key is none.
-    Conflict
-        It was another request's.
-    UnderWay
-        The first one has no answer yet.
-    """
-    if not 1 <= len(request.key) <= LONGEST_KEY or not (request.key.isascii() and request.key.isprintable()):
-        raise InvalidInput(f"An Idempotency-Key has 1 to {LONGEST_KEY} printable characters, such as a UUID.")
+def begin_request(platform: Platform, request: IdempotentRequest, *, now: datetime) -> StoredResponse | None:
+    """Return what was answered to the same request; None where it is the first, which is under way from now on."""
+    if not 1 <= len(request.key) <= MAX_KEY_LENGTH or not (request.key.isascii() and request.key.isprintable()):
+        raise InvalidInput(f"An Idempotency-Key has 1 to {MAX_KEY_LENGTH} printable characters, such as a UUID.")
     with platform.database.writing() as tx:
-        store.forget_before(tx, now - KEPT)
+        store.forget_before(tx, now - RETENTION)
         if store.begin(tx, request.token_id, request.key, digest=request.digest, now=now):
             return None
         found = store.answered(tx, request.token_id, request.key)
     if found is not None and found.digest != request.digest:
         raise Conflict("This Idempotency-Key was another request's. Use a new one for each thing that you make.")
     if found is None or found.status is None:
-        raise UnderWay(
+        raise RequestInProgress(
             "The same request is under way, or ended without a word. Try again in a moment; if this stays, look "
             "whether it was done, and use another key."
         )
-    return Answer(found.status, covered(base64.b64decode(found.sealed), request.token, request.key, found.salt))
+    return StoredResponse(found.status, covered(base64.b64decode(found.sealed), request.token, request.key, found.salt))
 
 
-def end(platform: Platform, request: Request, answer: Answer) -> None:
+def store_response(platform: Platform, request: IdempotentRequest, answer: StoredResponse) -> None:
     """Keep what was answered."""
     salt = token_hex(SALT_BYTES)
     sealed = base64.b64encode(covered(answer.body, request.token, request.key, salt)).decode()
@@ -97,17 +69,17 @@ def end(platform: Platform, request: Request, answer: Answer) -> None:
         store.keep(tx, request.token_id, request.key, status=answer.status, salt=salt, sealed=sealed)
 
 
-def give_up(platform: Platform, request: Request) -> None:
+def abandon_request(platform: Platform, request: IdempotentRequest) -> None:
     """Forget a request that made nothing, so that it can be made right and sent again."""
     with platform.database.writing() as tx:
         store.forget(tx, request.token_id, request.key)
 
 
-def forget_old(platform: Platform, now: datetime) -> int:
+def delete_expired_responses(platform: Platform, now: datetime) -> int:
     """Forget what was answered more than a day ago, and return how much that was."""
     with platform.database.reading() as tx:
         # It is asked every second, and most seconds must not wait for a turn to write.
-        if not store.has_before(tx, now - KEPT):
+        if not store.has_before(tx, now - RETENTION):
             return 0
     with platform.database.writing() as tx:
-        return store.forget_before(tx, now - KEPT)
+        return store.forget_before(tx, now - RETENTION)

@@ -12,21 +12,21 @@ from uuid import uuid4
 
 from dissensus.errors import DissensusError
 from dissensus.store.core import leases
-from dissensus.workflows.campaign.audit import link_all
-from dissensus.workflows.campaign.monitoring import Watched, tick
-from dissensus.workflows.campaign.webhook_delivery import Outcome, Postman
-from dissensus.workflows.campaign.webhooks import Post
-from dissensus.workflows.models.retraining import Learning
-from dissensus.workflows.platform.idempotency import forget_old
+from dissensus.workflows.campaign.audit import link_pending_events
+from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
+from dissensus.workflows.campaign.webhook_delivery import DeliveryOutcome, WebhookDispatcher
+from dissensus.workflows.campaign.webhooks import WebhookSigner
+from dissensus.workflows.models.retraining import RetrainingJob
+from dissensus.workflows.platform.idempotency import delete_expired_responses
 from dissensus.workflows.platform.platform import Platform
 
-LEASE: Final = "jobs"
-WATCHING: Final = "figures"
-DELIVERING: Final = "webhooks"
-LEARNING: Final = "models"
-HELD: Final = timedelta(seconds=15)
+JOBS_LEASE: Final = "jobs"
+MONITORING_LEASE: Final = "figures"
+WEBHOOK_LEASE: Final = "webhooks"
+RETRAINING_LEASE: Final = "models"
+LEASE_DURATION: Final = timedelta(seconds=15)
 """How long others wait for a process that gives no sign."""
-EVERY_S: Final = 1.0
+INTERVAL_S: Final = 1.0
 N_RUNNERS: Final = 4
 """Each takes a connection to the database at times."""
 
@@ -36,25 +36,13 @@ log = logging.getLogger("dissensus.jobs")
 
 
 @dataclass(slots=True)
-class Spaced:
-    """A job that rests after it worked, so that it takes no more than a share of the time from who answers.
-
-    Parameters
-    ----------
-    job
-        What is done.
-    rest_s
-        How long it rests at least.
-    share
-        Of the time that it takes at most.
-    most_s
-        How long it rests at most: what took long once, such as the first time, need not do so again.
-    """
+class ThrottledJob:
+    """A job that rests after it worked, so that it takes no more than a share of the time from who answers."""
 
     job: Job
-    rest_s: float = 2.0
-    share: float = 0.2
-    most_s: float = 10.0
+    rest_s: float = 2.0  # How long it rests at least
+    share: float = 0.2  # Of the time that it takes at most
+    most_s: float = 10.0  # How long it rests at most: what took long once, such as the first time, need not do so again
     _due: float = 0.0
 
     def __call__(self, platform: Platform, now: datetime) -> None:
@@ -69,43 +57,27 @@ class Spaced:
             self._due = monotonic() + min(max(self.rest_s, took * (1 / self.share - 1)), self.most_s)
 
 
-def every_job() -> dict[str, Job]:
+def default_jobs() -> dict[str, Job]:
     """Return what is soon done, by its names."""
-    return {"link events": lambda platform, _now: link_all(platform), "forget answers": forget_old}
+    return {"link events": lambda platform, _now: link_pending_events(platform), "forget answers": delete_expired_responses}
 
 
-def _watch() -> Spaced:
+def _monitoring_job() -> ThrottledJob:
     """Return what makes the figures of campaigns; what one process has at hand is in it."""
-    watched = Watched()
-    return Spaced(lambda platform, now: tick(platform, watched, now=now))
+    watched = MonitoringCache()
+    return ThrottledJob(lambda platform, now: refresh_snapshots(platform, watched, now=now))
 
 
 @dataclass(slots=True, kw_only=True)
-class Runner:
-    """Runs jobs again and again, while no other process does.
-
-    Parameters
-    ----------
-    platform
-        Where.
-    holder
-        Names this process among all.
-    jobs
-        By their names; each is quick, or does a part and the rest the next time.
-    clock
-        Tells the time.
-    lease
-        Names what one process alone does.
-    last
-        Done at the end, before another process goes on.
-    """
+class JobRunner:
+    """Runs jobs again and again, while no other process does."""
 
     platform: Platform
-    holder: str
-    jobs: Mapping[str, Job]
+    holder: str  # Names this process among all
+    jobs: Mapping[str, Job]  # By their names; each is quick, or does a part and the rest the next time
     clock: Callable[[], datetime]
-    lease: str = LEASE
-    last: Mapping[str, Job] = field(default_factory=dict)
+    lease: str = JOBS_LEASE  # Names what one process alone does
+    last: Mapping[str, Job] = field(default_factory=dict)  # Done at the end, before another process goes on
     stopped: Event = field(default_factory=Event)
     _held_until: datetime | None = None
 
@@ -117,7 +89,7 @@ class Runner:
 
     def run(self) -> None:
         """Run until it is stopped; what goes wrong with one job keeps no other from being done."""
-        while not self.stopped.wait(EVERY_S):
+        while not self.stopped.wait(INTERVAL_S):
             self.turn()
         for name, job in self.last.items():
             self._do(name, job)
@@ -147,11 +119,11 @@ class Runner:
     def _hold(self) -> bool:
         """Take the lease, or prolong it in time; a sign a second would be a write a second."""
         now = self.clock()
-        if self._held_until is not None and now < self._held_until - HELD / 2:
+        if self._held_until is not None and now < self._held_until - LEASE_DURATION / 2:
             return True
         with self.platform.database.writing() as tx:
-            held = leases.hold(tx, self.lease, self.holder, until=now + HELD, now=now)
-        self._held_until = now + HELD if held else None
+            held = leases.hold(tx, self.lease, self.holder, until=now + LEASE_DURATION, now=now)
+        self._held_until = now + LEASE_DURATION if held else None
         return held
 
     def _let_go(self) -> None:
@@ -164,23 +136,23 @@ class Runner:
             log.warning("The lease on the jobs ends by itself: %s", error)
 
 
-def every_runner(
+def build_runners(
     platform: Platform,
     *,
-    post: Post,
+    post: WebhookSigner,
     clock: Callable[[], datetime],
-    count: Callable[[Outcome], object] = lambda _: None,
-    learning: Learning,
-) -> tuple[Runner, ...]:
+    count: Callable[[DeliveryOutcome], object] = lambda _: None,
+    learning: RetrainingJob,
+) -> tuple[JobRunner, ...]:
     """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
 
     `count` is told what came of each delivery; `learning` lets model lines learn when it is time.
     """
-    holder, postman = str(uuid4()), Postman(post=post, count=count, spell_s=EVERY_S)
-    runner = partial(Runner, platform=platform, holder=holder, clock=clock)
+    holder, postman = str(uuid4()), WebhookDispatcher(post=post, count=count, spell_s=INTERVAL_S)
+    runner = partial(JobRunner, platform=platform, holder=holder, clock=clock)
     return (
-        runner(jobs=every_job()),
-        runner(jobs={"watch": _watch()}, lease=WATCHING),
-        runner(jobs={"learn": learning}, lease=LEARNING, stopped=learning.stopped),
-        runner(jobs={"deliver": postman}, lease=DELIVERING, last={"finish deliveries": postman.finish}),
+        runner(jobs=default_jobs()),
+        runner(jobs={"watch": _monitoring_job()}, lease=MONITORING_LEASE),
+        runner(jobs={"learn": learning}, lease=RETRAINING_LEASE, stopped=learning.stopped),
+        runner(jobs={"deliver": postman}, lease=WEBHOOK_LEASE, last={"finish deliveries": postman.finish}),
     )

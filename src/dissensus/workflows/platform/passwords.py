@@ -14,14 +14,14 @@ from dissensus.store import staff as store
 from dissensus.store.core.ids import new_key
 from dissensus.store.staff import Staff
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.platform.staff import SESSION, staff_called
+from dissensus.workflows.platform.staff import SESSION_LIFETIME, find_staff
 
-SHORTEST: Final = 12
-LONGEST: Final = 1_000
-LONGEST_WAIT: Final = timedelta(minutes=15)
-MEMORY: Final = timedelta(days=1)
+MIN_LENGTH: Final = 12
+MAX_LENGTH: Final = 1_000
+MAX_WAIT: Final = timedelta(minutes=15)
+FAILURE_RETENTION: Final = timedelta(days=1)
 """How long failures count."""
-Traces = Mapping[str, int]
+LoginTraces = Mapping[str, int]
 """Who tries, as hashes that tell nobody, and how often each may fail before it waits."""
 
 
@@ -30,33 +30,16 @@ def make_hasher(*, passes: int, memory_mib: int) -> PasswordHasher:
     return PasswordHasher(time_cost=passes, memory_cost=1024 * memory_mib, parallelism=1)
 
 
-def sign_in(
-    platform: Platform, hasher: PasswordHasher, name: str, password: str, *, traces: Traces, now: datetime
+def sign_in_with_password(
+    platform: Platform, hasher: PasswordHasher, name: str, password: str, *, traces: LoginTraces, now: datetime
 ) -> str:
-    """Return the key of a session for who knows a password.
-
-    Parameters
-    ----------
-    platform, hasher
-        Where, and how passwords are kept.
-    name, password
-        What was given.
-    traces
-        Who tries.
-    now
-        The time.
-
-    Raises
-    ------
-    NotAllowed
-        The name or the password is wrong, in the same words and after the same work; or too many tries failed.
-    """
-    _count(platform, traces, now)
+    """Return the key of a session for who knows a password."""
+    _count_attempt(platform, traces, now)
     with platform.database.reading() as tx:
         staff = store.staff_named(tx, name.strip())
         known = None if staff is None else store.password_of(tx, staff.id)
-    password = _plain(password)
-    if not _matches(hasher, known, password) or staff is None or known is None:
+    password = _normalise_password(password)
+    if not _verify_password(hasher, known, password) or staff is None or known is None:
         raise NotAllowed("The name or the password is not right.")
     with platform.database.writing() as tx:
         if hasher.check_needs_rehash(known):
@@ -64,11 +47,11 @@ def sign_in(
         login_failures.clear(tx, tuple(traces))
         store.forget_ended(tx, now=now)
         session = new_key()
-        store.sign_in(tx, staff.id, session, expires_at=now + SESSION)
+        store.sign_in(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
-def _matches(hasher: PasswordHasher, known: str | None, password: str) -> bool:
+def _verify_password(hasher: PasswordHasher, known: str | None, password: str) -> bool:
     if known is None:
         # The work of a comparison, so that the time does not tell who is known.
         hasher.hash(password)
@@ -79,86 +62,74 @@ def _matches(hasher: PasswordHasher, known: str | None, password: str) -> bool:
         return False
 
 
-def _count(platform: Platform, traces: Traces, now: datetime) -> None:
+def _count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> None:
     """Count a try as a failure before it is judged, so that many at once count too; refuse it if it came too early."""
     with platform.database.writing() as tx:
-        login_failures.forget_before(tx, now - MEMORY)
+        login_failures.forget_before(tx, now - FAILURE_RETENTION)
         before = login_failures.failures_of(tx, tuple(traces))
         for trace, free in sorted(traces.items()):
             failed = login_failures.count_failure(tx, trace, now=now) - 1
             n, last_at = before.get(trace, (0, now))
             # Where another one came in between, that was just now.
-            until = (last_at if failed == n else now) + _wait(failed - free)
+            until = (last_at if failed == n else now) + _backoff(failed - free)
             if now < until:
                 seconds = -int((now - until).total_seconds() // 1)
                 raise NotAllowed(f"Too many tries failed. Try again in {seconds:,} second{'s' * (seconds > 1)}.")
 
 
-def _wait(beyond: int) -> timedelta:
+def _backoff(beyond: int) -> timedelta:
     """Return how long to wait after so many failures more than are free: twice as long each time."""
-    return min(timedelta(seconds=2 ** min(beyond, 20)), LONGEST_WAIT) if beyond >= 0 else timedelta()
+    return min(timedelta(seconds=2 ** min(beyond, 20)), MAX_WAIT) if beyond >= 0 else timedelta()
 
 
-def confirm(
-    platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, traces: Traces, now: datetime
+def confirm_password(
+    platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, traces: LoginTraces, now: datetime
 ) -> None:
-    """Refuse somebody signed in who does not know the password that they have; without one there is none to know.
-
-    Raises
-    ------
-    NotAllowed
-        It is another one, or too many tries failed.
-    """
+    """Refuse somebody signed in who does not know the password that they have; without one there is none to know."""
     with platform.database.reading() as tx:
         known = store.password_of(tx, staff.id)
     if known is None:
         return
-    _count(platform, traces, now)
-    if not _matches(hasher, known, _plain(password)):
+    _count_attempt(platform, traces, now)
+    if not _verify_password(hasher, known, _normalise_password(password)):
         raise NotAllowed("The password that you have now is not right.")
     with platform.database.writing() as tx:
         login_failures.clear(tx, tuple(traces))
 
 
-def change(platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, session: str) -> None:
-    """Set or change somebody's password, and end all their sessions but this one.
-
-    Raises
-    ------
-    InvalidInput
-        The password is too short or too long.
-    """
-    kept = hasher.hash(_checked(password))
+def change_password(platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, session: str) -> None:
+    """Set or change somebody's password, and end all their sessions but this one."""
+    kept = hasher.hash(_validate_password(password))
     with platform.database.writing() as tx:
         store.set_password(tx, staff.id, kept)
         store.sign_out_elsewhere(tx, staff.id, session)
 
 
-def set_for(platform: Platform, hasher: PasswordHasher, name: str, password: str) -> int:
+def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str) -> int:
     """Set the password of somebody, for whoever runs the platform; return how many sessions that ended."""
-    kept = hasher.hash(_checked(password))
+    kept = hasher.hash(_validate_password(password))
     with platform.database.writing() as tx:
-        staff = staff_called(tx, name)
+        staff = find_staff(tx, name)
         store.set_password(tx, staff.id, kept)
         return store.sign_out_everywhere(tx, staff.id)
 
 
-def is_set(platform: Platform, staff: Staff) -> bool:
+def has_password(platform: Platform, staff: Staff) -> bool:
     """Tell whether somebody has a password."""
     with platform.database.reading() as tx:
         return store.password_of(tx, staff.id) is not None
 
 
-def _checked(password: str) -> str:
-    plain = _plain(password)
-    if not SHORTEST <= len(plain) <= LONGEST:
+def _validate_password(password: str) -> str:
+    plain = _normalise_password(password)
+    if not MIN_LENGTH <= len(plain) <= MAX_LENGTH:
         raise InvalidInput(
-            f"The password has {len(plain):,} characters; it needs {SHORTEST} to {LONGEST:,}. Any will do: a few words "
+            f"The password has {len(plain):,} characters; it needs {MIN_LENGTH} to {MAX_LENGTH:,}. Any will do: a few words "
             "that nobody connects with you are easy to keep."
         )
     return plain
 
 
-def _plain(password: str) -> str:
+def _normalise_password(password: str) -> str:
     """Return a password the same however a keyboard composes its letters; beyond the longest one nothing counts."""
-    return unicodedata.normalize("NFKC", password[: LONGEST + 1]).encode("utf-8", "replace").decode()
+    return unicodedata.normalize("NFKC", password[: MAX_LENGTH + 1]).encode("utf-8", "replace").decode()

@@ -9,18 +9,10 @@ from dissensus.store.core.database import Database, connect
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """One worker's way to the database.
+    """One worker's way to the database."""
 
-    Parameters
-    ----------
-    database
-        Where everything is kept.
-    definitions
-        Definitions of campaigns at hand.
-    """
-
-    database: Database
-    definitions: Definitions = field(default_factory=Definitions)
+    database: Database  # Where everything is kept
+    definitions: Definitions = field(default_factory=Definitions)  # Definitions of campaigns at hand
 
     def check(self) -> None:
         """Refuse a database that does not answer, or lacks the tables of this version or a later one."""

@@ -9,38 +9,24 @@ from dissensus.store.core.database import connect, parse_url
 
 
 @dataclass(frozen=True, slots=True)
-class Upgraded:
-    """What an upgrade did.
+class SchemaUpgrade:
+    """What an upgrade did."""
 
-    Parameters
-    ----------
-    before, after
-        Revisions of the tables; None for a blank database.
-    """
-
-    before: str | None
+    before: str | None  # Revisions of the tables; None for a blank database
     after: str
 
 
-def upgrade(url: str) -> Upgraded:
+def upgrade_schema(url: str) -> SchemaUpgrade:
     """Bring the tables of a database up to date; all or nothing."""
     database = connect(url, pool_size=1)
     try:
-        return Upgraded(schema.upgrade(database), schema.latest())
+        return SchemaUpgrade(schema.upgrade(database), schema.latest())
     finally:
         database.dispose()
 
 
-def check(url: str) -> str:
-    """Return the revision of a database that this version can work with, and refuse any other.
-
-    Raises
-    ------
-    NotFound
-        There is no such SQLite file.
-    Conflict
-        The tables are missing, too old or too new; the message says what to do.
-    """
+def check_schema(url: str) -> str:
+    """Return the revision of a database that this version can work with, and refuse any other."""
     path = parse_url(url).database
     if _is_sqlite(url) and path is not None and not Path(path).exists():
         raise NotFound(f"There is no database {path}. Go to its folder or name it in the settings, as database_url.")
@@ -52,7 +38,7 @@ def check(url: str) -> str:
         database.dispose()
 
 
-def make_ready(url: str) -> None:
+def prepare_schema(url: str) -> None:
     """Check a database before it is served; the tables of a blank SQLite file are made.
 
     A blank PostgreSQL database is refused, since several machines may start at once.

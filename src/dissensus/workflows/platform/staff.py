@@ -7,121 +7,93 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.store import staff as store
 from dissensus.store.core.ids import hashed, new_key
 from dissensus.store.staff import Session, Staff
 from dissensus.workflows.platform.platform import Platform
 
-LINK: Final = timedelta(minutes=15)
+LINK_LIFETIME: Final = timedelta(minutes=15)
 """How long a link can sign somebody in."""
-SESSION: Final = timedelta(hours=12)
+SESSION_LIFETIME: Final = timedelta(hours=12)
 """How long somebody stays signed in."""
-LONGEST_NAME: Final = 100
-LONGEST_ADDRESS: Final = 254
-FIRST: Final = "owner"
+MAX_NAME_LENGTH: Final = 100
+MAX_ADDRESS_LENGTH: Final = 254
+DEFAULT_OWNER: Final = "owner"
 """Name of the only one where nobody was named."""
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
-    """A way in, shown once.
+class SignInLink:
+    """A way in, shown once."""
 
-    Parameters
-    ----------
-    key
-        What its address ends with.
-    staff
-        Whom it signs in.
-    new
-        Whether they were not known before.
-    """
-
-    key: str
-    staff: Staff
-    new: bool
+    key: str  # What its address ends with
+    staff: Staff  # Whom it signs in
+    new: bool  # Whether they were not known before
 
 
-def link(platform: Platform, name: str, *, now: datetime) -> Link:
-    """Return a link that signs somebody in, once and within 15 minutes; who is not known yet is then.
-
-    Raises
-    ------
-    InvalidInput
-        The name is empty, too long or not one line.
-    """
-    name = checked_name(name)
+def create_sign_in_link(platform: Platform, name: str, *, now: datetime) -> SignInLink:
+    """Return a link that signs somebody in, once and within 15 minutes; who is not known yet is then."""
+    name = validate_name(name)
     with platform.database.writing() as tx:
         known = store.staff_named(tx, name)
         staff = known or store.add_staff(tx, name, now=now)
         store.forget_ended(tx, now=now)
         key = new_key()
-        store.add_link(tx, staff.id, key, expires_at=now + LINK)
-    return Link(key, staff, known is None)
+        store.add_link(tx, staff.id, key, expires_at=now + LINK_LIFETIME)
+    return SignInLink(key, staff, known is None)
 
 
-def owner_for(platform: Platform, name: str | None, *, now: datetime) -> Staff:
-    """Return who has that name, or without one the only one there is; where there is nobody, they are made.
-
-    Raises
-    ------
-    InvalidInput
-        Nobody was named, and there are several; or nobody has that name while others are known.
-    """
-    name = None if name is None else checked_name(name)
+def find_or_create_owner(platform: Platform, name: str | None, *, now: datetime) -> Staff:
+    """Return who has that name, or without one the only one there is; where there is nobody, they are made."""
+    name = None if name is None else validate_name(name)
     with platform.database.writing() as tx:
         known = store.all_staff(tx)
         if not known:
-            return store.add_staff(tx, name or FIRST, now=now)
+            return store.add_staff(tx, name or DEFAULT_OWNER, now=now)
         found = [one for one in known if name in (None, one.name)]
         if len(found) == 1:
             return found[0]
-    names = listed([one.name for one in known])
+    names = format_list([one.name for one in known])
     if name is None:
         raise InvalidInput(f"There are several people: {names}. Name one.")
-    raise InvalidInput(f"There is nobody called {shown(name)}; there are {names}. Make one: dissensus sign-in NAME")
+    raise InvalidInput(f"There is nobody called {format_value(name)}; there are {names}. Make one: dissensus sign-in NAME")
 
 
-def checked_name(name: str) -> str:
+def validate_name(name: str) -> str:
     """Return a name as it is kept, and refuse what cannot be one."""
     name = name.strip()
-    if not name or len(name) > LONGEST_NAME or not name.isprintable():
-        raise InvalidInput(f"{shown(name)} cannot be the name of somebody. Give 1 to {LONGEST_NAME} characters.")
+    if not name or len(name) > MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidInput(f"{format_value(name)} cannot be the name of somebody. Give 1 to {MAX_NAME_LENGTH} characters.")
     return name
 
 
-def check_link(platform: Platform, key: str, *, now: datetime) -> None:
+def check_sign_in_link(platform: Platform, key: str, *, now: datetime) -> None:
     """Refuse a key that signs nobody in, and leave a good one as it is."""
     with platform.database.reading() as tx:
         if not store.is_link(tx, key, now=now):
-            raise _stale()
+            raise _stale_link()
 
 
-def sign_in(platform: Platform, key: str, *, now: datetime) -> str:
-    """Use a link up, and return the key of a session.
-
-    Raises
-    ------
-    NotAllowed
-        It was used, is too old, or none of ours.
-    """
+def sign_in_with_link(platform: Platform, key: str, *, now: datetime) -> str:
+    """Use a link up, and return the key of a session."""
     with platform.database.writing() as tx:
         staff_id = store.use_link(tx, key, now=now)
         if staff_id is None:
-            raise _stale()
+            raise _stale_link()
         session = new_key()
-        store.sign_in(tx, staff_id, session, expires_at=now + SESSION)
+        store.sign_in(tx, staff_id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
-def _stale() -> NotAllowed:
-    minutes = int(LINK.total_seconds() // 60)
+def _stale_link() -> NotAllowed:
+    minutes = int(LINK_LIFETIME.total_seconds() // 60)
     return NotAllowed(
         f"This link was used, is older than {minutes} minutes, or is not whole. Get a new one: dissensus sign-in NAME"
     )
 
 
-def signed_in(platform: Platform, session: str, *, now: datetime) -> Staff | None:
+def staff_of_session(platform: Platform, session: str, *, now: datetime) -> Staff | None:
     """Return whose a session is, None where it has ended."""
     with platform.database.reading() as tx:
         return store.staff_signed_in(tx, session, now=now)
@@ -136,25 +108,19 @@ def sign_out(platform: Platform, session: str) -> None:
 def sign_out_everywhere(platform: Platform, name: str) -> int:
     """End all sessions of somebody and take back their links; return how many sessions there were."""
     with platform.database.writing() as tx:
-        return store.sign_out_everywhere(tx, staff_called(tx, name).id)
+        return store.sign_out_everywhere(tx, find_staff(tx, name).id)
 
 
-def staff_called(tx: Connection, name: str) -> Staff:
-    """Return somebody by their name, for whoever runs the platform and may know all.
-
-    Raises
-    ------
-    NotFound
-        There is nobody of that name.
-    """
-    staff = store.staff_named(tx, checked_name(name))
+def find_staff(tx: Connection, name: str) -> Staff:
+    """Return somebody by their name, for whoever runs the platform and may know all."""
+    staff = store.staff_named(tx, validate_name(name))
     if staff is None:
-        known = listed([one.name for one in store.all_staff(tx)])
-        raise NotFound(f"There is nobody called {shown(name)}; there are {known or 'none'}.")
+        known = format_list([one.name for one in store.all_staff(tx)])
+        raise NotFound(f"There is nobody called {format_value(name)}; there are {known or 'none'}.")
     return staff
 
 
-def sessions(platform: Platform, staff: Staff, *, now: datetime) -> tuple[Session, ...]:
+def list_sessions(platform: Platform, staff: Staff, *, now: datetime) -> tuple[Session, ...]:
     """Return the sessions of somebody, the latest first."""
     with platform.database.reading() as tx:
         return store.sessions_of(tx, staff.id, now=now)
@@ -164,11 +130,6 @@ def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, 
     """Return the key of a session for whom a provider vouches, by the subject or at first by a verified address.
 
     Nobody is made by that: it signs in who is known.
-
-    Raises
-    ------
-    NotAllowed
-        Nobody here is known by either.
     """
     with platform.database.writing() as tx:
         found = store.staff_with(tx, subject=subject)
@@ -181,29 +142,21 @@ def sign_in_by_provider(platform: Platform, *, subject: str, email: str | None, 
             )
         store.forget_ended(tx, now=now)
         session = new_key()
-        store.sign_in(tx, found.id, session, expires_at=now + SESSION)
+        store.sign_in(tx, found.id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
 def set_email(platform: Platform, name: str, address: str) -> None:
-    """Keep the e-mail address by which a provider tells who somebody is, none where it is empty.
-
-    Raises
-    ------
-    InvalidInput
-        It is none.
-    Conflict
-        Somebody else has it.
-    """
+    """Keep the e-mail address by which a provider tells who somebody is, none where it is empty."""
     address = address.strip().casefold()
     before, _, after = address.partition("@")
-    if address and not (before and after and address.isprintable() and len(address) <= LONGEST_ADDRESS):
-        raise InvalidInput(f"{shown(address)} is no e-mail address. Give one such as ada@example.org.")
+    if address and not (before and after and address.isprintable() and len(address) <= MAX_ADDRESS_LENGTH):
+        raise InvalidInput(f"{format_value(address)} is no e-mail address. Give one such as ada@example.org.")
     with platform.database.writing() as tx:
-        store.set_email(tx, staff_called(tx, name).id, address or None)
+        store.set_email(tx, find_staff(tx, name).id, address or None)
 
 
-def session_id(session: str) -> str:
+def hash_session_key(session: str) -> str:
     """Return what a session is listed as, from its key."""
     return hashed(session)
 

@@ -23,11 +23,11 @@ from dissensus.pipeline.collect.chat import (
     seed_for,
 )
 from dissensus.schema.campaign.chat import LONGEST_INTENT, SUCCESS, Chat, Mode
-from dissensus.schema.hints import did_you_mean, listed, shown
+from dissensus.schema.hints import suggest, format_list, format_value
 from dissensus.store import chats
 from dissensus.store.chats import Going, Wanted
 from dissensus.store.raters import Rater
-from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.journey import Present, Step, check_here, ended, present, step, step_planned
 
@@ -36,50 +36,24 @@ TAKEN: Final = "Something else was kept under this key, and nothing of this. Rel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Beginning:
-    """A conversation that somebody begins.
+class NewConversation:
+    """A conversation that somebody begins."""
 
-    Parameters
-    ----------
-    id
-        Chosen by the page: the same beginning twice is one.
-    mode
-        How they will talk.
-    intent
-        What they will try, where the mode asks for it.
-    """
-
-    id: str
-    mode: str
-    intent: str = ""
+    id: str  # Chosen by the page: the same beginning twice is one
+    mode: str  # How they will talk
+    intent: str = ""  # What they will try, where the mode asks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ending:
-    """What somebody says of a conversation in the end.
+class ConversationEnd:
+    """What somebody says of a conversation in the end."""
 
-    Parameters
-    ----------
-    success
-        How well it went, where the mode asks for it; None where they leave that out.
-    comment
-        Anything else.
-    """
-
-    success: int | None = None
+    success: int | None = None  # How well it went, where the mode asks for it; None where they leave that out
     comment: str = ""
 
 
-def begin(platform: Platform, rater: Rater, beginning: Beginning, *, now: datetime) -> Step:
-    """Begin a conversation.
-
-    Raises
-    ------
-    InvalidInput
-        There is no such mode, or what they will try is missing or too long.
-    Conflict
-        Another one has not ended, or there were as many as one person has.
-    """
+def begin_conversation(platform: Platform, rater: Rater, beginning: NewConversation, *, now: datetime) -> Step:
+    """Begin a conversation."""
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
         known = chats.chat_of(tx, beginning.id)
@@ -95,12 +69,12 @@ def begin(platform: Platform, rater: Rater, beginning: Beginning, *, now: dateti
             raise Conflict(f"You have had {number} conversations, which are all that there are.")
         intent = _intent(mode, beginning.intent)
         chats.start(tx, beginning.id, here.rater.id, number, mode.name, intent=intent, now=now)
-        by_rater(tx, here.rater, "begin", now, chat=beginning.id, mode=mode.name)
+        log_rater_event(tx, here.rater, "begin", now, chat=beginning.id, mode=mode.name)
 
     return _change(platform, rater, change, now)
 
 
-def say(
+def send_message(
     platform: Platform,
     rater: Rater,
     chat_id: str,
@@ -111,15 +85,7 @@ def say(
     worked_ms: int = 0,
     now: datetime,
 ) -> Step:
-    """Say something, under another mode where one is named.
-
-    Raises
-    ------
-    InvalidInput
-        It is nothing, or too long.
-    Conflict
-        Something else comes first: a response, a pick, or the end.
-    """
+    """Say something, under another mode where one is named."""
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
         talk = _mine(tx, here.rater, chat_id)
@@ -136,21 +102,13 @@ def say(
         wanted = [Wanted(place=place, chatbot=name, seed=seed_for(drawn, place)) for place, name in sides]
         said = Exchange(mode=under.name, said=text, candidates=())
         chats.say(tx, talk, exchange_id, said, wanted, worked_ms=_bounded(worked_ms), now=now)
-        by_rater(tx, here.rater, "say", now, exchange=exchange_id, digest=said_digest(said))
+        log_rater_event(tx, here.rater, "say", now, exchange=exchange_id, digest=said_digest(said))
 
     return _change(platform, rater, change, now)
 
 
-def pick(platform: Platform, rater: Rater, exchange_id: str, found: Pick, *, worked_ms: int = 0, now: datetime) -> Step:
-    """Keep what somebody prefers of two responses, and settle with which one the conversation goes on.
-
-    Raises
-    ------
-    InvalidInput
-        The mode has no such pick.
-    Conflict
-        The responses have not come, or another pick was kept before.
-    """
+def pick_response(platform: Platform, rater: Rater, exchange_id: str, found: Pick, *, worked_ms: int = 0, now: datetime) -> Step:
+    """Keep what somebody prefers of two responses, and settle with which one the conversation goes on."""
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
         talk = chats.last_of(tx, here.rater.id)
@@ -169,21 +127,13 @@ def pick(platform: Platform, rater: Rater, exchange_id: str, found: Pick, *, wor
         going_on = Going(compared=mode.compared, pick=found, continues=place, worked_ms=_bounded(worked_ms))
         chats.go_on(tx, exchange_id, going_on, now=now)
         digest = picked_digest(replace(exchange, pick=found, continues=place))
-        by_rater(tx, here.rater, "pick", now, exchange=exchange_id, digest=digest)
+        log_rater_event(tx, here.rater, "pick", now, exchange=exchange_id, digest=digest)
 
     return _change(platform, rater, change, now)
 
 
-def end(platform: Platform, rater: Rater, chat_id: str, ending: Ending, *, now: datetime) -> Step:
-    """End a conversation.
-
-    Raises
-    ------
-    InvalidInput
-        It says of success what cannot be said.
-    Conflict
-        Nothing was answered in it.
-    """
+def end_conversation(platform: Platform, rater: Rater, chat_id: str, ending: ConversationEnd, *, now: datetime) -> Step:
+    """End a conversation."""
 
     def change(tx: Connection, here: Present, chat: Chat) -> None:
         talk = _mine(tx, here.rater, chat_id)
@@ -196,12 +146,12 @@ def end(platform: Platform, rater: Rater, chat_id: str, ending: Ending, *, now: 
             raise InvalidInput(f"It is {ending.success}. Say how well it went from {SUCCESS[0]} to {SUCCESS[-1]}.")
         comment = ending.comment.strip()[:LONGEST_INTENT] or None
         chats.end(tx, chat_id, success=ending.success, comment=comment, now=now)
-        by_rater(tx, here.rater, "end", now, chat=chat_id, exchanges=len(talk.exchanges))
+        log_rater_event(tx, here.rater, "end", now, chat=chat_id, exchanges=len(talk.exchanges))
 
     return _change(platform, rater, change, now)
 
 
-def response_of(platform: Platform, rater: Rater, exchange_id: str, place: int) -> str | None:
+def load_response(platform: Platform, rater: Rater, exchange_id: str, place: int) -> str | None:
     """Return one of the last responses that a rater got, None where it has not come."""
     with platform.database.reading() as tx:
         talk = chats.last_of(tx, rater.id)
@@ -265,7 +215,7 @@ def _mode(chat: Chat, name: str) -> Mode:
     found = chat.mode(name)
     if found is None:
         known = [mode.name for mode in chat.modes]
-        raise InvalidInput(f"There is no mode {shown(name)}.{did_you_mean(name, known)} There are {listed(known)}.")
+        raise InvalidInput(f"There is no mode {format_value(name)}.{suggest(name, known)} There are {format_list(known)}.")
     return found
 
 

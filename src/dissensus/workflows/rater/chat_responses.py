@@ -21,22 +21,10 @@ CLAIMED: Final = timedelta(seconds=15)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """Responses that a process is to ask for.
-
-    Parameters
-    ----------
-    exchange_id
-        To what.
-    conversation
-        All that was said so far.
-    wanted
-        Which responses.
-    chat
-        Has the chatbots.
-    """
+    """Responses that a process is to ask for."""
 
     exchange_id: str
-    conversation: Conversation
+    conversation: Conversation  # All that was said so far
     wanted: tuple[Wanted, ...]
     chat: Chat
 
@@ -97,13 +85,7 @@ Standing: TypeAlias = Literal["come", "asked", "failed", "free"]
 
 
 def standing(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Standing:
-    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for.
-
-    Raises
-    ------
-    NotFound
-        The rater said nothing of that id in their last conversation.
-    """
+    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for."""
     with platform.database.reading() as tx:
         talk = chats.last_of(tx, rater.id)
     if talk is None or exchange_id not in talk.exchange_ids:

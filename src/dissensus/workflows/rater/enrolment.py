@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
-from dissensus.recruit.prolific import Entry, entry_from
+from dissensus.recruit.prolific import ProlificEntry, parse_entry
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import campaigns, raters, recruits
 from dissensus.store.campaigns import Kept
 from dissensus.store.core.ids import new_id, new_key
 from dissensus.store.raters import Rater, Said
-from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.invite_links import NO_IDS, Way, named_by_link, recruit_of, way_of
 from dissensus.workflows.rater.journey import Present, Step, check_here, claim_seat, present, step
@@ -47,7 +47,7 @@ class Arrival:
     key: str
     language: str
     rater_id: str | None = None
-    sent: Entry | None = None
+    sent: ProlificEntry | None = None
 
     @property
     def ids(self) -> Mapping[str, str]:
@@ -131,7 +131,7 @@ def _let_in(
         rehearsal=rehearsal,
         now=now,
     )
-    by_rater(tx, rater, "enter", now, language=arrival.language, cell=way.cell)
+    log_rater_event(tx, rater, "enter", now, language=arrival.language, cell=way.cell)
     if arrival.sent is not None:
         _keep_recruit(tx, rater, arrival.sent, now)
     if way.cell is not None and not claim_seat(tx, Present(rater, kept, campaign), now=now):
@@ -139,14 +139,14 @@ def _let_in(
     return rater
 
 
-def _keep_recruit(tx: Connection, rater: Rater, sent: Entry, now: datetime) -> None:
+def _keep_recruit(tx: Connection, rater: Rater, sent: ProlificEntry, now: datetime) -> None:
     if recruit_of(tx, rater.campaign_id, sent) is not None:
         raise Conflict("You came to this campaign before, by another submission. Nothing more about you was kept.")
     ids = {"person": sent.pid, "study": sent.study, "submission": sent.submission}
     recruits.add_recruit(tx, rater.campaign_id, rater.id, **ids, now=now)
 
 
-def _rater_sent(tx: Connection, sent: Entry, *, lock: bool = False) -> Rater | None:
+def _rater_sent(tx: Connection, sent: ProlificEntry, *, lock: bool = False) -> Rater | None:
     return raters.rater_sent(tx, sent.pid, sent.submission, lock=lock)
 
 
@@ -187,7 +187,7 @@ def _keep_consent(
     text_id, _ = campaigns.consent_text(tx, kept.id, campaign.consent, now=now)
     if not raters.has_consented(tx, rater.id, text_id):
         raters.consent(tx, rater.id, text_id, given, now=now)
-        by_rater(tx, rater, "consent", now, text=campaign.consent.digest, given=dict(given))
+        log_rater_event(tx, rater, "consent", now, text=campaign.consent.digest, given=dict(given))
 
 
 def said(platform: Platform, rater: Rater) -> tuple[Said, ...]:
@@ -225,7 +225,7 @@ def _entered(
     if rater is None and ids and platform.definitions.of(tx, kept).prolific is not None:
         # What is wrong with ids is told at the entrance, to who has its key.
         with suppress(InvalidInput):
-            rater = _rater_sent(tx, entry_from(ids), lock=lock)
+            rater = _rater_sent(tx, parse_entry(ids), lock=lock)
     return rater if rater is not None and rater.campaign_id == kept.id else None
 
 

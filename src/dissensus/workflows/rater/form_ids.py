@@ -6,13 +6,7 @@ from dissensus.errors import InvalidInput
 
 
 def form_id(text: str) -> str:
-    """Return the number of a form, a UUID, as it is kept.
-
-    Raises
-    ------
-    InvalidInput
-        It is none.
-    """
+    """Return the number of a form, a UUID, as it is kept."""
     try:
         return str(UUID(text))
     except ValueError:

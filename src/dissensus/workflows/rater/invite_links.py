@@ -10,13 +10,13 @@ from typing import Final, Literal, TypeAlias
 from sqlalchemy import Connection
 
 from dissensus.errors import NotAllowed, NotFound
-from dissensus.recruit.prolific import Entry, entry_from, with_places
+from dissensus.recruit.prolific import ProlificEntry, parse_entry, with_placeholders
 from dissensus.schema.campaign.definition import Campaign, State
 from dissensus.store import campaigns, raters, recruits, seats
 from dissensus.store.campaigns import Kept
 from dissensus.store.core.ids import hashed
 from dissensus.store.recruits import Recruit
-from dissensus.workflows.campaign.members import seen_by
+from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 CELL_DIGITS: Final = 40
@@ -44,7 +44,7 @@ class Entrance:
     campaign_id: str
     campaign: Campaign
     state: Admission
-    sent: Entry | None
+    sent: ProlificEntry | None
 
 
 def entrance(platform: Platform, name: str, key: str, ids: Mapping[str, str] = NO_IDS, *, now: datetime) -> Entrance:
@@ -61,7 +61,7 @@ def entrance(platform: Platform, name: str, key: str, ids: Mapping[str, str] = N
         kept = named_by_link(tx, name)
         campaign = platform.definitions.of(tx, kept)
         way = way_of(tx, kept, campaign, key)
-        sent = None if campaign.prolific is None or way.invitation is not None else entry_from(ids)
+        sent = None if campaign.prolific is None or way.invitation is not None else parse_entry(ids)
         known = None if sent is None else recruit_of(tx, kept.id, sent)
         state: Admission = kept.state
         if known is not None and known.rater_id is None:
@@ -123,7 +123,7 @@ def cell_keys(kept: Kept, campaign: Campaign) -> dict[str, str]:
     return {cell: hashed(f"{kept.key} {cell}")[:CELL_DIGITS] for cell in cells}
 
 
-def recruit_of(tx: Connection, campaign_id: str, sent: Entry) -> Recruit | None:
+def recruit_of(tx: Connection, campaign_id: str, sent: ProlificEntry) -> Recruit | None:
     """Return what is known of somebody whom a recruiter sends: that they came, by this submission or by another."""
     return recruits.recruit_of(tx, campaign_id, sent.pid) or recruits.recruit_by(tx, sent.submission)
 
@@ -154,7 +154,7 @@ def doors(site: str, kept: Kept, campaign: Campaign) -> Doors:
 
     def address(key: str) -> str:
         link = personal_link(site, kept.name, key)
-        return link if campaign.prolific is None else with_places(link)
+        return link if campaign.prolific is None else with_placeholders(link)
 
     by_anybody = kept.key is not None and not campaign.recruited_cells
     cells = {cell: address(key) for cell, key in cell_keys(kept, campaign).items()}
@@ -164,5 +164,5 @@ def doors(site: str, kept: Kept, campaign: Campaign) -> Doors:
 def doors_of(platform: Platform, name: str, site: str, *, staff_id: str) -> Doors:
     """Return the addresses by which raters enter a campaign of somebody of the staff."""
     with platform.database.reading() as tx:
-        kept, _ = seen_by(tx, name, staff_id)
+        kept, _ = campaign_for_member(tx, name, staff_id)
         return doors(site, kept, platform.definitions.of(tx, kept))

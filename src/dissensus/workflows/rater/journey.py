@@ -17,7 +17,7 @@ from dissensus.store.assignments import Assignment, Progress
 from dissensus.store.campaigns import Kept
 from dissensus.store.chats import Chat
 from dissensus.store.raters import Rater
-from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.planning import is_exhausted, plan_more, unseen_since
 
@@ -45,62 +45,35 @@ Place: TypeAlias = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """A rater and their campaign as they are now.
+    """A rater and their campaign as they are now."""
 
-    Parameters
-    ----------
-    rater, kept, campaign
-        Who, and in which campaign.
-    """
-
-    rater: Rater
+    rater: Rater  # Who, and in which campaign
     kept: Kept
     campaign: Campaign
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """Where a rater is.
+    """Where a rater is."""
 
-    Parameters
-    ----------
-    place
-        What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, say
-        what they do not want to meet (``topics``), answer a ``check``, say how they feel (``feelings``), rate, talk
-        with chatbots (``chat``), come back when others have left something (``wait``) or tomorrow (``enough``), wait
-        until the campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell,
-        ``closed``, ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``).
-    rater, kept, campaign
-        Who, and in which campaign.
-    about
-        What they are asked about themselves.
-    due
-        The check that they are to answer.
-    assignment, following
-        What is rated, and what comes after it; None too where a check comes first.
-    answers, revision
-        What was saved of it so far, a preference by the sides that the rater sees.
-    chat
-        The last conversation, where they talk; None before the first one.
-    n_asked
-        How often they were asked how they feel, where they are asked it now.
-    progress
-        How far the rater is.
-    """
-
+    # What comes next: agree to a new consent text, say of which cell they are (``screener``), say who they are, say
+    # what they do not want to meet (``topics``), answer a ``check``, say how they feel (``feelings``), rate, talk with
+    # chatbots (``chat``), come back when others have left something (``wait``) or tomorrow (``enough``), wait until the
+    # campaign goes on (``paused``), or nothing (``full``, where others have all seats of their cell, ``closed``,
+    # ``unfit``, where a check at the start was failed for good, ``done``, ``withdrawn``)
     place: Place
-    rater: Rater
+    rater: Rater  # Who, and in which campaign
     kept: Kept
     campaign: Campaign
-    about: Questionnaire | None = None
-    due: Due | None = None
-    assignment: Assignment | None = None
+    about: Questionnaire | None = None  # What they are asked about themselves
+    due: Due | None = None  # The check that they are to answer
+    assignment: Assignment | None = None  # What is rated, and what comes after it; None too where a check comes first
     following: Assignment | None = None
-    answers: Mapping[str, Given]
+    answers: Mapping[str, Given]  # What was saved of it so far, a preference by the sides that the rater sees
     revision: int = 0
-    chat: Chat | None = None
-    n_asked: int = 0
-    progress: Progress
+    chat: Chat | None = None  # The last conversation, where they talk; None before the first one
+    n_asked: int = 0  # How often they were asked how they feel, where they are asked it now
+    progress: Progress  # How far the rater is
 
     @property
     def pauses(self) -> bool:
@@ -248,7 +221,7 @@ def _rating(tx: Connection, here: Present, upcoming: tuple[Assignment, ...], pro
     first = upcoming[0]
     if first.offered_at is None:
         assignments.offered(tx, first.id, now=now)
-        by_rater(tx, here.rater, "offer", now, item=first.item.item_id)
+        log_rater_event(tx, here.rater, "offer", now, item=first.item.item_id)
     # What was never shown has no answers yet.
     known = () if first.offered_at is None else answer_drafts.saves_of(tx, [first.id])[first.id]
     checked = any(check.after == progress.n_done + 1 for check in here.campaign.checks)

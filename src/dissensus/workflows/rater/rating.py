@@ -13,7 +13,7 @@ from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, assignments, raters
 from dissensus.store.assignments import Assignment
 from dissensus.store.raters import Rater
-from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
 from dissensus.workflows.rater.journey import Step, check_here, present, step, step_planned
@@ -35,20 +35,14 @@ def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: 
 
 
 def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given: Save, *, now: datetime) -> Step:
-    """Keep all answers to an item, and return where the rater is then. The same key twice is one submit.
-
-    Raises
-    ------
-    InvalidInput
-        An answer is missing or cannot be; the message names each.
-    """
+    """Keep all answers to an item, and return where the rater is then. The same key twice is one submit."""
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, now=now)
         assignment = _mine(tx, here.rater, assignment_id, now)
         given = as_kept(given, assignment.shown_first)
         _check(here.campaign, given, complete=True)
         if answer_drafts.add_save(tx, assignment.id, key, given, final=True, now=now):
-            by_rater(tx, here.rater, "submit", now, item=assignment.item.item_id, save=key, digest=digest_of(given))
+            log_rater_event(tx, here.rater, "submit", now, item=assignment.item.item_id, save=key, digest=digest_of(given))
             if assignment.state != "done":
                 assignments.close(tx, assignment, "done", now=now)
         found = step_planned(tx, here, now=now)
@@ -62,7 +56,7 @@ def skip(platform: Platform, rater: Rater, assignment_id: str, *, now: datetime)
         assignment = _mine(tx, here.rater, assignment_id, now)
         if assignment.state == "open":
             assignments.close(tx, assignment, "skipped", now=now)
-            by_rater(tx, here.rater, "skip", now, item=assignment.item.item_id)
+            log_rater_event(tx, here.rater, "skip", now, item=assignment.item.item_id)
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
 
@@ -76,7 +70,7 @@ def declare(platform: Platform, rater: Rater, answers: Mapping[str, object], *, 
             raise Conflict("This campaign asks nothing about raters.")
         said = {**(raters.declared(tx, rater.id) or {}), **answers}
         raters.declare(tx, rater.id, here.campaign.demographics.check(said, complete=True), now=now)
-        by_rater(tx, here.rater, "declare", now, questions=sorted(answers))
+        log_rater_event(tx, here.rater, "declare", now, questions=sorted(answers))
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
 
@@ -99,7 +93,7 @@ def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"]
             if state == "rating":
                 recruitment.check_goes_on(tx, here)
             raters.set_standing(tx, rater.id, state, now=now)
-            by_rater(tx, here.rater, "stop" if state == "stopped" else "go on", now)
+            log_rater_event(tx, here.rater, "stop" if state == "stopped" else "go on", now)
             here = replace(here, rater=replace(here.rater, state=state))
         found = step_planned(tx, here, now=now)
     return found or step(platform, rater, now=now)
@@ -126,7 +120,7 @@ def notify(
             return
         raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
         about = None if assignment is None else assignment.item.item_id
-        by_rater(tx, here.rater, "notice", now, what=kind, item=about)
+        log_rater_event(tx, here.rater, "notice", now, what=kind, item=about)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
                 assignments.close(tx, assignment, "skipped", now=now)
@@ -143,7 +137,7 @@ def _mine(tx: Connection, rater: Rater, assignment_id: str, now: datetime) -> As
     if assignment.offered_at is None:
         # A page without a network goes on with the item that it has at hand.
         assignments.offered(tx, assignment.id, now=now)
-        by_rater(tx, rater, "offer", now, item=assignment.item.item_id)
+        log_rater_event(tx, rater, "offer", now, item=assignment.item.item_id)
     return assignment
 
 

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
 from dissensus.errors import Conflict
-from dissensus.recruit.prolific import Entry, Event, Outcome, Status, completion_address, follows
+from dissensus.recruit.prolific import ProlificEntry, ProlificEvent, Outcome, SubmissionStatus, completion_url, is_later_status
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.store import answer_drafts, campaigns, check_answers, events, raters, recruits, seats
 from dissensus.store.recruits import Recruit
@@ -17,17 +17,17 @@ from dissensus.workflows.rater.invite_links import recruit_of
 from dissensus.workflows.rater.journey import Present, Step
 
 
-def told(platform: Platform, event: Event, *, now: datetime) -> bool:
+def told(platform: Platform, event: ProlificEvent, *, now: datetime) -> bool:
     """Keep what an event tells of a visit, and tell whether anything changed by it.
 
     An event that comes late, again or out of order changes nothing, nor does one of a visit that nobody here knows.
     """
-    if event.submission is None or not isinstance(event.status, Status):
+    if event.submission is None or not isinstance(event.status, SubmissionStatus):
         return False
     return become(platform, event.submission, event.status, now=now)
 
 
-def become(platform: Platform, submission: str, status: Status, *, now: datetime) -> bool:
+def become(platform: Platform, submission: str, status: SubmissionStatus, *, now: datetime) -> bool:
     """Keep the new status of a visit if it follows from the one before, and tell whether it does.
 
     Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
@@ -39,7 +39,7 @@ def become(platform: Platform, submission: str, status: Status, *, now: datetime
             return False
         campaigns.campaign_of(tx, known.campaign_id, lock=True)
         known = recruits.recruit_by(tx, submission)
-        if known is None or not follows(_status(known), status):
+        if known is None or not is_later_status(_status(known), status):
             return False
         recruits.set_status(tx, submission, status.value, now=now)
         events.record(tx, known.campaign_id, "recruiter", {"status": status.value}, rater_id=known.rater_id, now=now)
@@ -51,8 +51,8 @@ def become(platform: Platform, submission: str, status: Status, *, now: datetime
         return True
 
 
-def _status(recruit: Recruit) -> Status | None:
-    return None if recruit.status is None else Status(recruit.status)
+def _status(recruit: Recruit) -> SubmissionStatus | None:
+    return None if recruit.status is None else SubmissionStatus(recruit.status)
 
 
 def _is_over(recruit: Recruit) -> bool:
@@ -79,10 +79,10 @@ def way_back(campaign: Campaign, outcome: Outcome) -> WayBack | None:
     if campaign.prolific is None:
         return None
     codes = campaign.prolific.codes
-    return WayBack(address=completion_address(codes, outcome), code=codes[outcome])
+    return WayBack(address=completion_url(codes, outcome), code=codes[outcome])
 
 
-def came_again(platform: Platform, campaign_id: str, sent: Entry) -> None:
+def came_again(platform: Platform, campaign_id: str, sent: ProlificEntry) -> None:
     """Count that somebody came who is known by another submission."""
     with platform.database.writing() as tx:
         known = recruit_of(tx, campaign_id, sent)

@@ -6,7 +6,7 @@ from datetime import datetime
 from dissensus.errors import Conflict
 from dissensus.store import raters, recruits, seats
 from dissensus.store.raters import Rater
-from dissensus.workflows.campaign.audit_log import by_rater
+from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater.journey import Step, check_here, claim_seat, in_cell, present, step
 
@@ -16,13 +16,6 @@ def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, n
 
     Where there is no seat, None: then nothing is kept of them, neither what they said nor that they came, but that one
     more was turned away of this cell.
-
-    Raises
-    ------
-    InvalidInput
-        An answer is missing or cannot be.
-    Conflict
-        The campaign asks nothing first, or they said it before: a cell is chosen once.
     """
     with platform.database.writing() as tx:
         here = present(tx, platform, rater, plans=True, now=now)
@@ -40,5 +33,5 @@ def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, n
             raters.forget(tx, rater.id)
             return None
         raters.declare(tx, rater.id, said, now=now)
-        by_rater(tx, here.rater, "declare", now, questions=sorted(said))
+        log_rater_event(tx, here.rater, "declare", now, questions=sorted(said))
     return step(platform, rater, now=now)

@@ -7,29 +7,21 @@ from sqlalchemy import Connection
 
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.pay import Pay
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 from dissensus.store import answer_drafts, assignments, campaigns, chats, events, monitoring, raters, seats, work
 from dissensus.store.raters import Rater
-from dissensus.workflows.campaign.conversation_items import erase_items
-from dissensus.workflows.campaign.members import seen_by
-from dissensus.workflows.campaign.pay import keep_paid
+from dissensus.workflows.campaign.conversation_items import erase_conversation_items
+from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.campaign.pay import record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Erasable:
-    """What a withdrawal would do.
+    """What a withdrawal would do."""
 
-    Parameters
-    ----------
-    n_rated
-        Of how many items it would erase the answers, or how many conversations.
-    paid
-        Whether the time that the rater worked is kept, so that they are paid.
-    """
-
-    n_rated: int
-    paid: bool
+    n_rated: int  # Of how many items it would erase the answers, or how many conversations
+    paid: bool  # Whether the time that the rater worked is kept, so that they are paid
 
 
 def erasable(platform: Platform, rater_id: str) -> Erasable:
@@ -45,36 +37,24 @@ def erasable(platform: Platform, rater_id: str) -> Erasable:
 
 
 def erasable_of(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> Erasable:
-    """Return what a withdrawal would do that a rater of a campaign asked its staff for.
-
-    Raises
-    ------
-    NotFound
-        The campaign has no such rater, or they withdrew.
-    """
+    """Return what a withdrawal would do that a rater of a campaign asked its staff for."""
     with platform.database.reading() as tx:
         _theirs(tx, name, rater_id, staff_id)
     return erasable(platform, rater_id)
 
 
 def withdraw_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
-    """Withdraw for a rater who asked for it, and return of how many items they had answered.
-
-    Raises
-    ------
-    NotFound
-        The campaign has no such rater, or they withdrew.
-    """
+    """Withdraw for a rater who asked for it, and return of how many items they had answered."""
     with platform.database.reading() as tx:
         _theirs(tx, name, rater_id, staff_id)
     return withdraw(platform, rater_id, staff_id=staff_id, now=now)
 
 
 def _theirs(tx: Connection, name: str, rater_id: str, staff_id: str) -> None:
-    kept, _ = seen_by(tx, name, staff_id)
+    kept, _ = campaign_for_member(tx, name, staff_id)
     rater = raters.rater_of(tx, rater_id)
     if rater is None or rater.campaign_id != kept.id or rater.rehearsal:
-        raise NotFound(f"{name} has no rater {shown(rater_id)}. Their id stands on the last page that they saw.")
+        raise NotFound(f"{name} has no rater {format_value(rater_id)}. Their id stands on the last page that they saw.")
     if rater.state == "withdrawn":
         raise NotFound("This rater has withdrawn already. Nothing of theirs is left to delete.")
 
@@ -94,7 +74,7 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
         if campaign.pay is not None:
             _keep_account(tx, rater, campaign.pay, now)
         if campaign.chat is not None:
-            erase_items(tx, rater_id, campaign.chat, now=now)
+            erase_conversation_items(tx, rater_id, campaign.chat, now=now)
         n = answer_drafts.erase(tx, rater_id) + chats.erase(tx, rater_id)
         seats.release(tx, rater_id, now=now)
         # Notices name the item that they are about.
@@ -111,7 +91,7 @@ def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, 
 def _keep_account(tx: Connection, rater: Rater, pay: Pay, now: datetime) -> None:
     for one in work.work_of(tx, rater.campaign_id, rater_ids=[rater.id]):
         work.keep_work(tx, one)
-        keep_paid(tx, pay, one, now=now)
+        record_prolific_payment(tx, pay, one, now=now)
 
 
 def _rater(tx: Connection, rater_id: str) -> Rater:

@@ -10,8 +10,8 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.kinds import dices, lewidi, long, wide
 from dissensus.files.raw.content import EXTENSIONS
-from dissensus.schema.hints import did_you_mean, listed
-from dissensus.schema.questionnaire.shipped import released
+from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.questionnaire.shipped import published_questionnaires
 from dissensus.schema.ratings import columns as names
 
 Content = pl.DataFrame | lewidi.Entries
@@ -33,35 +33,21 @@ class Said:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """How one kind of file is told, read and written.
+    """How one kind of file is told, read and written."""
 
-    Parameters
-    ----------
-    found
-        Whether content is of this kind.
-    read, write
-        Content to the long table and back, with notes.
-    reads, writes
-        What the person may say for reading, and for writing.
-    extensions
-        How names of its files may end.
-    stem
-        Name of its files without the extension, besides those that end in the name of the kind.
-    """
-
-    found: Callable[[Content, Said], bool]
-    read: Callable[[Content, Said], tuple[pl.DataFrame, Notes]]
+    found: Callable[[Content, Said], bool]  # Whether content is of this kind
+    read: Callable[[Content, Said], tuple[pl.DataFrame, Notes]]  # Content to the long table and back, with notes
     write: Callable[[pl.DataFrame, Said], tuple[Content, Notes]]
-    reads: frozenset[str] = frozenset()
+    reads: frozenset[str] = frozenset()  # What the person may say for reading, and for writing
     writes: frozenset[str] = frozenset()
-    extensions: tuple[str, ...] = tuple(EXTENSIONS)
-    stem: str | None = None
+    extensions: tuple[str, ...] = tuple(EXTENSIONS)  # How names of its files may end
+    stem: str | None = None  # Name of its files without the extension, besides those that end in the name of the kind
 
 
 def kind_named(name: str) -> Kind:
     """Return the kind that has a name."""
     if name not in KINDS:
-        raise NotFound(f"There is no kind {name!r}; there are {listed(list(KINDS))}.{did_you_mean(name, list(KINDS))}")
+        raise NotFound(f"There is no kind {name!r}; there are {format_list(list(KINDS))}.{suggest(name, list(KINDS))}")
     return KINDS[name]
 
 
@@ -132,7 +118,7 @@ def _official(name: str) -> Kind:
 
 
 KINDS: Final[Mapping[str, Kind]] = {
-    **{name: _official(name) for name in released()},
+    **{name: _official(name) for name in published_questionnaires()},
     "lewidi": Kind(
         found=lambda held, _: not isinstance(held, pl.DataFrame),
         read=_read_lewidi,

@@ -3,7 +3,7 @@
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 
@@ -22,20 +22,14 @@ def read(frame: pl.DataFrame, name: str) -> pl.DataFrame:
 
 
 def write(frame: pl.DataFrame, name: str) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the table of an official file, with a note on the columns that it does not have.
-
-    Raises
-    ------
-    NotFound
-        A column of the official file is not there.
-    """
+    """Return the table of an official file, with a note on the columns that it does not have."""
     columns = load_questionnaire(name).columns
     missing = [column for column in columns if column not in frame.columns]
     if missing:
         raise NotFound(
             f"The official file has {len(columns)} columns, and the table lacks {len(missing)} of them: "
-            f"{listed(missing)}. What was never asked cannot be written; name another kind with --to."
+            f"{format_list(missing)}. What was never asked cannot be written; name another kind with --to."
         )
     left_out = [column for column in frame.columns if column not in columns]
-    note = f"Left out, because {name} does not have them: {listed(left_out, 50)}."
+    note = f"Left out, because {name} does not have them: {format_list(left_out, 50)}."
     return frame.select(columns), (note,) * bool(left_out)

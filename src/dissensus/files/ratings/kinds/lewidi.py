@@ -15,7 +15,7 @@ import polars as pl
 from dissensus.errors import InvalidInput
 from dissensus.files.ratings.kinds.long import notes_on, question_named, rated
 from dissensus.files.raw import content, json_table
-from dissensus.schema.hints import listed, more, shown
+from dissensus.schema.hints import format_list, count_rest, format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
 
@@ -51,13 +51,7 @@ def found(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
 def read(
     entries: Entries, *, annotators: Path | None = None, question: str | None = None
 ) -> tuple[pl.DataFrame, tuple[str, ...]]:
-    """Return the long table, with notes on what could not be checked or joined.
-
-    Raises
-    ------
-    InvalidInput
-        An entry contradicts itself, does not say who annotated, or has several labels an annotation.
-    """
+    """Return the long table, with notes on what could not be checked or joined."""
     given = {key: _annotations(key, entry) for key, entry in entries.items()}
     notes = _check_shares(entries, given)
     items = [key for key, annotations in given.items() for _ in annotations]
@@ -95,7 +89,7 @@ def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries,
 
 
 def _wrong(key: str, what: str) -> InvalidInput:
-    return InvalidInput(f"Entry {shown(key)}: {what}")
+    return InvalidInput(f"Entry {format_value(key)}: {what}")
 
 
 def _written(value: object) -> str | None:
@@ -126,7 +120,7 @@ def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
 def _check_names(key: str, annotators: object, annotations: Texts) -> None:
     squeezed = [re.sub(r"\s", "", text) for text in (str(annotators), ",".join(annotations))]
     if annotators is not None and squeezed[0] != squeezed[1]:
-        raise _wrong(key, f"annotators are {shown(annotators)}, but annotations are by {listed(list(annotations))}.")
+        raise _wrong(key, f"annotators are {format_value(annotators)}, but annotations are by {format_list(list(annotations))}.")
 
 
 def _paired(key: str, annotators: object, labels: str) -> Texts:
@@ -137,7 +131,7 @@ def _paired(key: str, annotators: object, labels: str) -> Texts:
     if len(raters) != len(answers) or len(set(raters)) < len(raters):
         raise _wrong(
             key,
-            f"annotators are {shown(annotators)} and annotations {shown(labels)}: {len(answers)} annotations by "
+            f"annotators are {format_value(annotators)} and annotations {format_value(labels)}: {len(answers)} annotations by "
             f"{len(set(raters))} raters, and each gives one.",
         )
     return dict(zip(raters, answers, strict=True))
@@ -148,14 +142,14 @@ def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ..
     for key, entry in entries.items():
         soft = entry.get("soft_label") or {}
         if not isinstance(soft, dict) or not all(math.isfinite(_number(share)) for share in soft.values()):
-            raise _wrong(key, f"soft_label is {shown(_written(soft))}, not a share for each answer.")
+            raise _wrong(key, f"soft_label is {format_value(_written(soft))}, not a share for each answer.")
     labelled = {key: _canonical(soft) for key, entry in entries.items() if (soft := entry.get("soft_label"))}
     shares = {key: _shares(given[key]) for key in labelled}
     other = next((key for key, soft in labelled.items() if not shares[key].keys() <= soft.keys()), None)
     if other is not None:
         return (
             f"Soft labels are not checked, because they count something else than the annotations: entry "
-            f"{shown(other)} has {listed(list(shares[other]))}, its soft label {listed(list(labelled[other]))}.",
+            f"{format_value(other)} has {format_list(list(shares[other]))}, its soft label {format_list(list(labelled[other]))}.",
         )
     wrong = [
         key
@@ -165,8 +159,8 @@ def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ..
     if wrong:
         raise _wrong(
             wrong[0],
-            f"soft_label is {shown(_written(entries[wrong[0]]['soft_label']))}, but its annotations give "
-            f"{shown(_written(shares[wrong[0]]))}. Correct one of the two.{more(len(wrong) - 1, 'such entry')}",
+            f"soft_label is {format_value(_written(entries[wrong[0]]['soft_label']))}, but its annotations give "
+            f"{format_value(_written(shares[wrong[0]]))}. Correct one of the two.{count_rest(len(wrong) - 1, 'such entry')}",
         )
     return ()
 
@@ -196,7 +190,7 @@ def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
     """Return the attributes of an item, under the names of their columns."""
     text, info = entry.get("text"), entry.get("other_info") or {}
     if not isinstance(info, dict):
-        raise _wrong(key, f"other_info is {shown(_written(info))}, not an object.")
+        raise _wrong(key, f"other_info is {format_value(_written(info))}, not an object.")
     fields = {_text_column(name): value for name, value in text.items()} if isinstance(text, dict) else {_TEXT: text}
     pairs = [
         *(fields.items() if "text" in entry else ()),
@@ -204,7 +198,7 @@ def _attributes(key: str, entry: Mapping[str, Any]) -> Texts:
         *((_info_column(name), value) for name, value in info.items()),
         *((_info_column(name), value) for name, value in entry.items() if name not in _READ),
     ]
-    return _named_once(pairs, f"Entry {shown(key)}")
+    return _named_once(pairs, f"Entry {format_value(key)}")
 
 
 def _named_once(pairs: Sequence[tuple[str, object]], where: str) -> Texts:
@@ -250,11 +244,11 @@ def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[
         person = people.get(rater, people.get(rater.strip().removeprefix("Ann")))
         if isinstance(person, dict):
             fields = [(_snake(field), value) for field, value in person.items()]
-            described[rater] = _named_once([(names.RATER_ID, rater), *fields], f"{path}, {shown(rater)}")
+            described[rater] = _named_once([(names.RATER_ID, rater), *fields], f"{path}, {format_value(rater)}")
     unknown = [rater for rater in raters if rater not in described]
     if not described:
-        raise InvalidInput(f"{path} describes none of the raters, {listed(raters, 3)}. Is it of another data set?")
-    note = f"{path} does not describe {len(unknown):,} of the {len(raters):,} raters: {listed(unknown, 3)}."
+        raise InvalidInput(f"{path} describes none of the raters, {format_list(raters, 3)}. Is it of another data set?")
+    note = f"{path} does not describe {len(unknown):,} of the {len(raters):,} raters: {format_list(unknown, 3)}."
     return described, (note,) * bool(unknown)
 
 

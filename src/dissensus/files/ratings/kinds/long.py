@@ -9,12 +9,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import choose, require
-from dissensus.schema.ratings.encoding import encode
-from dissensus.schema.ratings.findings import refuse
+from dissensus.schema.ratings.column_choice import choose_columns, require_column
+from dissensus.schema.ratings.encoding import encode_ratings
+from dissensus.schema.ratings.findings import raise_failed_check
 
 QUESTION: Final = "Q_label"
 """What the answers of a file are called that does not name its question."""
@@ -22,29 +22,15 @@ QUESTION: Final = "Q_label"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rated:
-    """The answers to one question; items and raters are in the order in which they first appear.
-
-    Parameters
-    ----------
-    question
-        Its column.
-    items, raters
-        One row each, with their attributes as text.
-    item, rater
-        Rows of `items` and `raters` of each rating, in the order of the table.
-    answers
-        The answers as text, none of them null.
-    notes
-        What was left out.
-    """
+    """The answers to one question; items and raters are in the order in which they first appear."""
 
     question: str
-    items: pl.DataFrame
+    items: pl.DataFrame  # One row each, with their attributes as text
     raters: pl.DataFrame
-    item: NDArray[np.int64]
+    item: NDArray[np.int64]  # Rows of `items` and `raters` of each rating, in the order of the table
     rater: NDArray[np.int64]
-    answers: pl.Series
-    notes: tuple[str, ...]
+    answers: pl.Series  # The answers as text, none of them null
+    notes: tuple[str, ...]  # What was left out
 
 
 def normal(frame: pl.DataFrame) -> pl.DataFrame:
@@ -58,7 +44,7 @@ def checked(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a long table, or say that its ids have been made decimal numbers, which may have rounded them."""
     for name in (names.ITEM_ID, names.RATER_ID):
         if name in frame.columns and frame[name].dtype.is_float():
-            cells.ids(frame[name], refuse)
+            cells.read_ids(frame[name], raise_failed_check)
     return frame
 
 
@@ -69,7 +55,7 @@ def read(
     asked = {"item": item, "rater": rater, "answer": answer}
     for option, column in asked.items():
         if column is not None:
-            require(column, frame.columns, option)
+            require_column(column, frame.columns, option)
     ours = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
     return checked(renamed(frame, {theirs: name for theirs, name in ours.items() if theirs is not None}))
 
@@ -80,7 +66,7 @@ def renamed(frame: pl.DataFrame, ours: dict[str, str]) -> pl.DataFrame:
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice is not None:
         theirs = [name for name in frame.columns if ours.get(name, name) == twice]
-        raise InvalidInput(f"The columns {listed(theirs)} would all be called {twice!r}. Rename or drop one of them.")
+        raise InvalidInput(f"The columns {format_list(theirs)} would all be called {twice!r}. Rename or drop one of them.")
     return frame.rename(ours)
 
 
@@ -92,25 +78,18 @@ def question_named(asked: str | None) -> str:
 
 
 def rated(frame: pl.DataFrame, question: str | None) -> Rated:
-    """Return the answers to a question, checked as `Ratings.from_frame` checks them.
-
-    Raises
-    ------
-    DissensusError
-        A column is not there, an id is missing, a rater rated an item twice, an item or a rater has two values of an
-        attribute, or there is no answer.
-    """
+    """Return the answers to a question, checked as `Ratings.from_frame` checks them."""
     if question is not None and question not in frame.columns:
-        raise NotFound(f"There is no column {question!r} to write. --question names one of {listed(frame.columns)}.")
+        raise NotFound(f"There is no column {question!r} to write. --question names one of {format_list(frame.columns)}.")
     asked = None if question is None else [question]
-    choice = choose(frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=())
+    choice = choose_columns(frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=())
     question = choice.questions[0]
-    answers = cells.text(frame[question])
+    answers = cells.to_text(frame[question])
     answered = answers.is_not_null()
     if not answered.any():
         raise InvalidInput(f"There is not one answer in {question!r}. --question names another column.")
     found = answers.drop_nulls().unique().to_list()
-    encoded = encode(frame, replace(choice, flag=None, time=None), found, refuse)
+    encoded = encode_ratings(frame, replace(choice, flag=None, time=None), found, raise_failed_check)
     assert encoded.rater is not None  # noqa: S101 - raters were asked for above
     item, items = _first_come(encoded.item, encoded.items, answered)
     rater, raters = _first_come(encoded.rater, encoded.raters, answered)
@@ -131,7 +110,7 @@ def notes_on(frame: pl.DataFrame, written: Rated, kept: Collection[str], kind: s
     """Say what a kind of file does not hold of a long table."""
     kept = {names.ITEM_ID, names.RATER_ID, written.question, *written.items.columns, *kept}
     left_out = [name for name in frame.columns if name not in kept]
-    columns = (f"Left out, because {kind} does not hold them: {listed(left_out, 50)}.",) * bool(left_out)
+    columns = (f"Left out, because {kind} does not hold them: {format_list(left_out, 50)}.",) * bool(left_out)
     name = f"The name of the question is not in {kind}: read it again with --question {written.question}."
     return (*written.notes, *columns, *((name,) * (written.question != QUESTION)))
 

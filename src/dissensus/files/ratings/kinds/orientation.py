@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import cells
 
 MOST_ANSWERS: Final = 20
@@ -31,7 +31,7 @@ class Evidence(NamedTuple):
 
 def answer_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns that share one small set of answers: the largest set of columns tied by common values."""
-    values = {column.name: frozenset(cells.text(column).drop_nulls().unique()) for column in frame if _may_be(column)}
+    values = {column.name: frozenset(cells.to_text(column).drop_nulls().unique()) for column in frame if _may_be(column)}
     groups: list[tuple[list[str], frozenset[str]]] = []
     for name, found in values.items():
         tied = [group for group in groups if group[1] & found]
@@ -54,33 +54,27 @@ def evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> Eviden
     mixed = 0 < len(named) < len(answers)
     for_items = {
         f"column {row_id!r} is named like ids of items": bool(_ITEM_ID.fullmatch(row_id)),
-        f"there are texts beside it, in {listed(texts, 3)}": bool(texts),
-        f"the columns with answers are named like raters, {listed(named, 3)}": bool(named) and not mixed,
+        f"there are texts beside it, in {format_list(texts, 3)}": bool(texts),
+        f"the columns with answers are named like raters, {format_list(named, 3)}": bool(named) and not mixed,
     }
     against = {
         f"column {row_id!r} is named like ids of raters": bool(_RATER_ID.fullmatch(row_id)),
-        f"there are attributes of people, {listed(people, 3)}": bool(people),
-        f"columns with answers are named like items, {listed(numbered, 3)}": bool(numbered),
-        f"only some columns with answers are named like raters, {listed(named, 3)}": mixed,
+        f"there are attributes of people, {format_list(people, 3)}": bool(people),
+        f"columns with answers are named like items, {format_list(numbered, 3)}": bool(numbered),
+        f"only some columns with answers are named like raters, {format_list(named, 3)}": mixed,
     }
     return Evidence(*(tuple(said for said, true in each.items() if true) for each in (for_items, against)))
 
 
 def check(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
-    """Make sure that the rows of a table are items.
-
-    Raises
-    ------
-    InvalidInput
-        Nothing speaks for it, or something against it.
-    """
+    """Make sure that the rows of a table are items."""
     for_items, against = evidence(frame, row_id, answers)
     if for_items and not against:
         return
     seen = "; ".join((*for_items, *against)) or "nothing in names and values tells"
     contradiction = "the evidence is contradictory" if for_items and against else "rows could be items or raters"
     raise InvalidInput(
-        f"Of the table with answers in {listed(answers, 3)}, {contradiction}: {seen}. If the columns are raters, say "
+        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {seen}. If the columns are raters, say "
         "how they are named, as --rater-columns 'label_{rater_id}'; if the rows are raters, as --item-columns "
         "'item_{item_id}' "
         "(in Python: rater_columns=..., item_columns=...)."

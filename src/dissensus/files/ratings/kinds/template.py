@@ -6,35 +6,21 @@ from dataclasses import dataclass
 from string import Formatter
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import shown
+from dissensus.schema.hints import format_value
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A text with named gaps.
+    """A text with named gaps."""
 
-    Parameters
-    ----------
-    text
-        As it was given.
-    fields
-        Names of the gaps, in order.
-    shortest, longest
-        Patterns of the names it makes, with values as short, or as long, as can be from left to right.
-    """
-
-    text: str
-    fields: tuple[str, ...]
+    text: str  # As it was given
+    fields: tuple[str, ...]  # Names of the gaps, in order
+    # Patterns of the names it makes, with values as short, or as long, as can be from left to right
     shortest: re.Pattern[str]
     longest: re.Pattern[str]
 
     def values(self, name: str) -> dict[str, str] | None:
         """Return the values in a name, None where it was not made by this template.
-
-        Raises
-        ------
-        InvalidInput
-            The name can be read in two ways.
 
         Examples
         --------
@@ -45,7 +31,7 @@ class Template:
         short, long = (dict(zip(self.fields, match.groups(), strict=True)) if match else None for match in found)
         if short != long:
             raise InvalidInput(
-                f"{shown(name)} can be read by {self.text!r} in two ways: {short} and {long}. "
+                f"{format_value(name)} can be read by {self.text!r} in two ways: {short} and {long}. "
                 "Rename the columns, or give a template whose parts are told apart."
             )
         return short
@@ -56,13 +42,7 @@ class Template:
 
 
 def parse(text: str, required: str, allowed: Callable[[str], bool]) -> Template:
-    """Return a template whose gaps are all allowed, one of them being required.
-
-    Raises
-    ------
-    InvalidInput
-        A gap has another name, is there twice, or has a format of its own, or the braces do not match.
-    """
+    """Return a template whose gaps are all allowed, one of them being required."""
     try:
         pieces = list(Formatter().parse(text))
     except ValueError as error:

@@ -11,11 +11,11 @@ from dissensus.files.ratings.kinds import orientation, template
 from dissensus.files.ratings.kinds.long import notes_on, question_named, rated, renamed
 from dissensus.files.ratings.kinds.template import Template
 from dissensus.files.raw import limits
-from dissensus.schema.hints import listed, shown
+from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.ratings.column_choice import require
-from dissensus.schema.ratings.findings import refuse
+from dissensus.schema.ratings.column_choice import require_column
+from dissensus.schema.ratings.findings import raise_failed_check
 
 WRITTEN: Final = "rater_{rater_id}"
 """How columns of raters are named unless the person says otherwise."""
@@ -64,19 +64,7 @@ def read(
     rater: str | None = None,
     question: str | None = None,
 ) -> Wide:
-    """Return the long table, with notes on what was found and left out.
-
-    Parameters
-    ----------
-    frame
-        One row an item, or one row a rater if `item_columns` is given.
-    rater_columns, item_columns
-        Template of the names of the columns that hold answers. Without one they are found by their content.
-    item, rater
-        Column with the ids of the rows. By default the first, if it is named like one.
-    question
-        What the answers are called in the long table.
-    """
+    """Return the long table, with notes on what was found and left out."""
     if rater_columns is not None and item_columns is not None:
         raise InvalidInput(
             "Columns are raters (--rater-columns) or items (--item-columns), not both. Give one of the two."
@@ -94,18 +82,12 @@ def read(
 
 
 def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: str | None = None) -> Wide:
-    """Return the wide table of one question, with notes on what it does not hold.
-
-    Raises
-    ------
-    InvalidInput
-        A rater has no value for a gap of the template, or the name of its column could not be read back.
-    """
+    """Return the wide table of one question, with notes on what it does not hold."""
     source = rated(frame, question)
     form = RATERS.template(rater_columns or WRITTEN)
     missing = [field for field in form.fields if field not in source.raters.columns]
     if missing:
-        raise NotFound(f"{form.text!r} asks for {listed(missing)}. The raters have {listed(source.raters.columns)}.")
+        raise NotFound(f"{form.text!r} asks for {format_list(missing)}. The raters have {format_list(source.raters.columns)}.")
     columns = [_column_name(form, values) for values in source.raters.select(form.fields).iter_rows(named=True)]
     n_items, n_raters = source.items.height, source.raters.height
     if n_raters > limits.COLUMNS or n_items * n_raters > limits.cells():
@@ -121,11 +103,11 @@ def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: st
 def _row_id(frame: pl.DataFrame, rows: Side, asked: str | None) -> str:
     first = asked or frame.columns[0]
     if asked is not None:
-        require(asked, frame.columns, rows.what)
+        require_column(asked, frame.columns, rows.what)
     elif not rows.usual_id.fullmatch(first):
         raise InvalidInput(
             f"The first column, {first!r}, is not named like ids of {rows.what}s. Name theirs with --{rows.what}; "
-            f"the columns are {listed(frame.columns)}."
+            f"the columns are {format_list(frame.columns)}."
         )
     return first
 
@@ -137,8 +119,8 @@ def _read_found(frame: pl.DataFrame, item: str | None, question: str) -> Wide:
     kept = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
     left_out = [name for name in frame.columns if name not in kept]
     long, notes = _melted(frame.select(kept), ITEMS, row_id, RATERS, columns, question)
-    taken = f"{len(columns)} columns are read as raters: {listed(list(columns), 3)}. --rater-columns says it otherwise."
-    empty = f"Columns without a value are left out: {listed(left_out)}."
+    taken = f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. --rater-columns says it otherwise."
+    empty = f"Columns without a value are left out: {format_list(left_out)}."
     return long, (taken, *notes, *((empty,) * bool(left_out)))
 
 
@@ -149,7 +131,7 @@ def _found(frame: pl.DataFrame, item: str | None) -> dict[str, dict[str, str]]:
     columns = orientation.answer_columns(frame.select(candidates))
     if not columns:
         raise InvalidInput(
-            f"No columns share a small set of answers, so none is read as a rater; they are {listed(frame.columns)}. "
+            f"No columns share a small set of answers, so none is read as a rater; they are {format_list(frame.columns)}. "
             "If the table has one rating a row, name its columns with --item, --rater and --answer, or say --from "
             "long. If it has one column a rater, or an item, say how they are named: --rater-columns "
             "'label_{rater_id}', --item-columns 'item_{item_id}'."
@@ -165,7 +147,7 @@ def _named(frame: pl.DataFrame, rows: Side, row_id: str, form: Template) -> dict
     values = {name: form.values(name) for name in candidates}
     columns = {name: read for name, read in values.items() if read is not None}
     if not columns:
-        raise NotFound(f"No column is named like {form.text!r}. The columns are {listed(frame.columns)}.")
+        raise NotFound(f"No column is named like {form.text!r}. The columns are {format_list(frame.columns)}.")
     return columns
 
 
@@ -177,7 +159,7 @@ def _melted(
     cells_of: Mapping[str, Mapping[str, str]],
     question: str,
 ) -> Wide:
-    ids = cells.ids(frame[row_id], refuse)
+    ids = cells.read_ids(frame[row_id], raise_failed_check)
     _each_once(ids, rows.what, "rows")
     heads = pl.DataFrame(list(cells_of.values()), orient="row")
     heads = heads.select(columns.id, pl.exclude(columns.id))
@@ -187,10 +169,10 @@ def _melted(
     owners = owners.insert_column(0, ids.alias(rows.id))
     place = pl.int_range(frame.height * heads.height, eager=True)
     sides = {rows.id: owners[place // heads.height], columns.id: heads[place % heads.height]}
-    answers = frame.select(pl.concat_list(cells.text(frame[name]) for name in cells_of).explode().alias(question))
+    answers = frame.select(pl.concat_list(cells.to_text(frame[name]) for name in cells_of).explode().alias(question))
     table = sides[names.ITEM_ID].hstack(sides[names.RATER_ID]).hstack(answers).filter(pl.col(question).is_not_null())
     if table.is_empty():
-        raise InvalidInput(f"There is not one answer in {listed(list(cells_of))}.")
+        raise InvalidInput(f"There is not one answer in {format_list(list(cells_of))}.")
     return table, tuple(
         f"{count:,} {side.what}{'s' * (count > 1)} without a single answer left out."
         for side, all_ids in ((rows, ids), (columns, heads[columns.id]))
@@ -202,22 +184,22 @@ def _each_once(ids: pl.Series, what: str, where: str) -> None:
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         raise InvalidInput(
-            f"{what.capitalize()} {shown(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has one; "
+            f"{what.capitalize()} {format_value(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has one; "
             f"merge them, or name another column of ids."
         )
 
 
 def _column_name(form: Template, values: Mapping[str, str | None]) -> str:
-    rater = shown(values[names.RATER_ID])
+    rater = format_value(values[names.RATER_ID])
     given = {field: value for field, value in values.items() if value is not None}
     if len(given) < len(values):
-        missing = listed([field for field in values if field not in given])
+        missing = format_list([field for field in values if field not in given])
         raise InvalidInput(f"Rater {rater} has no {missing}, which {form.text!r} puts into the name of its column.")
     name = form.name(given)
     taken = name == names.ITEM_ID or names.is_item_attribute(name)
     if taken or len(name) > limits.NAME or form.values(name) != given:
         raise InvalidInput(
-            f"Rater {rater} would get the column {shown(name)}, which cannot be read back. Name the columns in another "
+            f"Rater {rater} would get the column {format_value(name)}, which cannot be read back. Name the columns in another "
             "way, with --rater-columns."
         )
     return name

@@ -19,37 +19,20 @@ _POWER: Final = {"": 0, "k": 3, "m": 6, "b": 9, "t": 12}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Columns:
-    """What is known of each attempt, NaN where it is not.
+    """What is known of each attempt, NaN where it is not."""
 
-    Parameters
-    ----------
-    types, sizes
-        Model types, published ones first, and sizes from the smallest, those without a number last.
-    kind, size
-        Places of type and size of each attempt in these, shape (N,).
-    red_teamer
-        A number for the red-teamer of each, from 0.
-    rating, succeeded
-        Success as the red-teamer rates it, from 0 to 4, and whether it is as high as was asked for.
-    score, description_score
-        The least harmlessness score of the transcript, and that of the description.
-    upwork
-        1 for red-teamers from Upwork, 0 for others.
-    tags
-        What reviewers said that it is about; None where nobody reviewed it.
-    """
-
+    # Model types, published ones first, and sizes from the smallest, those without a number last
     types: tuple[str, ...]
     sizes: tuple[str, ...]
-    kind: Codes
+    kind: Codes  # Places of type and size of each attempt in these, shape (N,)
     size: Codes
-    red_teamer: Codes
-    rating: FloatArray
+    red_teamer: Codes  # A number for the red-teamer of each, from 0
+    rating: FloatArray  # Success as the red-teamer rates it, from 0 to 4, and whether it is as high as was asked for
     succeeded: FloatArray
-    score: FloatArray
+    score: FloatArray  # The least harmlessness score of the transcript, and that of the description
     description_score: FloatArray
-    upwork: FloatArray
-    tags: tuple[tuple[str, ...] | None, ...]
+    upwork: FloatArray  # 1 for red-teamers from Upwork, 0 for others
+    tags: tuple[tuple[str, ...] | None, ...]  # What reviewers said that it is about; None where nobody reviewed it
 
     def __len__(self) -> int:
         return len(self.tags)

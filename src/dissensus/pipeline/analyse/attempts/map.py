@@ -32,27 +32,14 @@ WORDS, NEAREST = 8, 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Region:
-    """Attempts with like words.
+    """Attempts with like words."""
 
-    Parameters
-    ----------
-    number
-        From 1, the largest first.
-    success
-        Share of successes, with its interval for other red-teamers.
-    n, n_red_teamers
-        Attempts, and who made them.
-    words
-        Those that are there more often than elsewhere, by how much more.
-    nearest
-        Places of the attempts nearest to its middle, by different red-teamers where there are several.
-    """
-
-    number: int
-    success: Clustered
-    n: int
+    number: int  # From 1, the largest first
+    success: Clustered  # Share of successes, with its interval for other red-teamers
+    n: int  # Attempts, and who made them
     n_red_teamers: int
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # Those that are there more often than elsewhere, by how much more
+    # Places of the attempts nearest to its middle, by different red-teamers where there are several
     nearest: tuple[int, ...]
 
 

@@ -19,25 +19,7 @@ MOST_TERMS: Final = 80
 
 
 def mixed_model(outcome: str, values: FloatArray, columns: Columns, *, level: float = 0.95) -> MixedModel:
-    """Model an outcome by type and size of the model and their crossing, description and where red-teamers came from.
-
-    Parameters
-    ----------
-    outcome
-        What it is called.
-    values
-        The outcome of each attempt, NaN where it is not known.
-    columns
-        All else that is known.
-    level
-        Confidence level.
-
-    Returns
-    -------
-    MixedModel
-        First type and first size are what others are compared with. What nobody knows, what is the same throughout and
-        what other columns determine is left out, with a reason.
-    """
+    """Fit a mixed model of an outcome: type × size of the model, description, source of the red-teamer."""
     known = np.isfinite(values)
     left_out: list[str] = []
     for name, column in ((DESCRIPTION, columns.description_score), (UPWORK, columns.upwork)):

@@ -10,24 +10,13 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cell:
-    """Attempts on the models of one type, of one size, of both, or, with neither, on all.
+    """Attempts on the models of one type, of one size, of both, or, with neither, on all."""
 
-    Parameters
-    ----------
-    model_type, size
-        Of the models; None for all.
-    n_attempts
-        How many there are, with those of which nothing more is known.
-    mean
-        Share of successes, or mean score, with its interval for other red-teamers.
-    quantiles
-        Of the scores, at `QUANTILES`; None for successes, and where there is no score.
-    """
-
-    model_type: str | None
+    model_type: str | None  # Of the models; None for all
     size: str | None
-    n_attempts: int
-    mean: Clustered
+    n_attempts: int  # How many there are, with those of which nothing more is known
+    mean: Clustered  # Share of successes, or mean score, with its interval for other red-teamers
+    # Of the scores, at `QUANTILES`; None for successes, and where there is no score
     quantiles: tuple[float, ...] | None = None
 
 
@@ -49,26 +38,14 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tag:
-    """One tag: its share of the reviewed attempts, its share of the successful ones among them, and how it went.
-
-    Parameters
-    ----------
-    tag
-        Its name.
-    n, n_successful
-        Reviewed attempts that have it, and successful ones.
-    share, share_of_successful
-        Of all reviewed attempts, and of those that succeeded.
-    success
-        Share of successes among attempts with this tag.
-    """
+    """One tag: its share of the reviewed attempts, its share of the successful ones among them, and how it went."""
 
     tag: str
-    n: int
+    n: int  # Reviewed attempts that have it, and successful ones
     n_successful: int
-    share: Clustered
+    share: Clustered  # Of all reviewed attempts, and of those that succeeded
     share_of_successful: Clustered
-    success: Clustered
+    success: Clustered  # Share of successes among attempts with this tag
 
 
 class Top(NamedTuple):
@@ -81,22 +58,12 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concentration:
-    """How unevenly attempts and successes are spread over red-teamers.
+    """How unevenly attempts and successes are spread over red-teamers."""
 
-    Parameters
-    ----------
-    attempts, successes
-        Of each red-teamer, each from the most to the least.
-    top
-        Shares of the first few.
-    gini_attempts, gini_successes
-        0 where all made as many, near 1 where one made all; None where there is no success.
-    """
-
-    attempts: tuple[int, ...]
+    attempts: tuple[int, ...]  # Of each red-teamer, each from the most to the least
     successes: tuple[int, ...]
-    top: tuple[Top, ...]
-    gini_attempts: float
+    top: tuple[Top, ...]  # Shares of the first few
+    gini_attempts: float  # 0 where all made as many, near 1 where one made all; None where there is no success
     gini_successes: float | None
 
 
@@ -114,34 +81,19 @@ class Term:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MixedModel:
-    """A linear model of one outcome in which each red-teamer has an intercept.
-
-    Parameters
-    ----------
-    outcome
-        What is explained.
-    terms
-        Coefficients; none where the model is undefined.
-    sd_red_teamers, sd_residual, share_of_red_teamers
-        Spread of the intercepts, of what is left, and how much of both variances is the former.
-    n, n_red_teamers, n_dropped
-        Attempts and red-teamers that entered, and attempts left out since something is not known of them.
-    left_out
-        What is not in the model, and why.
-    reason
-        Why it is undefined.
-    """
+    """A linear model of one outcome in which each red-teamer has an intercept."""
 
     outcome: str
-    terms: tuple[Term, ...] = ()
+    terms: tuple[Term, ...] = ()  # Coefficients; none where the model is undefined
+    # Spread of the intercepts, of what is left, and how much of both variances is the former
     sd_red_teamers: float | None = None
     sd_residual: float | None = None
     share_of_red_teamers: float | None = None
-    n: int = 0
+    n: int = 0  # Attempts and red-teamers that entered, and attempts left out since something is not known of them
     n_red_teamers: int = 0
     n_dropped: int = 0
-    left_out: tuple[str, ...] = ()
-    reason: str = ""
+    left_out: tuple[str, ...] = ()  # What is not in the model, and why
+    reason: str = ""  # Why it is undefined
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,29 +108,15 @@ class Agreement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reviewed:
-    """What reviewers say.
+    """What reviewers say."""
 
-    Parameters
-    ----------
-    n_reviews, n_attempts, n_reviewers
-        How many there are.
-    agreement
-        Krippendorff's alpha and Fleiss' kappa, on five points and of success alone.
-    success
-        Share of reviews that call the attempt a success, by type and size.
-    relation
-        Mean of the reviewers, and the rating of the red-teamer.
-    notes
-        What was left out.
-    """
-
-    n_reviews: int
+    n_reviews: int  # How many there are
     n_attempts: int
     n_reviewers: int
-    agreement: tuple[Agreement, ...]
-    success: tuple[Cell, ...]
-    relation: Relation
-    notes: tuple[str, ...] = ()
+    agreement: tuple[Agreement, ...]  # Krippendorff's alpha and Fleiss' kappa, on five points and of success alone
+    success: tuple[Cell, ...]  # Share of reviews that call the attempt a success, by type and size
+    relation: Relation  # Mean of the reviewers, and the rating of the red-teamer
+    notes: tuple[str, ...] = ()  # What was left out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.cells import Resampling, cells, relation
 from dissensus.pipeline.analyse.attempts.columns import Columns, succeeded
 from dissensus.pipeline.analyse.attempts.result import Agreement, Reviewed
-from dissensus.schema.hints import listed
+from dissensus.schema.hints import format_list
 from dissensus.schema.records.attempt import MOST_RATING
 from dissensus.schema.records.review import Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
@@ -36,13 +36,7 @@ class Given(NamedTuple):
 
 
 def given_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> Given:
-    """Join reviews to attempts by the ids of these.
-
-    Raises
-    ------
-    InvalidInput
-        Two attempts have one id, no review is of any attempt, or a reviewer reviewed one twice.
-    """
+    """Join reviews to attempts by the ids of these."""
     place = {name: number for number, name in enumerate(ids)}
     if len(place) < len(ids):
         twice = next(name for number, name in enumerate(ids) if place[name] != number)
@@ -51,14 +45,14 @@ def given_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> Given:
     strange = list(dict.fromkeys(review.attempt_id for review in reviews if review.attempt_id not in place))
     if not known:
         raise InvalidInput(
-            f"No review is of any of the attempts, which are {listed(list(ids), 3)}; reviews are of "
-            f"{listed(strange, 3)}. attempt_id is that of the attempts file, or the number of the record, from 1."
+            f"No review is of any of the attempts, which are {format_list(list(ids), 3)}; reviews are of "
+            f"{format_list(strange, 3)}. attempt_id is that of the attempts file, or the number of the record, from 1."
         )
     _check_once(known)
     people = {name: number for number, name in enumerate(dict.fromkeys(review.reviewer_id for review in known))}
     n_left = len(reviews) - len(known)
     reviews_left = f"{n_left:,} review{'s' if n_left > 1 else ''} left out"
-    left = (f"{reviews_left}: attempts that are not there, as {listed(strange, 3)}.",)
+    left = (f"{reviews_left}: attempts that are not there, as {format_list(strange, 3)}.",)
     return Given(
         np.array([place[review.attempt_id] for review in known], np.intp),
         np.array([people[review.reviewer_id] for review in known], np.intp),

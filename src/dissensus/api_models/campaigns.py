@@ -1,0 +1,110 @@
+"""Campaigns, their items, quotas and ratings."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from dissensus.api_models.resource import Hidden, RaterState, Resource
+from dissensus.schema.campaign.definition import State
+from dissensus.schema.campaign.quota import Source
+from dissensus.schema.campaign.roles import Role
+
+
+class CampaignSummaryResource(Resource):
+    """A campaign in a list."""
+
+    name: str
+    title: Annotated[Mapping[str, str], Field(description="By language.")]
+    state: State
+    role: Annotated[Role, Field(description="Role of the caller.")]
+    owners: Annotated[tuple[str, ...], Field(description="Names of the owners.")]
+    raters: Hidden
+    rated: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    created_at: datetime
+
+
+class CampaignNumbersResource(Resource):
+    """Progress of a campaign; previews and dry runs do not count."""
+
+    items: int
+    raters: Hidden
+    rated: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
+    standings: Annotated[
+        Mapping[RaterState, int] | None,
+        Field(description="Raters by standing, null if the caller may not see it."),
+    ]
+
+
+class CampaignResource(Resource):
+    """A campaign with its definition and progress."""
+
+    name: str
+    state: State
+    role: Annotated[Role, Field(description="Role of the caller.")]
+    moves: Annotated[tuple[State, ...], Field(description="States that it can be moved to now.")]
+    definition: Annotated[Mapping[str, Any], Field(description="Definition that a new campaign can be made from.")]
+    digest: Annotated[str, Field(description="SHA-256 of the definition.")]
+    numbers: Annotated[
+        CampaignNumbersResource | None, Field(description="Null for roles and scopes without `numbers`.")
+    ]
+    created_at: datetime
+    changed_at: Annotated[datetime, Field(description="Time of the last change of definition or state.")]
+
+
+class TurnResource(Resource):
+    """A turn of a conversation."""
+
+    speaker: Literal["human", "bot"]
+    text: str
+
+
+class ItemResource(Resource):
+    """A conversation whose last turn is rated, alone or compared with another response."""
+
+    id: str
+    conversation: tuple[TurnResource, ...]
+    attributes: Mapping[str, str]
+    response_b: str | None
+
+
+class ItemCountResource(Resource):
+    """Number of items of a campaign."""
+
+    items: int
+
+
+class QuotaCellResource(Resource):
+    """Progress of a quota cell; null if the caller may not see a number."""
+
+    cell: str
+    target: Annotated[int, Field(description="Raters wanted in the end.")]
+    places: Annotated[Hidden, Field(description="Raters let in.")]
+    finished: Hidden
+    held: Annotated[Hidden, Field(description="Raters who are still rating.")]
+    screened: Annotated[Hidden, Field(description="Raters turned away because there was no seat.")]
+
+
+class QuotaResource(Resource):
+    """Progress of a quota."""
+
+    source: Annotated[Source, Field(description="What assigns raters to cells: a screener, or the recruiter.")]
+    balanced: Annotated[bool, Field(description="Whether each item is rated by a fixed number of raters of each cell.")]
+    cells: tuple[QuotaCellResource, ...]
+
+
+class ColumnResource(Resource):
+    """A column of the ratings table."""
+
+    name: str
+    type: Literal["text", "integer", "boolean", "category"]
+    scale: Annotated[tuple[str, ...] | None, Field(description="Categories in order, null for other types.")]
+
+
+class RatingsPageResource(Resource):
+    """A page of the finished ratings of consenting raters, one row per item and rater."""
+
+    columns: tuple[ColumnResource, ...]
+    data: tuple[Mapping[str, Any], ...]
+    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]

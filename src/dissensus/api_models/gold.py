@@ -1,0 +1,115 @@
+"""Gold labels of experts, and their comparison with the crowd."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dissensus.api_models.resource import Resource
+from dissensus.schema.campaign.gold import Part
+
+GoldItemState = Literal["unlabelled", "begun", "disputed", "settled"]
+GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
+GoldAnswers = Annotated[Mapping[str, str | tuple[str, ...]], Field(description="By question.")]
+
+
+class GoldLabelResource(Resource):
+    """A label of one expert for a part of an item."""
+
+    by: Annotated[str, Field(description="Name of the expert.")]
+    revision: Annotated[int, Field(description="Counts from 1; each correction adds 1.")]
+    said: GoldAnswers
+    at: datetime
+
+
+class GoldDecisionResource(Resource):
+    """A decision between differing experts."""
+
+    by: Annotated[str, Field(description="Name of the member who decided.")]
+    revision: Annotated[int, Field(description="Counts from 1; the latest one is in force.")]
+    said: GoldAnswers
+    why: str
+    at: datetime
+
+
+class GoldPartResource(Resource):
+    """Labelling progress of one part of an item."""
+
+    part: Part
+    state: GoldPartState
+    n_labels: int
+    needed: Annotated[int, Field(description="Number of experts who label it.")]
+    of_file: Annotated[str | None, Field(description="Label from the item file; if set, no expert is asked.")]
+    settled: Annotated[GoldAnswers | None, Field(description="Label in force; null if experts settled nothing.")]
+    labels: Annotated[
+        tuple[GoldLabelResource, ...] | None,
+        Field(description="With all corrections; null until all labels of the item are in."),
+    ]
+    decisions: tuple[GoldDecisionResource, ...]
+
+
+class GoldItemResource(Resource):
+    """An item and its labelling progress."""
+
+    id: str
+    position: int
+    state: GoldItemState
+    withheld: Annotated[bool, Field(description="Whether it is hidden because a rater reported it.")]
+    labellers: Annotated[tuple[str, ...], Field(description="Names of the experts who labelled it.")]
+    columns: Annotated[Mapping[str, str], Field(description="Settled labels, by column of the export.")]
+    parts: tuple[GoldPartResource, ...]
+
+
+class GoldSummaryResource(Resource):
+    """Items that gold and crowd call safe and unsafe."""
+
+    n_raters: int | None
+    n_items: int
+    both_safe: int
+    both_unsafe: int
+    gold_only: Annotated[int, Field(description="Items called unsafe by gold alone.")]
+    crowd_only: Annotated[int, Field(description="Items called unsafe by the crowd alone.")]
+    tied: int
+    differ: Annotated[float | None, Field(description="Share of items called unsafe by one of the two alone.")]
+    alpha: Annotated[float | None, Field(description="Nominal Krippendorff's alpha, null if undefined.")]
+    reason: Annotated[str | None, Field(description="Why it is undefined.")]
+
+
+class ConfusionResource(Resource):
+    """Number of items with one combination of labels."""
+
+    crowd: str
+    gold: str
+    platinum: Annotated[str | None, Field(description="Null if platinum is not compared.")] = None
+    n_items: int
+    share: float
+
+
+class CrowdComparisonResource(Resource):
+    """Comparison of expert labels with the crowd."""
+
+    rule: Annotated[str, Field(description="Rule that maps answers to safe and unsafe, in words.")]
+    question: str
+    notes: tuple[str, ...]
+    summary: GoldSummaryResource
+    confusion: tuple[ConfusionResource, ...]
+
+
+class GoldComparisonResource(Resource):
+    """Comparison of experts with the crowd so far, and with an earlier crowd (platinum)."""
+
+    n_gold: int
+    n_platinum: int
+    n_items: int
+    found: Annotated[CrowdComparisonResource | None, Field(description="Null if nothing can be compared yet.")]
+    with_platinum: Annotated[
+        CrowdComparisonResource | None, Field(description="Of items with both labels, null if there are none.")
+    ]
+    reason: Annotated[str | None, Field(description="Why nothing is compared.")]
+
+
+class PlatinumCountResource(Resource):
+    """Result of adding platinum labels."""
+
+    items: Annotated[int, Field(description="Items with such a label now.")]

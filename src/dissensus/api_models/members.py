@@ -1,0 +1,82 @@
+"""People of a campaign: raters, their notices, and staff members."""
+
+from datetime import datetime
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from dissensus.api_models.resource import RaterState, Resource
+from dissensus.schema.campaign.roles import Role
+
+
+class RaterResource(Resource):
+    """A rater, identified by a random id that differs from the id in exports."""
+
+    id: str
+    standing: RaterState
+    cell: Annotated[str | None, Field(description="Quota cell; null without a quota, or before it is known.")]
+    language: str
+    n_done: Annotated[int, Field(description="Items rated.")]
+    n_skipped: int
+    n_open: int
+
+
+class RaterErasureResource(Resource):
+    """Result of withdrawing a rater."""
+
+    items: Annotated[int, Field(description="Items that the rater had answered.")]
+
+
+class RaterLinksResource(Resource):
+    """Personal links for raters, shown only once."""
+
+    links: tuple[str, ...]
+
+
+class MemberResource(Resource):
+    """A staff member of a campaign."""
+
+    id: str
+    name: str
+    role: Role
+    since: datetime
+
+
+class InvitationResource(Resource):
+    """An unused invitation of a staff member."""
+
+    id: str
+    role: Role
+    expires_at: datetime
+
+
+class MembersResource(Resource):
+    """Members of a campaign, and pending invitations."""
+
+    members: tuple[MemberResource, ...]
+    invitations: tuple[InvitationResource, ...]
+
+
+class MemberLinkResource(Resource):
+    """A link that lets a staff member join a campaign once; shown only once."""
+
+    role: Role
+    expires_at: datetime
+    link: str
+
+
+class NoticeResource(Resource):
+    """An open report by a rater, without the rater's identity."""
+
+    id: str
+    kind: Annotated[Literal["help", "illegal"], Field(description="`illegal` content must not be shown to anybody.")]
+    text: Annotated[str, Field(description="Message of the rater.")]
+    item: Annotated[str | None, Field(description="Item that the report is about, if any.")]
+    at: datetime
+
+
+class NoticeSettlementResource(Resource):
+    """A settled notice."""
+
+    id: str
+    shown_again: bool

@@ -1,0 +1,71 @@
+"""Audit-log events, and the webhooks that deliver them."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from dissensus.api_models.resource import Resource
+
+
+class EventResource(Resource):
+    """An event of the audit log, linked to the events before it by its digest."""
+
+    place: int
+    kind: str
+    at: Annotated[datetime | None, Field(description="Null if it was erased.")]
+    by: Annotated[Literal["staff", "rater", "other"] | None, Field(description="Null if it was erased.")]
+    staff: Annotated[str | None, Field(description="Id of the member.")]
+    content: Mapping[str, Any]
+    digest: str
+    link: str
+
+
+class WebhookResource(Resource):
+    """An address to which events of a campaign are delivered."""
+
+    id: str
+    address: str
+    kinds: Annotated[tuple[str, ...], Field(description="Event kinds; empty for all, including future ones.")]
+    state: Annotated[
+        Literal["going", "failing", "paused"], Field(description="Failing ones are retried; paused ones are not.")
+    ]
+    trouble: Annotated[str, Field(description="Why the last delivery failed; empty if it succeeded.")]
+    paused: Annotated[str, Field(description="Why it is paused; empty if it is not.")]
+    place: Annotated[int, Field(description="Log position of the last event delivered.")]
+    head: Annotated[int, Field(description="Last position of the log.")]
+    by: Annotated[str, Field(description="The owner who is responsible for it.")]
+    due_at: Annotated[datetime, Field(description="Next retry, if it is failing.")]
+    delivered_at: Annotated[datetime | None, Field(description="Time of the last successful delivery.")]
+    created_at: datetime
+
+
+class WebhooksResource(Resource):
+    """Webhooks of a campaign."""
+
+    webhooks: tuple[WebhookResource, ...]
+
+
+class CreatedWebhookResource(WebhookResource):
+    """A new webhook with its secret, which is shown only once."""
+
+    secret: Annotated[str, Field(repr=False, description="Secret that signs its deliveries.")]
+
+
+class WebhookBatchResource(Resource):
+    """Consecutive events of a campaign, delivered in one request."""
+
+    campaign: Annotated[str, Field(description="Name of the campaign.")]
+    webhook: Annotated[str, Field(description="Id of the webhook.")]
+    after: Annotated[int, Field(description="Log position before the batch: `through` of the delivery before.")]
+    through: Annotated[int, Field(description="Last log position that the batch covers.")]
+    head: Annotated[int, Field(description="Last position of the log.")]
+    events: Annotated[tuple[EventResource, ...], Field(description="In log order, of the webhook's kinds.")]
+
+
+class WebhookMessageResource(Resource):
+    """Body of a webhook request."""
+
+    type: str
+    data: WebhookBatchResource

@@ -1,0 +1,45 @@
+"""Command groups that import a command when it is called, so that `--help` and `--version` import none of them."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+
+class LazyCommand(NamedTuple):
+    """Module and name of a command, or of the `Typer` of a group, and what `--help` of its parent says of it."""
+
+    module: str
+    name: str
+    help: str
+
+    def load(self) -> Any:
+        """Import the module and return the function or the `Typer`."""
+        return getattr(import_module(self.module), self.name)
+
+
+def lazy_group(commands: Mapping[str, LazyCommand]) -> type[TyperGroup]:
+    """Return a class of groups that list these commands without importing them."""
+
+    class LazyGroup(TyperGroup):
+        def __init__(self, **options: Any) -> None:
+            super().__init__(**options)
+            # What `--help` lists; `resolve_command` replaces the one that is called.
+            self.commands = {name: TyperCommand(name, help=command.help) for name, command in commands.items()}
+
+        def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+            name, _, rest = super().resolve_command(ctx, args)
+            return name, _click_command(str(name), commands[str(name)].load()), rest
+
+    return LazyGroup
+
+
+def _click_command(name: str, loaded: Any) -> Any:
+    if isinstance(loaded, typer.Typer):
+        loaded.info.name = name
+        return typer.main.get_group(loaded)
+    alone = typer.Typer(add_completion=False)
+    alone.command(name)(loaded)
+    return typer.main.get_command(alone)

@@ -1,0 +1,168 @@
+"""Conventions of CONTRIBUTING.md: names, headers, rooms and imports."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from graphlib import TopologicalSorter
+from importlib import import_module
+from pathlib import Path
+from typing import Final
+
+from tests.support.paths import ROOT
+
+PACKAGE: Final = ROOT / "src" / "dissensus"
+MAX_MODULES: Final = 25
+QUESTION_WORDS: Final = re.compile(r"(What|How|Who|Whom|Whose|Where|When|Whether|Why|Which|Whoever|Whatever)\b")
+SECTIONS: Final = re.compile(r"^\s*(Parameters|Returns|Raises|Yields)\n\s*-{3,}$", re.MULTILINE)
+NOUNS_IN_ING: Final = frozenset(
+    {
+        "encoding",
+        "embedding",
+        "labelling",
+        "mapping",
+        "missing",
+        "resampling",
+        "vetting",
+        "weighting",
+        "monitoring",
+        "planning",
+        "ranking",
+        "rating",
+        "retraining",
+        "scoring",
+        "screening",
+        "training",
+    }
+)
+ADJECTIVES_IN_ED: Final = frozenset(
+    {
+        "clustered",  # clustered data
+        "delimited",  # delimited text
+        "paired",  # paired comparison
+        "pasted",  # pasted transcripts
+        "registered_model",
+        "scripted",  # scripted chatbot
+        "shipped",
+        "shipped_presets",
+        "signed_tokens",
+        "simulated",
+        "balanced",
+    }
+)
+PUBLIC: Final = frozenset(
+    name
+    for package in ("dissensus", "dissensus.preference", "dissensus.report")
+    for name in import_module(package).__all__
+)
+PUBLIC_ROOMS: Final = ("stats", "text")
+
+
+def sources(root: Path = PACKAGE) -> Iterator[Path]:
+    yield from (path for path in sorted(root.rglob("*.py")) if "versions" not in path.parts)
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
+def name_of(path: Path) -> str:
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def shown(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def test_rooms_hold_at_most_25_modules() -> None:
+    rooms: dict[str, int] = defaultdict(int)
+    for path in sources():
+        rooms[shown(path.parent)] += path.name != "__init__.py"
+    assert {room: n for room, n in rooms.items() if n > MAX_MODULES} == {}
+
+
+def test_modules_are_named_by_nouns() -> None:
+    names = {path.stem.lstrip("_") for path in sources()} - {"init__"}
+    assert {name for name in names if name.endswith("ing")} <= NOUNS_IN_ING
+    assert {name for name in names if re.search(r"ed(_|$)", name)} <= ADJECTIVES_IN_ED
+
+
+def test_public_class_names_are_unique() -> None:
+    homes: dict[str, list[str]] = defaultdict(list)
+    for path in sources():
+        for node in tree_of(path).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes[node.name].append(shown(path))
+    assert {name: paths for name, paths in homes.items() if len(paths) > 1} == {}
+
+
+def test_headers_name_their_subject() -> None:
+    headers = {shown(path): ast.get_docstring(tree_of(path)) or "" for path in sources()}
+    assert [path for path, header in headers.items() if not header and not path.endswith("__main__.py")] == []
+    assert [path for path, header in headers.items() if QUESTION_WORDS.match(header)] == []
+
+
+def test_docstrings_begin_with_a_noun_phrase_or_an_imperative() -> None:
+    found = [
+        f"{shown(path)}:{node.lineno}"
+        for path in sources()
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        and QUESTION_WORDS.match(ast.get_docstring(node) or "")
+    ]
+    assert found == []
+
+
+def test_sections_stand_on_public_names_only() -> None:
+    found = [
+        f"{shown(path)}:{node.lineno} {node.name}"
+        for path in sources()
+        if path.relative_to(PACKAGE).parts[0] not in PUBLIC_ROOMS
+        for parent, node in definitions(tree_of(path))
+        if SECTIONS.search(ast.get_docstring(node) or "") and node.name not in PUBLIC and parent not in PUBLIC
+    ]
+    assert found == []
+
+
+def definitions(
+    node: ast.AST, parent: str = ""
+) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]]:
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield parent, child
+            yield from definitions(child, parent or child.name)
+        else:
+            yield from definitions(child, parent)
+
+
+def imports_of(path: Path, modules: Mapping[str, Path]) -> set[str]:
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                found.add(full if full in modules else node.module)
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+    return {name for name in found if name in modules}
+
+
+def test_files_do_not_import_each_other_in_circles() -> None:
+    modules = {name_of(path): path for path in sources()}
+    edges = {name: imports_of(path, modules) - {name} for name, path in modules.items()}
+    TopologicalSorter(edges).prepare()
+
+
+def test_helpers_come_from_no_test_module() -> None:
+    found = [
+        f"{shown(path)}:{node.lineno}"
+        for path in sources(ROOT / "tests")
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ImportFrom)
+        and (node.module or "").startswith("tests.")
+        and any("test_" in name for name in (str(node.module), *(alias.name for alias in node.names)))
+    ]
+    assert found == []
