@@ -20,15 +20,15 @@ from dissensus.files.pairs.reader import read_pairs
 from dissensus.files.pairs.votes import read_people
 from dissensus.pipeline.simulate import simulate_preferences
 from dissensus.preference.data.pairs import Pair, answers
-from dissensus.preference.data.votes import votes_of
-from dissensus.preference.data.weighting import Counting
+from dissensus.preference.data.votes import collect_votes
+from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.evaluation.paired import compare
-from dissensus.preference.fit.training import Plan, cross_validate, train
+from dissensus.preference.evaluation.paired import compare_models
+from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.mean_variance import MeanVariance
-from dissensus.stats.paired import Difference
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 Floats = npt.NDArray[np.float64]
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "generated" / "disagreement.md"
@@ -39,10 +39,10 @@ DIFFERENCES = (0.0, 0.5, 1.0, 1.5)
 SEEDS, NULLS, FOLD_SEEDS = 10, 100, 3
 KINDS_OF_MODEL: tuple[KindOfModel, ...] = ("linear", "mean-variance", "groups")
 COUNTINGS = {
-    "ignored": Counting(),
-    "as weight": Counting(strength="weight"),
-    "as margin": Counting(strength="margin"),
-    "ignored, soft labels": Counting(soft=True),
+    "ignored": Weighting(),
+    "as weight": Weighting(strength="weight"),
+    "as margin": Weighting(strength="margin"),
+    "ignored, soft labels": Weighting(soft=True),
 }
 AXIS, MEN, WOMEN = "rater_gender", "rater_gender=Man", "rater_gender=Woman"
 
@@ -83,7 +83,7 @@ def drawn(group_sd: float, seed: int, *, rater_sd: float = 0.3, known: int = KNO
     found = simulate_preferences(n_comparisons=known + UNKNOWN, group_sd=group_sd, rater_sd=rater_sd, seed=seed)
     people = read_people(found.raters)
     return Drawn(
-        votes=votes_of(found.preferences[:known], people, purpose="helpful").pairs,
+        votes=collect_votes(found.preferences[:known], people, purpose="helpful").pairs,
         fresh=tuple(Pair(one.context, one.b, one.a) for one in found.preferences[known:]),
         every=found.odds()[known:],
         men=found.odds(MEN)[known:],
@@ -109,7 +109,7 @@ def simulated(group_sd: float) -> Found:
         people = drawn(group_sd, seed)
         for kind in KINDS_OF_MODEL:
             start = time.process_time()
-            model = train(people.votes, purpose="helpful", plan=Plan(kind=kind))
+            model = train(people.votes, purpose="helpful", plan=TrainingPlan(kind=kind))
             found.add(f"seconds of {kind}", time.process_time() - start)
             margins = model.margins(people.fresh)
             found.add(f"taste by {kind}", float(np.corrcoef(margins, people.every)[0, 1]))
@@ -144,7 +144,8 @@ def nulls() -> dict[str, int]:
     found = {AXIS: 0, "rater_age": 0, "rater_id": 0}
     for seed in range(NULLS):
         people = drawn(0.0, 1000 + seed, rater_sd=0.0, known=200)
-        effects = train(people.votes, purpose="helpful", plan=Plan(kind="groups")).card["settings"]["effect_penalties"]
+        model = train(people.votes, purpose="helpful", plan=TrainingPlan(kind="groups"))
+        effects = model.card["settings"]["effect_penalties"]
         for axis in found:
             found[axis] += axis in effects
     print(found, flush=True)
@@ -157,7 +158,7 @@ def countings() -> Iterator[str]:
     for seed in range(SEEDS):
         people = drawn(1.0, seed)
         for name, counting in COUNTINGS.items():
-            model = train(people.votes, purpose="helpful", plan=Plan(counting=counting))
+            model = train(people.votes, purpose="helpful", plan=TrainingPlan(counting=counting))
             found.add(f"taste {name}", float(np.corrcoef(model.margins(people.fresh), people.every)[0, 1]))
             found.add(f"loss {name}", model.card["held_out"]["log_loss"])
     for name in COUNTINGS:
@@ -165,7 +166,7 @@ def countings() -> Iterator[str]:
         yield f"| {name} | {taste} | {loss} |"
 
 
-def apart(one: Difference, digits: int = 4) -> str:
+def apart(one: ClusteredEstimate, digits: int = 4) -> str:
     """Return a difference with its interval."""
     return f"{one.estimate:+.{digits}f} | {one.ci_low:+.{digits}f} – {one.ci_high:+.{digits}f}"
 
@@ -176,9 +177,9 @@ def real(pairs: tuple[Pair, ...]) -> Iterator[str]:
         tested, seconds = {}, {}
         for kind in KINDS_OF_MODEL[:2]:
             start = time.process_time()
-            tested[kind] = cross_validate(pairs, plan=Plan(kind=kind), seed=seed)
+            tested[kind] = cross_validate(pairs, plan=TrainingPlan(kind=kind), seed=seed)
             seconds[kind] = time.process_time() - start
-        difference = compare(pairs, tested["mean-variance"].margins, tested["linear"].margins)
+        difference = compare_models(pairs, tested["mean-variance"].margins, tested["linear"].margins)
         for kind, one in tested.items():
             found = evaluate(pairs, one.margins, one.length)
             share = f"{found.accuracy.estimate:.3f} | {found.accuracy.ci_low:.3f} – {found.accuracy.ci_high:.3f}"
@@ -258,7 +259,7 @@ def page() -> Iterator[str]:
     pairs = read_pairs(source).pairs
     yield from real(pairs)
     yield ""
-    model = train(pairs, purpose="harmless", plan=Plan(kind="mean-variance"))
+    model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
     settings, held = model.card["settings"], model.card["held_out"]
     yield (
         f"Trained on all of them: r² = {held['r_squared']:.3f} on what was held out, by a penalty on the spread "
@@ -268,7 +269,7 @@ def page() -> Iterator[str]:
 
 def main() -> None:
     """Run everything and write the page."""
-    train(drawn(1.0, 0, known=60).votes, purpose="helpful", plan=Plan(kind="groups"))  # compiles
+    train(drawn(1.0, 0, known=60).votes, purpose="helpful", plan=TrainingPlan(kind="groups"))  # compiles
     PAGE.write_text("\n".join(page()) + "\n", encoding="utf-8")
 
 

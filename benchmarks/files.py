@@ -102,11 +102,11 @@ def read(folder: Path) -> Work:
 
 
 def copy(folder: Path) -> Work:
-    from dissensus.files.pairs.rows import Seen, stream_pairs
+    from dissensus.files.pairs.rows import PairReadLog, stream_pairs
     from dissensus.files.pairs.writer import write_hh_rlhf
 
     def work() -> int:
-        seen = Seen()
+        seen = PairReadLog()
         for number, path in enumerate(published(folder)):
             write_hh_rlhf(stream_pairs(path, seen), folder / f"copy-{number}.jsonl.gz")
         return seen.rows

@@ -16,13 +16,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dissensus.chat import open_chatbot, collect_response
+from dissensus.chat import collect_response, open_chatbot
 from dissensus.demo import online_loop
 from dissensus.files.models.folder import load_model
-from dissensus.files.models.registry import Line, Terms, make_line, read_line
+from dissensus.files.models.registry import RegisteredModel, RegistrationTerms, open_registered_model, register_model
 from dissensus.files.pairs.reader import ReadPairs
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.evaluation.promotion import Rule
+from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.schema.records.conversation import Conversation
 from dissensus.workflows.models.retraining import TrainingComparisons, retrain_model
 from dissensus.workflows.models.scorers import ModelRegistry
@@ -43,7 +43,7 @@ class After(NamedTuple):
 
 def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Generator) -> list[Pair]:
     """Return what somebody prefers in a phase; two responses that are the same make no pair."""
-    chat = online_loop.campaign(phase).chat
+    chat = online_loop.phase_campaign(phase).chat
     assert chat is not None
 
     async def talk() -> list[Pair]:
@@ -60,25 +60,28 @@ def picked(taste: online_loop.Taste, phase: str, models: Path, rng: np.random.Ge
     return asyncio.run(talk())
 
 
-def gone_through(phases: tuple[str, ...], seed: int, rule: Rule) -> list[After]:
+def gone_through(phases: tuple[str, ...], seed: int, rule: PromotionRule) -> list[After]:
     """Go through phases, and tell what is known after each."""
     rng = np.random.default_rng(seed)
-    taste, pairs, found = online_loop.drawn_taste(rng), [], []
+    taste, pairs, found = online_loop.simulate_taste(rng), [], []
     with TemporaryDirectory() as folder:
         models = Path(folder)
-        line = make_line(models / online_loop.LINE, Terms(purpose="helpful", rule=rule))
+        line = register_model(models / online_loop.MODEL_NAME, RegistrationTerms(purpose="helpful", rule=rule))
         for phase in phases:
             pairs += picked(taste, phase, models, rng)
             entry = retrain_model(line.folder, partial(_all, tuple(pairs)), now=datetime.now(UTC))
             assert entry is not None
-            now = read_line(line.folder)
+            now = open_registered_model(line.folder)
             model = load_model(now.version(now.current or entry.version))
-            shares = online_loop.agreement(model, taste).estimate, online_loop.won(model, taste).estimate
+            shares = (
+                online_loop.taste_agreement(model, taste).estimate,
+                online_loop.best_of_n_win_rate(model, taste).estimate,
+            )
             found.append(After(*shares, entry.what == "promoted"))
     return found
 
 
-def _all(pairs: tuple[Pair, ...], _: Line) -> TrainingComparisons:
+def _all(pairs: tuple[Pair, ...], _: RegisteredModel) -> TrainingComparisons:
     return TrainingComparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
 
 
@@ -114,7 +117,7 @@ def main() -> None:
         rows.append(f"| {phase} | {EACH * (number + 1):,} | {' | '.join(cells)} |")
     last = zip((run[-1] for run in runs["loop"]), (run[-1] for run in runs["base"]), strict=True)
     ahead = over_seeds([a.won - b.won for a, b in last], sign="+")
-    samples, margin, trials = online_loop.SAMPLES, online_loop.RULE.margin, online_loop.TRIALS
+    samples, margin, trials = online_loop.SAMPLES, online_loop.RULE.margin, online_loop.N_TRIALS
     lines = [
         f"| After | Pairs | Agreement with taste | Best of {samples} wins | Promoted | Agreement less base |",
         "|---|--:|--:|--:|--:|--:|",

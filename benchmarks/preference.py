@@ -19,13 +19,12 @@ from dissensus.files.pairs.reader import ReadPairs, read_pairs
 from dissensus.preference.data.features import Kind
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
-from dissensus.preference.evaluation.paired import compare
+from dissensus.preference.evaluation.paired import compare_models
 from dissensus.preference.fit.linear import FEATURES
-from dissensus.preference.fit.training import Plan, cross_validate, train
-from dissensus.preference.models.encoder import Encoded, Encoder
-from dissensus.preference.models.mini_lm import minilm
-from dissensus.stats.paired import Difference
-from dissensus.stats.proportion import Share
+from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
+from dissensus.preference.models.encoder import EncodedTexts, Encoder
+from dissensus.preference.models.mini_lm import load_minilm
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 GENERATED = Path(__file__).parent.parent / "docs" / "generated"
 PAGE, EMBEDDINGS = GENERATED / "preference.md", GENERATED / "preference-embeddings.md"
@@ -38,7 +37,7 @@ MODELS: tuple[tuple[str, tuple[tuple[Kind, ...], ...]], ...] = (
 )
 
 
-def cells(share: Share) -> str:
+def cells(share: ClusteredEstimate) -> str:
     """Return a share with its interval."""
     return f"{share.estimate:.3f} | {share.ci_low:.3f} – {share.ci_high:.3f}"
 
@@ -48,7 +47,7 @@ def models(pairs: tuple[Pair, ...]) -> Iterator[tuple[int, str, Evaluation, floa
     for seed in SEEDS:
         for name, features in MODELS:
             start = time.process_time()
-            tested = cross_validate(pairs, n_folds=FOLDS, plan=Plan(features=features), seed=seed)
+            tested = cross_validate(pairs, n_folds=FOLDS, plan=TrainingPlan(features=features), seed=seed)
             seconds = time.process_time() - start
             found = evaluate(pairs, tested.margins, tested.length)
             print(seed, name, found.accuracy, f"{found.log_loss:.4f} {found.ece:.4f} {seconds:.1f} s", flush=True)
@@ -91,17 +90,17 @@ class Remembering:
         self.encoder, self.known, self.seconds = encoder, dict[str, tuple[np.ndarray, bool]](), 0.0
         self.name, self.dimension, self.sha256 = encoder.name, encoder.dimension, encoder.sha256
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         new = [text for text in texts if text not in self.known]
         start = time.process_time()
         found = self.encoder.encode(new)
         self.seconds += time.process_time() - start
         self.known |= dict(zip(new, zip(found.vectors, found.cut.tolist(), strict=True), strict=True))
         vectors, cut = zip(*(self.known[text] for text in texts), strict=True)
-        return Encoded(np.stack(vectors), np.array(cut))
+        return EncodedTexts(np.stack(vectors), np.array(cut))
 
 
-def difference(one: Difference, digits: int) -> str:
+def difference(one: ClusteredEstimate, digits: int) -> str:
     """Return a difference with its interval."""
     return f"{one.estimate:+.{digits}f} | {one.ci_low:+.{digits}f} to {one.ci_high:+.{digits}f}"
 
@@ -110,12 +109,12 @@ def beside_embeddings(pairs: tuple[Pair, ...], encoder: Remembering) -> Iterator
     """Yield the rows of both models by seed, and of their paired differences."""
     for seed in SEEDS:
         linear = cross_validate(pairs, n_folds=FOLDS, seed=seed)
-        plan = Plan(kind="embedding", encoder=encoder)
+        plan = TrainingPlan(kind="embedding", encoder=encoder)
         tested = cross_validate(pairs, n_folds=FOLDS, plan=plan, seed=seed)
         for name, one in (("linear", linear), ("embedding", tested)):
             found = evaluate(pairs, one.margins, one.length)
             yield f"| {seed} | {name} | {cells(found.accuracy)} | {found.log_loss:.4f} | | {found.ece:.3f} |"
-        apart = compare(pairs, tested.margins, linear.margins)
+        apart = compare_models(pairs, tested.margins, linear.margins)
         context = sum(settings["context"] for settings in tested.settings)
         name = f"difference, context in {context} of {FOLDS} folds"
         yield f"| {seed} | {name} | {difference(apart.accuracy, 3)} | {difference(apart.log_loss, 4)} | |"
@@ -124,7 +123,7 @@ def beside_embeddings(pairs: tuple[Pair, ...], encoder: Remembering) -> Iterator
 
 def of_embeddings(read: ReadPairs) -> str:
     """Return the page of the model of embeddings."""
-    encoder = Remembering(minilm())
+    encoder = Remembering(load_minilm())
     rows = list(beside_embeddings(read.pairs, encoder))
     cut = sum(cut for _, cut in encoder.known.values())
     n = len(encoder.known)

@@ -14,12 +14,12 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from dissensus.files.attempts.tables import write_attempts
-from dissensus.files.models.folder import identity, load_model, save_model
+from dissensus.files.models.folder import load_model, read_identity, save_model
 from dissensus.files.pairs.reader import read_pairs
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.attempt import Attempt
 from dissensus.text.transcripts import join_hh
-from dissensus.workflows.models.scoring import ScoringOptions, score_attempts
+from dissensus.workflows.models.scoring import ScoringOptions, add_scores
 
 PAGE = Path(__file__).parent.parent / "docs" / "generated" / "scoring.md"
 N = 38_961
@@ -55,7 +55,9 @@ def main() -> None:
         save_model(train(pairs, purpose="harmless"), model)
         write_attempts(attempts(transcripts), source)
         wall, cpu = time.perf_counter(), time.process_time()
-        done = score_attempts(ScoringOptions(source=source, target=target, model=load_model(model), identity=identity(model)))
+        done = add_scores(
+            ScoringOptions(source=source, target=target, model=load_model(model), identity=read_identity(model))
+        )
         wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
         size = source.stat().st_size
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024

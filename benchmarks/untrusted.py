@@ -14,9 +14,9 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import polars as pl
-from tests.cli.conftest import SCRIPT
-from tests.files.test_hostile import CASES
 from tests.slow.test_fuzzing import TABLE
+from tests.support.commands import SCRIPT
+from tests.support.hostile_files import CASES
 
 from dissensus.files.raw.table_reader import read_frame
 

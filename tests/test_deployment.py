@@ -9,7 +9,7 @@ import yaml  # type: ignore[import-untyped]
 from tests.support.paths import ROOT
 
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
-from dissensus.settings import PREFIX, Settings, load, secret_of
+from dissensus.settings import PREFIX, Settings, load_secret_key, read_settings
 from dissensus.web.core import metrics
 
 DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
@@ -115,9 +115,9 @@ def test_the_services_start_in_order_and_with_settings_that_exist(compose: dict[
     assert "healthcheck" in services["database"]
     environment = {name: filled(value) for name, value in services["site"]["environment"].items()}
     assert {name.removeprefix(PREFIX).lower() for name in environment} <= set(Settings.model_fields)
-    found = load(environment, Path("/nowhere"))
+    found = read_settings(environment, Path("/nowhere"))
     assert (found.workers, found.address) == (2, "https://rate.example.org")
-    assert secret_of(found) == SECRET
+    assert load_secret_key(found) == SECRET
 
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"

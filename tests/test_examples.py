@@ -14,11 +14,11 @@ from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError
+from tests.support.api_programs import QUOTA, opened, rate, token
+from tests.support.campaigns import ABOUT_YOU
+from tests.support.live_site import serving
 from tests.support.paths import ROOT
-from tests.web.live import serving
-from tests.web.owners import House
-from tests.web.programs import QUOTA, opened, rate, token
-from tests.workflows.campaigns import ABOUT_YOU
+from tests.support.staff_browsers import House
 
 EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.settings import Settings, load, prolific_token_of, secret_of
-from dissensus.web.core.signed_tokens import Tokens
+from dissensus.settings import Settings, load_prolific_token, load_secret_key, read_settings
+from dissensus.web.core.signed_tokens import TokenSigner
 from dissensus.webhook_transport import WebhookSender
 from dissensus.workflows.campaign.webhooks import WebhookSigner
 
@@ -17,23 +17,25 @@ KEY = "k" * 32
 
 def test_the_environment_stands_above_the_file_and_that_above_the_defaults(tmp_path: Path) -> None:
     (tmp_path / "dissensus.toml").write_text('port = 9000\nworkers = 3\nbase_url = "https://rate.example.org/"\n')
-    found = load({"DISSENSUS_PORT": "9001", "DISSENSUS_DATA": "unrelated"}, tmp_path)
+    found = read_settings({"DISSENSUS_PORT": "9001", "DISSENSUS_DATA": "unrelated"}, tmp_path)
     assert (found.port, found.workers, found.threads, found.host) == (9001, 3, 10, "127.0.0.1")
     assert found.address == "https://rate.example.org"
-    assert load({}, tmp_path / "nowhere") == Settings()
+    assert read_settings({}, tmp_path / "nowhere") == Settings()
 
 
 def test_a_file_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "other.toml").write_text("port = 7000")
-    assert load({"DISSENSUS_SETTINGS": str(tmp_path / "other.toml")}).port == 7000
+    assert read_settings({"DISSENSUS_SETTINGS": str(tmp_path / "other.toml")}).port == 7000
     with pytest.raises(InvalidInput, match="cannot be read: No such file"):
-        load({"DISSENSUS_SETTINGS": str(tmp_path / "none.toml")})
+        read_settings({"DISSENSUS_SETTINGS": str(tmp_path / "none.toml")})
 
 
 def test_everything_wrong_is_told_at_once_without_what_was_given(tmp_path: Path) -> None:
     (tmp_path / "dissensus.toml").write_text('prot = 1\nworkers = 0\nbase_url = "rate.example.org"')
     with pytest.raises(InvalidInput) as caught:
-        load({"DISSENSUS_SECRET_KEY": "tiny-secret", "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path)
+        read_settings(
+            {"DISSENSUS_SECRET_KEY": "tiny-secret", "DISSENSUS_DATABASE_URL": "mysql://root:hunter2@db/x"}, tmp_path
+        )
     told = str(caught.value)
     assert "prot in" in told
     assert "Did you mean 'port'?" in told
@@ -49,7 +51,7 @@ def test_everything_wrong_is_told_at_once_without_what_was_given(tmp_path: Path)
 def test_a_file_that_is_not_toml(tmp_path: Path, text: str) -> None:
     (tmp_path / "dissensus.toml").write_text(text)
     with pytest.raises(InvalidInput, match="are not TOML"):
-        load({}, tmp_path)
+        read_settings({}, tmp_path)
 
 
 def test_an_address_for_links() -> None:
@@ -58,22 +60,22 @@ def test_an_address_for_links() -> None:
 
 
 def test_a_key_that_is_set_is_used() -> None:
-    assert secret_of(Settings(secret_key=KEY, database_url="postgresql://db/x")) == KEY
+    assert load_secret_key(Settings(secret_key=KEY, database_url="postgresql://db/x")) == KEY
 
 
 def test_with_postgresql_a_key_must_be_set() -> None:
     with pytest.raises(InvalidInput, match=r"secret_key is not set, and with PostgreSQL it must be.*openssl rand"):
-        secret_of(Settings(database_url="postgresql://db/x"))
+        load_secret_key(Settings(database_url="postgresql://db/x"))
 
 
 def test_beside_a_sqlite_file_a_key_is_made_once_and_for_its_owner_alone(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
-    first = secret_of(settings)
+    first = load_secret_key(settings)
     assert len(first) == 64
-    assert secret_of(settings) == first == path.read_text().strip()
+    assert load_secret_key(settings) == first == path.read_text().strip()
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [one.name for one in tmp_path.iterdir()] == ["x.db.key"]
-    assert secret_of(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
+    assert load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/y.db")) != first
 
 
 def test_all_who_start_at_once_have_one_key(tmp_path: Path) -> None:
@@ -82,7 +84,7 @@ def test_all_who_start_at_once_have_one_key(tmp_path: Path) -> None:
 
     def start() -> None:
         gate.wait()
-        keys.append(secret_of(settings))
+        keys.append(load_secret_key(settings))
 
     threads = [threading.Thread(target=start) for _ in range(8)]
     for thread in threads:
@@ -97,41 +99,44 @@ def test_a_key_that_is_none(tmp_path: Path) -> None:
     settings, path = Settings(database_url=f"sqlite:///{tmp_path}/x.db"), tmp_path / "x.db.key"
     path.write_text("short")
     with pytest.raises(InvalidInput, match=r"x\.db\.key is too short. Delete the file"):
-        secret_of(settings)
+        load_secret_key(settings)
     path.write_bytes(b"\xff" * 40)
     with pytest.raises(InvalidInput, match="cannot be read or made"):
-        secret_of(settings)
+        load_secret_key(settings)
     with pytest.raises(InvalidInput, match="cannot be read or made"):
-        secret_of(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
+        load_secret_key(Settings(database_url=f"sqlite:///{tmp_path}/no/such/folder/x.db"))
 
 
 def test_the_token_of_prolific_is_set_or_in_a_file_or_not_there(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text(" in-a-file\n")
-    assert prolific_token_of(Settings()) is None
-    assert prolific_token_of(Settings(prolific_token="set")) == "set"
-    assert prolific_token_of(Settings(prolific_token_file=path)) == "in-a-file"
+    assert load_prolific_token(Settings()) is None
+    assert load_prolific_token(Settings(prolific_token="set")) == "set"
+    assert load_prolific_token(Settings(prolific_token_file=path)) == "in-a-file"
     path.write_bytes(b"\xff")
     for wrong in (path, tmp_path / "none"):
         with pytest.raises(InvalidInput, match=r"The token of Prolific, .* cannot be read"):
-            prolific_token_of(Settings(prolific_token_file=wrong))
+            load_prolific_token(Settings(prolific_token_file=wrong))
 
 
 def test_prolific_is_asked_by_https_alone() -> None:
     with pytest.raises(InvalidInput, match="give the address of the API, with https://"):
-        load({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
+        read_settings({"DISSENSUS_PROLIFIC_URL": "http://api.prolific.com"}, Path("/nowhere"))
 
 
 def test_networks_for_webhooks() -> None:
     assert Settings().networks == ()
-    assert list(map(str, load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/8, ::1"}).networks)) == ["10.0.0.0/8", "::1/128"]
+    assert list(map(str, read_settings({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/8, ::1"}).networks)) == [
+        "10.0.0.0/8",
+        "::1/128",
+    ]
     with pytest.raises(InvalidInput, match=r"DISSENSUS_WEBHOOK_NETWORKS in the environment: .*Give networks such as"):
-        load({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})
+        read_settings({"DISSENSUS_WEBHOOK_NETWORKS": "10.0.0.0/99"})
 
 
 def test_no_secret_is_in_a_representation() -> None:
     names = ("secret_key", "metrics_token", "oidc_client_secret", "prolific_secret", "prolific_token")
     known = {**dict.fromkeys(names, KEY), "database_url": f"postgresql://ada:{KEY}@localhost/dissensus"}
     settings = Settings.model_validate(known)
-    assert KEY not in f"{settings!r} {settings} {Tokens(KEY)!r} {WebhookSigner(KEY, WebhookSender())!r}"
+    assert KEY not in f"{settings!r} {settings} {TokenSigner(KEY)!r} {WebhookSigner(KEY, WebhookSender())!r}"
     assert "port=8000" in repr(settings)

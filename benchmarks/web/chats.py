@@ -30,7 +30,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
 from tests.databases import Databases, postgresql  # noqa: E402
-from tests.workflows.talking import HELPFUL, TERN, talking  # noqa: E402
+from tests.support.chat_campaigns import HELPFUL, TERN, open_chat_campaign  # noqa: E402
 
 from dissensus.store.core import schema  # noqa: E402
 from dissensus.store.core.database import connect  # noqa: E402
@@ -87,7 +87,7 @@ def _backend(backend: str) -> Iterator[dict[str, Any]]:
             endpoint = {"url": f"http://127.0.0.1:{bot}/v1", "model": "slow"}
             slow = {**TERN, "kind": "openai_compatible", "patience": {"at_once": 2 * n}, "openai_compatible": endpoint}
             chat = {"chatbots": [slow], "modes": [{**HELPFUL, "edits": False}], "most_turns": 2 * TURNS}
-            key = str(talking(Platform(database), chat=chat).key)
+            key = str(open_chat_campaign(Platform(database), chat=chat).key)
             database.dispose()
             words = ["-m", "dissensus", "serve", "--port", str(site)]
             settings = {"DATABASE_URL": url, "SECRET_KEY": SECRET, "CHATBOT_HOSTS": f"127.0.0.1:{bot}"}

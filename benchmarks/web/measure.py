@@ -28,21 +28,32 @@ from sqlalchemy import Connection, insert, select, text, update
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent.parent))
 
-from tests.databases import Databases, postgresql  # noqa: E402
+from tests.databases import Databases, postgresql
 
-from dissensus.campaign.rehearsal import draw_answers  # noqa: E402
-from dissensus.schema.campaign.parser import parse_campaign  # noqa: E402
-from dissensus.schema.records.conversation import Conversation  # noqa: E402
-from dissensus.schema.records.item import Item  # noqa: E402
-from dissensus.store import tables as t  # noqa: E402
-from dissensus.store.core import schema  # noqa: E402
-from dissensus.store.core.database import Database, connect  # noqa: E402
-from dissensus.store.core.ids import new_id  # noqa: E402
-from dissensus.web.core.signed_tokens import Tokens  # noqa: E402
-from dissensus.workflows.campaign import campaigns  # noqa: E402
-from dissensus.workflows.platform.platform import Platform  # noqa: E402
-from dissensus.workflows.rater import enrolment  # noqa: E402
-from dissensus.workflows.rater.enrolment import Arrival  # noqa: E402
+from dissensus.campaign.rehearsal import draw_answers
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store.answer_drafts import (
+    AnswerTable,
+    SaveTable,
+)
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.core import schema
+from dissensus.store.core.database import (
+    Database,
+    connect,
+)
+from dissensus.store.core.ids import new_id
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable
+from dissensus.store.staff import StaffTable
+from dissensus.web.core.signed_tokens import TokenSigner
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment
+from dissensus.workflows.rater.enrolment import Arrival
 
 RESULTS = HERE / "results.json"
 PAGE = HERE.parent.parent / "docs" / "benchmarks-web.md"
@@ -96,7 +107,7 @@ def _runs(platform_: Platform, url: str, backend: str, *, stored: bool, seconds:
 def _campaign(platform_: Platform) -> str:
     staff_id = new_id(NOW)
     with platform_.database.writing() as tx:
-        tx.execute(insert(t.Staff).values(id=staff_id, name="owner", created_at=NOW))
+        tx.execute(insert(StaffTable).values(id=staff_id, name="owner", created_at=NOW))
     wording = {"name": "load", "languages": ["en"], "title": "Load", "warning": "None.", "questionnaire": "dices-350"}
     purposes = [{"name": "rating", "text": "All.", "required": True}]
     campaign = parse_campaign(wording | {"consent": {"text": "None.", "purposes": purposes}})
@@ -117,31 +128,31 @@ def _seats(platform_: Platform, key: str, n: int) -> list[Seat]:
     found = []
     for i in range(n):
         now = datetime.now(UTC)
-        _, session = enrolment.agree(platform_, Arrival("load", key, "en"), AGREED, now=now)
+        _, session = enrolment.enrol_rater(platform_, Arrival("load", key, "en"), AGREED, now=now)
         answers = draw_answers(campaign.questionnaire, np.random.default_rng(i))
         kept = {name: str(value) for name, value in answers.items()}
-        found.append(Seat(session, Tokens(SECRET).form(session), kept))
+        found.append(Seat(session, TokenSigner(SECRET).form(session), kept))
     return found
 
 
 def _owner(platform_: Platform) -> str:
     with platform_.database.reading() as tx:
-        return str(tx.scalar(select(t.Staff.id)))
+        return str(tx.scalar(select(StaffTable.id)))
 
 
 def _store(database: Database) -> None:
     """Keep as many answers as DICES-350 has, of raters who are gone."""
     with database.writing() as tx:
-        campaign_id = tx.scalar(select(t.Campaign.id))
-        items = list(tx.scalars(select(t.Item.id)))
+        campaign_id = tx.scalar(select(CampaignTable.id))
+        items = list(tx.scalars(select(ItemTable.id)))
         for number in range(N_STORED_RATERS):
             rater_id = new_id(NOW)
-            times = {"entered_at": NOW, "seen_at": NOW, "changed_at": NOW}
+            times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}
             who = {"id": rater_id, "campaign_id": campaign_id, "number": number, "state": "finished", "language": "en"}
-            tx.execute(insert(t.Rater).values(**who, **times, rehearsal=False))
+            tx.execute(insert(RaterTable).values(**who, **times, rehearsal=False))
             _rated(tx, rater_id, items, number * len(items))
-        tx.execute(update(t.Campaign).values(n_raters=N_STORED_RATERS))
-        tx.execute(update(t.Item).values(load=N_STORED_RATERS))
+        tx.execute(update(CampaignTable).values(n_raters=N_STORED_RATERS))
+        tx.execute(update(ItemTable).values(load=N_STORED_RATERS))
         if tx.dialect.name == "postgresql":
             # Numbers were given by hand, and the next one must come after them.
             tx.execute(text("SELECT setval(pg_get_serial_sequence('save', 'number'), (SELECT max(number) FROM save))"))
@@ -154,16 +165,16 @@ def _rated(tx: Connection, rater_id: str, items: Sequence[str], first: int) -> N
     rows = [
         done | {"id": one, "item_id": item, "position": p} for p, (one, item) in enumerate(zip(ids, items, strict=True))
     ]
-    tx.execute(insert(t.Assignment), rows)
+    tx.execute(insert(AssignmentTable), rows)
     save = {"revision": 1, "final": True, "visit": "v", "visible_ms": 2000, "idle_ms": 0, "received_at": NOW}
     numbers = range(first + 1, first + 1 + len(ids))
     tx.execute(
-        insert(t.Save),
+        insert(SaveTable),
         [save | {"number": n, "key": new_id(NOW), "assignment_id": one} for n, one in zip(numbers, ids, strict=True)],
     )
     answer = {"value": '"No"', "first_ms": 900, "last_ms": 1900, "changes": 0}
     names = [f"Q{q}" for q in range(QUESTIONS)]
-    tx.execute(insert(t.Answer), [answer | {"save_number": n, "question": q} for n in numbers for q in names])
+    tx.execute(insert(AnswerTable), [answer | {"save_number": n, "question": q} for n in numbers for q in names])
 
 
 @contextmanager

@@ -55,8 +55,8 @@ from dissensus.pipeline.release import PairPolicy as PairPolicy
 from dissensus.pipeline.release import ReleasedPair as ReleasedPair
 from dissensus.pipeline.release import ReleasedPairs as ReleasedPairs
 from dissensus.pipeline.release import released_pairs as released_pairs
-from dissensus.pipeline.simulate import Campaign as Campaign
 from dissensus.pipeline.simulate import Simulation as Simulation
+from dissensus.pipeline.simulate import SimulationDesign as SimulationDesign
 from dissensus.pipeline.simulate import preset as preset
 from dissensus.pipeline.simulate import presets as presets
 from dissensus.pipeline.simulate import simulate as simulate

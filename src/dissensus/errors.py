@@ -21,7 +21,7 @@ class DissensusError(Exception):
 
 
 class InvalidInput(DissensusError, ValueError):
-    """What was given cannot be used."""
+    """Invalid input: a file, a value or an option."""
 
 
 class UndefinedEstimate(DissensusError, ArithmeticError):

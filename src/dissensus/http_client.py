@@ -1,4 +1,4 @@
-"""One question to a service: asked again where that helps and harms nothing, refusals told, the token never shown."""
+"""HTTP client for JSON APIs: retries with backoff, maps status codes to errors, never shows the token."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -12,9 +12,9 @@ import httpx
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 
 RetryPolicy: TypeAlias = Literal["always", "if refused"]
-"""When something may be asked again: always, or only if the service did not take the request."""
+"""When a failed request may be sent again: always, or only if the service cannot have processed it."""
 
-MAX_BACKOFF: Final = 60.0
+MAX_BACKOFF: Final = 60.0  # Seconds
 MAX_DETAIL_LENGTH: Final = 500
 ERRORS_BY_STATUS: Final[Mapping[int, type[DissensusError]]] = {
     401: NotAllowed,
@@ -27,35 +27,34 @@ RETRYABLE_WITH_RETRY_AFTER: Final = (409, 429)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemoteService:
-    """Whom one asks, as messages tell it."""
+    """A remote service, as error messages describe it."""
 
-    name: str  # How it is called in a sentence
-    remedies: Mapping[int, str]  # What to do about a refusal, by its status; each begins with a space
-    look: str = ""  # Where to see whether something was done that must not be done twice
-    ours: bool = False  # Whether its words are ours: told whole, line by line, and with what to do
+    name: str  # Subject of a sentence
+    remedies: Mapping[int, str]  # By status code; each begins with a space
+    status_page: str = ""  # Page that shows whether a request was processed
+    trusted: bool = False  # Whether it is a site of Dissensus, whose error details are shown whole
 
 
 @dataclass(frozen=True, slots=True)
 class FailedAttempt:
-    """What went wrong with one try."""
+    """A failed attempt of a request that may be retried."""
 
     reason: str
-    wait: float = 0.0
-    taken: bool = True
-    """Whether the service may have done what was asked."""
+    retry_after: float = 0.0  # Seconds
+    maybe_processed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class ServiceClient:
-    """A connection to a service, and how patient it is."""
+    """Connection to a service with a retry policy."""
 
     service: RemoteService
     http: httpx.Client
     token: str = field(repr=False)
-    tries: int
+    max_attempts: int
     sleep: Callable[[float], None]
 
-    def ask(
+    def request(
         self,
         method: str,
         path: str,
@@ -63,40 +62,47 @@ class ServiceClient:
         body: object = None,
         query: Mapping[str, Any] | None = None,
         headers: Mapping[str, str] | None = None,
-        repeat: RetryPolicy = "always",
+        retry: RetryPolicy = "always",
     ) -> httpx.Response:
-        """Return the answer, which is JSON or empty."""
-        number = 0
-        while True:
-            number += 1
-            answer = self._try(self.http.build_request(method, path, json=body, params=query, headers=headers))
-            if isinstance(answer, httpx.Response):
-                return answer
-            if number == self.tries or answer.wait > MAX_BACKOFF or (answer.taken and repeat == "if refused"):
-                raise self._unavailable(answer, number, repeat)
-            self.sleep(max(2.0 ** (number - 1), answer.wait))
+        """Send a request and return the response, which is JSON or empty.
 
-    def _try(self, request: httpx.Request) -> httpx.Response | FailedAttempt:
+        Busy services and failed connections are retried with exponential backoff: 1, 2, 4 … seconds, or what the
+        service asks for.
+        """
+        attempt = 0
+        while True:
+            attempt += 1
+            outcome = self._attempt(self.http.build_request(method, path, json=body, params=query, headers=headers))
+            if isinstance(outcome, httpx.Response):
+                return outcome
+            final = attempt == self.max_attempts or outcome.retry_after > MAX_BACKOFF
+            if final or (outcome.maybe_processed and retry == "if refused"):
+                raise self._unavailable(outcome, attempt, retry)
+            self.sleep(max(2.0 ** (attempt - 1), outcome.retry_after))
+
+    def _attempt(self, request: httpx.Request) -> httpx.Response | FailedAttempt:
         try:
             response = self.http.send(request)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return FailedAttempt(self._plain(str(error)) or "no connection", taken=False)
+            return FailedAttempt(self._redact_detail(str(error)) or "no connection", maybe_processed=False)
         except httpx.TimeoutException:
             return FailedAttempt(f"nothing came for {self.http.timeout.read:g} seconds")
         except (httpx.TransportError, httpx.DecodingError) as error:
-            return FailedAttempt(self._plain(str(error)) or type(error).__name__)
+            return FailedAttempt(self._redact_detail(str(error)) or type(error).__name__)
         status = response.status_code
         if (
             status == 429
             or status >= 500
             or (status in RETRYABLE_WITH_RETRY_AFTER and "retry-after" in response.headers)
         ):
-            return FailedAttempt(f"it answers HTTP {status}", parse_retry_after(response.headers), taken=status >= 500)
+            return FailedAttempt(
+                f"it answers HTTP {status}", parse_retry_after(response.headers), maybe_processed=status >= 500
+            )
         if not response.is_success:
             raise self._refusal(response)
-        return self._checked(response)
+        return self._check_json(response)
 
-    def _checked(self, response: httpx.Response) -> httpx.Response:
+    def _check_json(self, response: httpx.Response) -> httpx.Response:
         with suppress(ValueError, RecursionError):
             if not response.content or response.json() is not None:
                 return response
@@ -107,30 +113,35 @@ class ServiceClient:
     def _refusal(self, response: httpx.Response) -> DissensusError:
         status = response.status_code
         error = ERRORS_BY_STATUS.get(status, InvalidInput if 400 <= status < 500 else Unavailable)
-        if self.service.ours and (detail := _response_detail(response)):
-            return error(self._hidden(detail))
-        says, remedy = self._plain(" ".join(_response_detail(response).split())), self.service.remedies.get(status, "")
-        return error(f"{self.service.name} refuses this with HTTP {status}{f': {says}' if says else ''}.{remedy}")
+        if self.service.trusted and (detail := _response_detail(response)):
+            return error(self._redact_token(detail))
+        detail, remedy = (
+            self._redact_detail(" ".join(_response_detail(response).split())),
+            self.service.remedies.get(status, ""),
+        )
+        return error(f"{self.service.name} refuses this with HTTP {status}{f': {detail}' if detail else ''}.{remedy}")
 
-    def _unavailable(self, problem: FailedAttempt, number: int, repeat: RetryPolicy) -> Unavailable:
-        wait = f" and asks to wait {problem.wait:,.0f} seconds" if problem.wait else ""
-        unclear = problem.taken and repeat == "if refused"
-        look = f" It may be done nevertheless: look on {self.service.look} before you try again." if unclear else ""
+    def _unavailable(self, failure: FailedAttempt, attempt: int, retry: RetryPolicy) -> Unavailable:
+        wait = f" and asks to wait {failure.retry_after:,.0f} seconds" if failure.retry_after else ""
+        unclear = failure.maybe_processed and retry == "if refused"
+        hint = (
+            f" It may be done nevertheless: look on {self.service.status_page} before you try again." if unclear else ""
+        )
         return Unavailable(
-            f"{self.service.name} does not answer: {problem.reason}{wait} (try {number} of {self.tries})."
-            f"{look or ' Try later.'}"
+            f"{self.service.name} does not answer: {failure.reason}{wait} (try {attempt} of {self.max_attempts})."
+            f"{hint or ' Try later.'}"
         )
 
-    def _plain(self, text: str) -> str:
-        """Return what a server said without the token, which it may repeat."""
-        return self._hidden(text)[:MAX_DETAIL_LENGTH].rstrip(" .")
+    def _redact_detail(self, text: str) -> str:
+        """Return a detail, shortened and without the token, which a server may repeat."""
+        return self._redact_token(text)[:MAX_DETAIL_LENGTH].rstrip(" .")
 
-    def _hidden(self, text: str) -> str:
+    def _redact_token(self, text: str) -> str:
         return text.replace(self.token, "…") if self.token else text
 
 
 def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
-    """Return a client that follows no redirect, so that the token goes nowhere else."""
+    """Open an HTTP client that follows no redirects, so that the token is sent to this service only."""
     headers = {"Authorization": authorization, "User-Agent": "dissensus"}
     try:
         return httpx.Client(base_url=f"{base}/api/v1/", headers=headers, timeout=timeout, follow_redirects=False)
@@ -140,7 +151,7 @@ def open_client(base: str, authorization: str, timeout: float) -> httpx.Client:
 
 
 def parse_retry_after(headers: httpx.Headers) -> float:
-    """Return the seconds that a server asks for, in numbers or as a date by its own clock."""
+    """Return the seconds of a `Retry-After` header, given as a number or as a date by the server's clock."""
     value = headers.get("retry-after", "")
     with suppress(KeyError, TypeError, ValueError, OverflowError):
         if value.isdecimal():
@@ -150,21 +161,21 @@ def parse_retry_after(headers: httpx.Headers) -> float:
 
 
 def _response_detail(response: httpx.Response) -> str:
-    """Return why a service refuses something, in its words."""
+    """Return the error detail of a response."""
     with suppress(ValueError, RecursionError):
         return error_detail(response.json())
     return ""
 
 
-def error_detail(read: object) -> str:
-    """Return why a service refuses something, in its words, whichever of the known forms they have."""
-    nested = read.get("error") if isinstance(read, dict) else None
-    said = nested if isinstance(nested, dict) else read if isinstance(read, dict) else {}
-    detail = said.get("detail") or said.get("message") or said.get("title") or ""
+def error_detail(body: object) -> str:
+    """Return the error detail of a JSON body in any of the known forms."""
+    nested = body.get("error") if isinstance(body, dict) else None
+    problem = nested if isinstance(nested, dict) else body if isinstance(body, dict) else {}
+    detail = problem.get("detail") or problem.get("message") or problem.get("title") or ""
     return str(detail)
 
 
-def check_token(token: str, where: str) -> None:
-    """Refuse what cannot be a token, without showing it."""
+def check_token(token: str, source: str) -> None:
+    """Validate the form of a token, without showing it."""
     if not re.fullmatch(r"[!-~]+", token):
-        raise InvalidInput(f"The token is empty or has blanks or other signs in it. Copy it again from {where}.")
+        raise InvalidInput(f"The token is empty or has blanks or other signs in it. Copy it again from {source}.")

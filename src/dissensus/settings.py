@@ -1,4 +1,4 @@
-"""Settings of the platform: from the environment, else from a TOML file, else as they are here."""
+"""Settings of the platform, read from the environment, then a TOML file, then defaults."""
 
 import os
 import secrets
@@ -11,106 +11,82 @@ from typing import Annotated, Any, Final
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.hints import format_list, suggest
 from dissensus.store.core.database import parse_url
 from dissensus.webhook_transport import Network, parse_networks
 
 PREFIX = "DISSENSUS_"
-SHORTEST_KEY = 32
-SAFE = ("https://", "http://127.0.0.1", "http://localhost")
+MIN_KEY_LENGTH = 32
+SECURE_PREFIXES = ("https://", "http://127.0.0.1", "http://localhost")
 FILE = "dissensus.toml"
 """Read from the current folder, unless DISSENSUS_SETTINGS names another file."""
 
 Hidden: Final = Field(repr=False)
-"""In no representation, and so in no log."""
+"""Field left out of `repr`, and so of logs."""
 
 
 class Settings(BaseModel):
-    """How a platform runs; each can be set as ``DISSENSUS_NAME`` in the environment, or as ``name`` in a TOML file.
-
-    Parameters
-    ----------
-    database_url
-        Where everything is kept: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
-    host, port
-        Where the site listens.
-    base_url
-        The address by which people reach it, for links; with https, cookies go by https alone.
-    workers
-        Processes that answer.
-    threads
-        Requests that one of them answers at once, and connections that it holds.
-    jobs
-        Whether the processes that answer also do what runs beside the site; one of them does at a time.
-    secret_key
-        Signs tokens and links, at least 32 characters. One is made and kept beside a SQLite database by itself; with
-        PostgreSQL it must be given, so that all machines have the same.
-    trusted_proxies
-        Addresses of proxies whose word on the address of a visitor counts; an asterisk for all.
-    metrics_token
-        What asks for ``/metrics`` must carry, as ``Authorization: Bearer TOKEN``; without one anybody may.
-    password_passes, password_memory_mib
-        What it costs to try a password, as Argon2id counts it; each request that signs in takes so much memory.
-    oidc_issuer, oidc_client_id
-        The OpenID provider that staff may sign in by, and what it calls this site; both or none.
-    oidc_client_secret, oidc_client_secret_file
-        What this site shows the provider, or the file that holds it.
-    oidc_button
-        What stands on the button that leads to the provider.
-    prolific_secret
-        Of the workspace at Prolific, which signs its events with it; without one none is taken.
-    prolific_token, prolific_token_file
-        By which the site decides on submissions at Prolific for owners who press the buttons, or the file that holds
-        it; without one they decide there.
-    prolific_url
-        Where the API of Prolific is, if it is elsewhere.
-    webhook_networks
-        Networks that webhooks may lead to besides the public internet, by http too, divided by commas.
-    chatbot_hosts
-        Servers of chatbots that campaigns may use, with their ports where they are others, divided by commas.
-    models
-        Folder of the model lines that campaigns may name; all machines that answer need the same.
-    retrain_h
-        Hours after which lines that campaigns name learn from what came since; 0 for when they are told to.
-    """
+    """Settings of the platform. Each is ``DISSENSUS_NAME`` in the environment, or ``name`` in a TOML file."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    # Database URL: ``sqlite:///FILE`` or ``postgresql://USER:PASSWORD@HOST/NAME``.
     database_url: Annotated[str, Hidden] = "sqlite:///dissensus.db"
+    # Address and port on which the site listens.
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000
+    # Public address of the site, used in links. With https, cookies are marked Secure.
     base_url: str | None = None
+    # Web worker processes.
     workers: Annotated[int, Field(ge=1, le=64)] = 1
+    # Request threads per worker, and database connections that it may hold.
     threads: Annotated[int, Field(ge=1, le=100)] = 10
-    jobs: bool = True
-    secret_key: Annotated[str | None, Hidden, Field(min_length=SHORTEST_KEY)] = None
+    # Run background jobs in the web workers; one worker at a time holds the lease.
+    background_jobs: bool = True
+    # Key that signs tokens and links, at least 32 characters. Beside a SQLite database one is generated; with
+    # PostgreSQL it is required, so that all machines share it.
+    secret_key: Annotated[str | None, Hidden, Field(min_length=MIN_KEY_LENGTH)] = None
+    # Proxies whose X-Forwarded headers are trusted; an asterisk trusts all.
     trusted_proxies: str = "127.0.0.1"
+    # Bearer token required for ``/metrics``. Without it the metrics are public.
     metrics_token: Annotated[str | None, Hidden] = None
+    # Cost of hashing a password with Argon2id: passes, and memory for each sign-in.
     password_passes: Annotated[int, Field(ge=1, le=100)] = 3
     password_memory_mib: Annotated[int, Field(ge=1, le=4096)] = 64
+    # OpenID Connect provider for staff sign-in, and this site's client id there: both or neither.
     oidc_issuer: str | None = None
     oidc_client_id: str | None = None
+    # Client secret for the provider, or the file that holds it.
     oidc_client_secret: Annotated[str | None, Hidden] = None
     oidc_client_secret_file: Path | None = None
+    # Label of the button that leads to the provider.
     oidc_button: str = "Sign in with your organisation"
+    # Webhook signing secret of the Prolific workspace. Without it, Prolific events are rejected.
     prolific_secret: Annotated[str | None, Hidden, Field(min_length=1)] = None
+    # API token with which owners approve and reject Prolific submissions here, or the file that holds it. Without it
+    # they do so at Prolific.
     prolific_token: Annotated[str | None, Hidden] = None
     prolific_token_file: Path | None = None
+    # Base URL of the Prolific API, if not the official one.
     prolific_url: str | None = None
+    # Comma-separated networks that webhooks may reach besides the public internet, over plain HTTP too.
     webhook_networks: str | None = None
+    # Comma-separated allowlist of chatbot servers that campaigns may use, with ports unless they are the default.
     chatbot_hosts: str | None = None
-    models: Path = Path("models")
-    retrain_h: Annotated[int, Field(ge=0, le=10_000)] = 0
+    # Folder of the model registry. All machines need the same contents.
+    model_registry: Path = Path("models")
+    # Hours between retrainings of registered models that campaigns name; 0 disables the schedule.
+    retrain_hours: Annotated[int, Field(ge=0, le=10_000)] = 0
 
     @property
     def address(self) -> str:
-        """Return the address by which people reach the site, for links."""
+        """Public address of the site, for links."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return self.base_url or f"http://{host}:{self.port}"
 
     @property
     def networks(self) -> tuple[Network, ...]:
-        """Return where webhooks may lead besides the public internet."""
+        """Networks that webhooks may reach besides the public internet."""
         return parse_networks(self.webhook_networks or "")
 
     @field_validator("webhook_networks")
@@ -141,32 +117,20 @@ class Settings(BaseModel):
     @field_validator("oidc_issuer")
     @classmethod
     def _safe_issuer(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(SAFE):
+        if value is not None and not value.startswith(SECURE_PREFIXES):
             raise ValueError("give the issuer as the provider names itself, with https://")
         return value
 
     @field_validator("prolific_url")
     @classmethod
     def _safe_prolific(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(SAFE):
+        if value is not None and not value.startswith(SECURE_PREFIXES):
             raise ValueError("give the address of the API, with https://")
         return value
 
 
-def load(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
-    """Return the settings.
-
-    Parameters
-    ----------
-    environment
-        Variables by name; those that are no setting are left alone.
-    folder
-        Where dissensus.toml is looked for.
-
-    Raises
-    ------
-    InvalidInput
-        The file cannot be read, or a setting is wrong; the message names each, and where it was set.
+def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
+    """Read the settings; `folder` is where dissensus.toml is looked for. An error names each wrong setting.
 
     Examples
     --------
@@ -193,14 +157,8 @@ def load(environment: Mapping[str, str], folder: Path = Path()) -> Settings:
         raise InvalidInput("\n".join(["A setting is wrong:", *(f"- {fault}" for fault in faults)])) from None
 
 
-def secret_of(settings: Settings) -> str:
-    """Return the key that signs tokens; for a SQLite database one is made once, in a file beside it.
-
-    Raises
-    ------
-    InvalidInput
-        The database is PostgreSQL, and no key is set; or the file does not hold one.
-    """
+def load_secret_key(settings: Settings) -> str:
+    """Return the key that signs tokens; for a SQLite database one is made once, in a file beside it."""
     if settings.secret_key is not None:
         return settings.secret_key
     url = parse_url(settings.database_url)
@@ -216,19 +174,13 @@ def secret_of(settings: Settings) -> str:
         key = path.read_text("ascii").strip()
     except (OSError, ValueError) as error:
         raise InvalidInput(f"The key {path} cannot be read or made: {error}.") from None
-    if len(key) < SHORTEST_KEY:
+    if len(key) < MIN_KEY_LENGTH:
         raise InvalidInput(f"The key {path} is too short. Delete the file, and another one is made; links end then.")
     return key
 
 
-def oidc_secret_of(settings: Settings) -> str:
-    """Return what this site shows its OpenID provider.
-
-    Raises
-    ------
-    InvalidInput
-        There is none, or the file that is named cannot be read.
-    """
+def load_oidc_client_secret(settings: Settings) -> str:
+    """Return what this site shows its OpenID provider."""
     path = settings.oidc_client_secret_file
     try:
         found = settings.oidc_client_secret if path is None else path.read_text("utf-8").strip()
@@ -241,14 +193,8 @@ def oidc_secret_of(settings: Settings) -> str:
     return found
 
 
-def prolific_token_of(settings: Settings) -> str | None:
-    """Return the token of Prolific, None where there is none.
-
-    Raises
-    ------
-    InvalidInput
-        The file that is named cannot be read.
-    """
+def load_prolific_token(settings: Settings) -> str | None:
+    """Return the token of Prolific, None where there is none."""
     path = settings.prolific_token_file
     if path is None:
         return settings.prolific_token or None

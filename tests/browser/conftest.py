@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
-from tests.browser.chromium import MISSING, launch, running
-from tests.web.live import Live, serving
+from tests.support.chromium import MISSING, launch, running
+from tests.support.live_site import Live, serving
 
 
 @pytest.fixture(scope="session")

@@ -5,15 +5,15 @@ from uuid import uuid4
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live
-from tests.web.staff.test_attempts import ATTACK, tried
-from tests.workflows.campaigns import AGREED, NOW
-from tests.workflows.rater.test_rating import enter
-from tests.workflows.talking import talking
+from tests.support.attack_attempts import ATTACK, tried
+from tests.support.campaigns import AGREED, NOW
+from tests.support.chat_campaigns import open_chat_campaign
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.raters import enter
+from tests.support.staff_pages import sound
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.workflows.campaign import campaigns, conversation_items
 from dissensus.workflows.platform import staff
@@ -27,7 +27,7 @@ TAGS = ("Theft", "Violence & incitement", "Other")
 def filled(live: Live) -> None:
     """Attempts of some people, each reviewed by two others."""
     platform = live.platform
-    kept = talking(platform, chat={"most": 9})
+    kept = open_chat_campaign(platform, chat={"most": 9})
     for person in range(N_PEOPLE):
         rater = enter(platform, kept.key)
         for number in range(1 + person % 4):
@@ -37,14 +37,14 @@ def filled(live: Live) -> None:
     review = campaigns.change_state(platform, "red-team-review", "open", staff_id=kept.staff_id, now=NOW)
     for reviewer in range(2):
         arrival = Arrival("red-team-review", str(review.key), "en")
-        rater, _ = enrolment.agree(platform, arrival, {**AGREED, "return": False}, now=NOW)
-        step = journey.step(platform, rater, now=NOW)
+        rater, _ = enrolment.enrol_rater(platform, arrival, {**AGREED, "return": False}, now=NOW)
+        step = journey.next_state(platform, rater, now=NOW)
         while step.assignment is not None and step.progress.n_done < 9:
             place = int(step.assignment.item.item_id[:2], 16)
             success, tags = str((place + reviewer) % 5), (TAGS[place % 3],)
-            answers = {"Q_success": Given(value=success), "Q_tags": Given(value=tags)}
-            save = Save(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
-            step = rating.submit(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
+            answers = {"Q_success": DraftAnswer(value=success), "Q_tags": DraftAnswer(value=tags)}
+            save = AnswerSave(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
+            step = rating.submit_answers(platform, rater, step.assignment.id, str(uuid4()), save, now=NOW)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -5,13 +5,13 @@ from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
-from tests.browser.chromium import running
 from tests.browser.page import View
-from tests.browser.raters import answer_all, enter, n_done, opened
-from tests.browser.test_owner import PASTED, sound
-from tests.browser.test_rating_appearance import show
-from tests.web.live import Live
-from tests.workflows.campaigns import CHECKS, definition
+from tests.support.browser_raters import answer_all, enter, n_done, opened
+from tests.support.campaigns import CHECKS, definition
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.rating_views import show
+from tests.support.staff_pages import PASTED, sound
 
 from dissensus.schema.campaign.writer import write_campaign
 from dissensus.workflows.platform import staff

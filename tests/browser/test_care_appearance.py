@@ -4,11 +4,11 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, expect
-from tests.browser.chromium import running
-from tests.browser.raters import enter, opened
-from tests.browser.test_owner import sound
-from tests.web.live import Live
-from tests.workflows.campaigns import TWO_QUESTIONS
+from tests.support.browser_raters import enter, opened
+from tests.support.campaigns import TWO_QUESTIONS
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.campaign import members, overview
 from dissensus.workflows.platform import staff

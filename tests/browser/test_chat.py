@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
 from tests.chat.loopback import PATIENCE_S, Loopback, Play, Wire, loopback, says
-from tests.web.live import Live, serving
-from tests.workflows.talking import GULL, PLAIN, TERN, talking
+from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.staff_pages import sound
 
-from dissensus.store import tables as t
+from dissensus.store.chats import ChatExchangeTable, ChatPickTable, ChatTable
 
 CALM = "That depends on where you are. Most lakes here are open from June, and a guard is on duty until the evening."
 SHORT = "I would rather not say."
@@ -69,7 +69,7 @@ def scripted(name: dict[str, Any], *responses: str, pause_s: float = 0.0) -> dic
 
 def arrive(live: Live, page: Page, **changes: Any) -> None:
     """Agree, and stand before the first conversation."""
-    kept = talking(live.platform, **changes)
+    kept = open_chat_campaign(live.platform, **changes)
     page.goto(f"{live.url}/c/pilot?key={kept.key}")
     page.get_by_role("button", name="I understand, go on").click()
     page.get_by_role("checkbox", name="To use it.").check()
@@ -138,11 +138,11 @@ def test_a_red_team_task_of_five_conversations(
         end(page)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     with live.platform.database.reading() as tx:
-        chats = tx.execute(select(t.Chat).order_by(t.Chat.number)).all()
+        chats = tx.execute(select(ChatTable).order_by(ChatTable.number)).all()
         assert [(one.state, one.success, one.intent_text) for one in chats] == [("done", 1, "To get an insult.")] * 5
-        edits = [one for one in tx.scalars(select(t.ChatPick.edit_text)) if one]
+        edits = [one for one in tx.scalars(select(ChatPickTable.edit_text)) if one]
         assert edits == ["You may swim here from June on."]
-        assert all(one > 0 for one in tx.scalars(select(t.ChatExchange.worked_ms)))
+        assert all(one > 0 for one in tx.scalars(select(ChatExchangeTable.worked_ms)))
 
 
 def test_what_is_typed_outlives_a_reload_and_a_dead_chatbot(live: Live, page: Page, request: Any) -> None:

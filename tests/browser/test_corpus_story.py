@@ -4,12 +4,15 @@ from contextlib import ExitStack
 
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live
-from tests.workflows.talking import PLAIN, TERN, talking
+from tests.support.chat_campaigns import PLAIN, TERN, open_chat_campaign
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.staff_pages import sound
 
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.chats import ChatTable
+from dissensus.store.items import ItemTable
 from dissensus.workflows.platform import staff
 
 DEFINITION = """
@@ -75,7 +78,7 @@ def draw(page: Page) -> str:
 
 def test_a_conversation_of_one_response_a_turn_becomes_a_rated_item(live: Live, browser: Browser) -> None:
     bot = {**TERN, "scripted": {"responses": ["Until the evening, yes."]}}
-    kept = talking(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
+    kept = open_chat_campaign(live.platform, chat={"chatbots": [bot], "modes": [PLAIN]})
     sign_in = staff.create_sign_in_link(live.platform, "owner", now=live.clock())
     with running(browser._loop), ExitStack() as open_pages:
 
@@ -94,5 +97,7 @@ def test_a_conversation_of_one_response_a_turn_becomes_a_rated_item(live: Live, 
         rater.get_by_role("button", name="Submit and go on").click()
         expect(rater.get_by_role("heading", name="Thank you")).to_be_visible()
     with live.platform.database.reading() as tx:
-        kept_answer = tx.execute(select(t.Answer.value, t.Item.name).join(t.Save).join(t.Assignment).join(t.Item)).one()
-        assert tuple(kept_answer) == ('"No"', tx.scalar(select(t.Chat.id)))
+        kept_answer = tx.execute(
+            select(AnswerTable.value, ItemTable.name).join(SaveTable).join(AssignmentTable).join(ItemTable)
+        ).one()
+        assert tuple(kept_answer) == ('"No"', tx.scalar(select(ChatTable.id)))

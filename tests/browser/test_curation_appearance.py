@@ -5,7 +5,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from playwright.sync_api import Page
-from tests.browser.test_owner import live, page, sound
+from tests.support.staff_pages import live, page, sound
 
 __all__ = ["live", "page"]
 

@@ -4,11 +4,11 @@ from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext
-from tests.browser.chromium import running
 from tests.browser.page import View
-from tests.browser.raters import CAMPAIGN, enter, opened
-from tests.web.live import Live
-from tests.workflows.campaigns import NOW, definition
+from tests.support.browser_raters import CAMPAIGN, enter, opened
+from tests.support.campaigns import NOW, definition
+from tests.support.chromium import running
+from tests.support.live_site import Live
 
 from dissensus.workflows.campaign import campaigns, overview
 

@@ -4,12 +4,12 @@ from typing import Final, Literal
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live, serving
-from tests.workflows.campaigns import NOW, definition
-from tests.workflows.labelled import NO, YES, said
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.campaigns import NOW, definition
+from tests.support.chromium import running
+from tests.support.gold_campaigns import NO, YES, said
+from tests.support.live_site import Live, serving
+from tests.support.raters import enter, rate_all
+from tests.support.staff_pages import sound
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext
-from tests.browser.chromium import MISSING, NAMES, find_browser, running
 from tests.browser.page import DESKTOP, PAPER, PHONE, SCREENSHOTS, View, look
+from tests.support.chromium import MISSING, NAMES, find_browser, running
 from tests.support.paths import ROOT
 
 HEAD = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A page</title>

@@ -5,11 +5,11 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import serving
-from tests.workflows.campaigns import NOW
-from tests.workflows.monitored import crowd, opened
+from tests.support.campaigns import NOW
+from tests.support.chromium import running
+from tests.support.live_site import serving
+from tests.support.monitored_campaigns import crowd, opened
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff

@@ -1,57 +1,18 @@
 """The pages of owners in a real browser: sound in both schemes, and on a phone."""
 
-from collections.abc import Iterator
-from typing import Literal
-
 import pytest
-from playwright.sync_api import Browser, Page
-from tests.browser.chromium import running
-from tests.browser.page import DESKTOP, View
-from tests.web.live import Live, serving
+from playwright.sync_api import Page
+from tests.support.live_site import Live
+from tests.support.staff_pages import PASTED, live, page, sound
 
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
-NARROW = 320
+__all__ = ["live", "page"]
+
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-@pytest.fixture
-def live(database_url: str) -> Iterator[Live]:
-    with serving(database_url) as site:
-        yield site
-
-
-@pytest.fixture(params=["light", "dark"])
-def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
-    """A browser of an owner, signed in by a link."""
-    scheme: Literal["light", "dark"] = request.param
-    link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
-    with (
-        running(browser._loop),
-        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
-    ):
-        found = context.new_page()
-        found.goto(f"/sign-in/{link.key}")
-        sound(found, "sign-in", scheme)
-        found.get_by_role("button", name="Sign in").click()
-        found.wait_for_url("**/campaigns")
-        yield found
-
-
-def sound(page: Page, name: str, scheme: str = "light") -> None:
-    """Check a page at both widths, and keep a picture of it."""
-    view = View(page, [], [])
-    for width in (DESKTOP, NARROW):
-        page.set_viewport_size({"width": width, "height": 900})
-        assert view.violations() == []
-        assert view.overflowing() == []
-        assert view.overlapping() == []
-        view.shot(f"owner-{name}-{scheme}-{width}")
 
 
 def test_from_an_empty_list_to_an_open_campaign(page: Page, live: Live, request: pytest.FixtureRequest) -> None:
@@ -120,16 +81,18 @@ def more_items(page: Page, scheme: str) -> None:
 def some_work(live: Live) -> None:
     """Let a few raters in, one of whom needs help."""
     (line,) = overview.list_all_campaigns(live.platform)
-    owner_id = overview.owner_id_of(live.platform, line.kept.name)
-    definition = campaigns.load_definition(live.platform, line.kept.name, staff_id=owner_id)
+    owner_id = overview.owner_id_of(live.platform, line.campaign_row.name)
+    definition = campaigns.load_definition(live.platform, line.campaign_row.name, staff_id=owner_id)
     purposes = {purpose.name: True for purpose in definition.consent.purposes}
     for number in range(3):
-        rater, _ = enrolment.agree(
-            live.platform, Arrival(line.kept.name, str(line.kept.key), "en"), purposes, now=live.clock()
+        rater, _ = enrolment.enrol_rater(
+            live.platform, Arrival(line.campaign_row.name, str(line.campaign_row.key), "en"), purposes, now=live.clock()
         )
         if number == 0:
-            journey.step(live.platform, rater, now=live.clock())
-            rating.notify(live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock())
+            journey.next_state(live.platform, rater, now=live.clock())
+            rating.report_item(
+                live.platform, rater, "help", "I keep thinking of it.", assignment_id=None, now=live.clock()
+            )
 
 
 def test_a_preview_opens_beside(page: Page, live: Live) -> None:

@@ -6,17 +6,18 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from sqlalchemy import select
-from tests.browser.chromium import running
 from tests.browser.page import DESKTOP, View
-from tests.browser.raters import enter, kept
-from tests.web.live import Live
-from tests.workflows.campaigns import NOW, TWO_QUESTIONS, owner
-from tests.workflows.pairing import comparing, opened
+from tests.support.browser_raters import enter, kept
+from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.pair_campaigns import comparing, opened
 
-from dissensus.campaign.answer_drafts import current
+from dissensus.campaign.answer_drafts import merge_saves
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store import tables as t
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
 
@@ -81,7 +82,7 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(
             expect(page.locator("[name=Q_preference]:checked")).to_have_count(0)
     expect(page.get_by_role("heading", name="Thank you")).to_be_visible()
     sound(page, "pair-thanks", scheme)
-    answers = {name: current(every) for name, every in kept(live)}
+    answers = {name: merge_saves(every) for name, every in kept(live)}
     # What is kept is of the item, however it was shown.
     long = {f"pair-{one[len('Long answer ')]}" for one in seen if one.startswith("Long")}
     assert {name: one["Q_preference"].value for name, one in answers.items()} == {
@@ -89,7 +90,7 @@ def test_three_pairs_by_keyboard_with_a_reload_in_between(
     }
     assert {one["Q_safe"].value for one in answers.values()} == {"Unsure"}
     with live.platform.database.reading() as tx:
-        shown = dict(tx.execute(select(t.Item.name, t.Assignment.shown_first).join(t.Item)).all())
+        shown = dict(tx.execute(select(ItemTable.name, AssignmentTable.shown_first).join(ItemTable)).all())
     assert shown == {name: "a" if name in long else "b" for name in answers}
 
 

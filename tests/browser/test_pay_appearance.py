@@ -4,16 +4,15 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
 from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.web.live import Live, serving
-from tests.web.owners import House
-from tests.web.staff.test_pay import PAY_PAGE, QUEUE, crowd, opened
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaign.test_submissions import LONG
-from tests.workflows.rater.test_rating import enter, rate_all
-from tests.workflows.recruited import CHECKING, answered, arrived
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import PAY_PAGE, QUEUE, crowd, opened
+from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import CHECKING, RETURN_REASON, answered, arrived
+from tests.support.staff_browsers import House
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -85,7 +84,7 @@ def decides(page: Page, failed: str, scheme: str) -> None:
     page.get_by_role("button", name="Ask for a return").click()
     page.get_by_text("asked for 2026").wait_for()
     sound(page, "submission", scheme)
-    page.get_by_label("Reason, which the person reads").fill(LONG)
+    page.get_by_label("Reason, which the person reads").fill(RETURN_REASON)
     page.get_by_role("button", name="Reject").click()
     page.get_by_text("rejected", exact=True).wait_for()
 

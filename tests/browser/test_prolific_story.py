@@ -5,12 +5,12 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
 from tests.recruit import fake_prolific
 from tests.recruit.fake_prolific import Prolific
-from tests.web.live import Live, serving
-from tests.web.studying import ONE_OLD, SECRET, YOU, Somebody, published
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.prolific_study import ONE_OLD, SECRET, YOU, Somebody, published
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import staff
 

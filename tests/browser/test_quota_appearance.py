@@ -4,11 +4,11 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live, serving
-from tests.web.owners import House
-from tests.web.staff.test_quota import AGES, RACES, Person, come, opened, visitor
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.quota_visitors import AGES, RACES, Person, come, opened, visitor
+from tests.support.staff_browsers import House
+from tests.support.staff_pages import sound
 
 from dissensus.workflows.platform import staff
 

@@ -1,11 +1,11 @@
 """Raters with a real browser: by keyboard alone, and without scripts."""
 
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.chromium import running
-from tests.browser.raters import CONDITIONAL, N_QUESTIONS, answer_all, enter, kept, n_done, opened
-from tests.web.live import Live
+from tests.support.browser_raters import CONDITIONAL, N_QUESTIONS, answer_all, enter, kept, n_done, opened
+from tests.support.chromium import running
+from tests.support.live_site import Live
 
-from dissensus.campaign.answer_drafts import current
+from dissensus.campaign.answer_drafts import merge_saves
 
 
 def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
@@ -43,7 +43,7 @@ def test_a_rater_needs_no_mouse(live: Live, page: Page) -> None:
     expect(page.locator("dd").nth(1)).to_have_text("3")
     expect(page.get_by_text("Thank you for your judgement.")).to_be_visible()
     for _, every in kept(live):
-        answers = current(every)
+        answers = merge_saves(every)
         assert len(answers) == N_QUESTIONS
         assert {given.value for given in answers.values()} == {
             "Unsure",
@@ -63,7 +63,7 @@ def test_changes_are_counted_and_revisions_go_on(live: Live, page: Page) -> None
     choice.nth(2).check()
     expect(page.locator("#saved")).to_have_text("Saved")
     ((_, every),) = kept(live)
-    given = current(every)["Q4_misinformation"]
+    given = merge_saves(every)["Q4_misinformation"]
     assert (given.value, given.changes) == ("Yes", 3)
     assert [save.revision for save in every] == sorted({save.revision for save in every})
 
@@ -100,9 +100,9 @@ def test_questions_that_do_not_apply_are_hidden_and_not_answered(live: Live, pag
     expect(page.locator("#progress")).to_contain_text("1 of 3 rated")
     expect(page.locator("#saved")).to_have_text("Saved")
     ((_, every),) = kept(live)
-    answers = {name: given.value for name, given in current(every).items()}
+    answers = {name: given.value for name, given in merge_saves(every).items()}
     assert answers == {"Kinds": ("None",), "Tone": "Other", "Tone_text": "Ironic", "Why": "Because of this."}
-    assert current(every)["Why"].changes == 0
+    assert merge_saves(every)["Why"].changes == 0
     expect(page.get_by_label("Why?")).to_have_value("")
 
 

@@ -4,28 +4,11 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.chromium import running
 from tests.browser.page import View
-from tests.browser.raters import CONDITIONAL, answer_all, opened
-from tests.web.live import Live
-
-PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
-LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
-    "light": ((1280, 800), {}),
-    "dark": ((1280, 800), {"color_scheme": "dark"}),
-    "forced": ((1280, 800), {"forced_colors": "active"}),
-    "still": ((768, 900), {"reduced_motion": "reduce"}),
-    "zoomed": ((320, 200), {}),  # 1280 by 800 at 400 %
-    "phone": ((320, 640), {"color_scheme": "dark"}),
-}
-
-
-def show(page: Page, look: str) -> None:
-    """Let a page be seen in a look, to which it has come at once."""
-    (width, height), media = LOOKS[look]
-    page.set_viewport_size({"width": width, "height": height})
-    page.emulate_media(**PLAIN | media)
-    page.evaluate("document.getAnimations().forEach(one => one.finish())")
+from tests.support.browser_raters import CONDITIONAL, answer_all, opened
+from tests.support.chromium import running
+from tests.support.live_site import Live
+from tests.support.rating_views import show
 
 
 @pytest.mark.parametrize("looks", [("light", "dark", "forced", "still"), ("zoomed", "phone")], ids=" ".join)

@@ -3,10 +3,10 @@
 import re
 
 from playwright.sync_api import BrowserContext, Page, expect
-from tests.browser.raters import N_QUESTIONS, answer_all, enter, kept, n_done, opened
-from tests.web.live import Live
+from tests.support.browser_raters import N_QUESTIONS, answer_all, enter, kept, n_done, opened
+from tests.support.live_site import Live
 
-from dissensus.campaign.answer_drafts import current
+from dissensus.campaign.answer_drafts import merge_saves
 
 
 def test_nothing_is_lost_without_a_network(live: Live, page: Page, context: BrowserContext) -> None:
@@ -49,7 +49,7 @@ def test_a_tab_that_was_killed_leaves_its_answers(live: Live, page: Page, contex
     expect(again.locator("[name=Q4_misinformation]").nth(1)).to_be_checked()
     expect(again.locator("#saved")).to_have_text("Saved")
     assert n_done(live) == 1
-    answers = {name: current(every) for name, every in kept(live)}
+    answers = {name: merge_saves(every) for name, every in kept(live)}
     assert sorted(len(one) for one in answers.values()) == [1, N_QUESTIONS]
 
 

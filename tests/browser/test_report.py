@@ -15,7 +15,7 @@ from tests.report.hostile import AXES, NAMES, hostile
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.evaluation.paired import Rival, compare
+from dissensus.preference.evaluation.paired import RivalModel, compare_models
 from dissensus.report.builder import build
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.result import Document, Report
@@ -65,7 +65,7 @@ def preference() -> Document:
     ]
     noise = [one * (1 if n % 3 else -1) for n, one in enumerate(odds)]
     found, other = (evaluate(told, margins, [0.1] * 400) for margins in (odds, noise))
-    rival = Rival(name=NAMES[10], found=other, difference=compare(told, odds, noise))
+    rival = RivalModel(name=NAMES[10], found=other, difference=compare_models(told, odds, noise))
     return evaluation_report(found, model=NAMES[0], rival=rival, command="dissensus preference evaluate pairs.jsonl")
 
 

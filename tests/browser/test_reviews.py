@@ -6,14 +6,15 @@ from typing import Any
 from playwright.sync_api import Page, expect
 from sqlalchemy import func, select
 from tests.browser.page import View
-from tests.browser.test_rating_appearance import show
-from tests.web.live import Live
-from tests.workflows.campaigns import NOW, owner
+from tests.support.campaigns import NOW, owner
+from tests.support.live_site import Live
+from tests.support.rating_views import show
 
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable
+from dissensus.store.assignments import AssignmentTable
 from dissensus.workflows.campaign import campaigns
 
 TALK = (
@@ -72,8 +73,8 @@ def test_reviewers_choose_what_they_read(live: Live, page: Page) -> None:
     page.keyboard.press("Control+Enter")
     expect(page.get_by_role("heading", name="About you")).to_be_visible()
     with live.platform.database.reading() as tx:
-        given = dict(tx.execute(select(t.Answer.question, t.Answer.value)).all())
+        given = dict(tx.execute(select(AnswerTable.question, AnswerTable.value)).all())
         found = {question: json.loads(value) for question, value in given.items()}
         assert found == {"Q_success": "1", "Q_tags": ["Violence & incitement"]}
-        states = dict(tx.execute(select(t.Assignment.state, func.count()).group_by(t.Assignment.state)).all())
+        states = dict(tx.execute(select(AssignmentTable.state, func.count()).group_by(AssignmentTable.state)).all())
         assert states == {"done": 1, "skipped": 1}

@@ -4,12 +4,12 @@ from typing import Any, Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live, serving
-from tests.workflows.campaigns import ABOUT_YOU, AGREED, definition, items
+from tests.support.campaigns import ABOUT_YOU, AGREED, definition, items
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.staff_pages import sound
 
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import passwords, staff
 from dissensus.workflows.rater import enrolment, screening
@@ -41,7 +41,7 @@ def test_pages_about_staff_are_sound(database_url: str, browser: Browser, scheme
         analysts_way(other.new_page(), link, scheme)
 
 
-def peopled(live: Live) -> Kept:
+def peopled(live: Live) -> CampaignRow:
     """A campaign with raters in one cell of its quota, and few in another."""
     platform, now = live.platform, live.clock()
     owner_id = staff.create_sign_in_link(platform, "ada", now=now).staff.id
@@ -50,10 +50,12 @@ def peopled(live: Live) -> Kept:
     campaigns.create_campaign(platform, campaign, items(3), staff_id=owner_id, now=now)
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=now)
     for age in ["young"] * 7 + ["old"] * 2:
-        rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=now)
-        screening.screen(platform, rater, {"rater_age": age}, now=now)
+        rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=now)
+        screening.screen_rater(platform, rater, {"rater_age": age}, now=now)
     for name, role in ((LONG, "owner"), ("grace", "reviewer")):
-        members.add_member(platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now)
+        members.add_member(
+            platform, "pilot", name, "owner" if role == "owner" else "reviewer", staff_id=owner_id, now=now
+        )
     return kept
 
 
@@ -71,7 +73,7 @@ def owners_way(page: Page, scheme: str) -> str:
     page.get_by_role("button", name="Sign in", exact=True).click()
     page.get_by_role("link", name="ada").click()
     page.get_by_label("What it is for, in your words").fill("The export of every night")
-    page.get_by_label("export: take the finished ratings out").check()
+    page.get_by_label("export: export the finished ratings").check()
     page.get_by_role("button", name="Make a token").click()
     assert page.get_by_label("The token").input_value().startswith("dis_")
     sound(page, "token", scheme)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import polars as pl
 from playwright.sync_api import Browser, Page, expect
-from tests.browser.chromium import running
-from tests.browser.raters import N_QUESTIONS
-from tests.web.live import Live
+from tests.support.browser_raters import N_QUESTIONS
+from tests.support.chromium import running
+from tests.support.live_site import Live
 
 from dissensus import read_ratings
 from dissensus.workflows.platform import staff

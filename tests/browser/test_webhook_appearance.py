@@ -4,12 +4,12 @@ from typing import Literal
 
 import pytest
 from playwright.sync_api import Browser, Page
-from tests.browser.chromium import running
-from tests.browser.test_owner import sound
-from tests.web.live import Live, serving
+from tests.support.campaigns import definition, items
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+from tests.support.staff_pages import sound
+from tests.support.webhook_office import Office
 from tests.webhook_transport.receiver import Receiver, receiving
-from tests.workflows.campaigns import definition, items
-from tests.workflows.webhook_receiver import Office
 
 from dissensus.workflows.campaign import campaigns, webhooks
 from dissensus.workflows.campaign.webhooks import NewWebhook

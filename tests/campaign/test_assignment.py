@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.campaign import plan
+from dissensus.campaign import choose_items
 from dissensus.errors import InvalidInput
 
 N = st.integers(0, 12)
@@ -30,7 +30,7 @@ def test_never_an_item_twice_nor_beyond_the_replication(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
     loads, mine = state
-    chosen = plan(loads, mine, replication=replication, most=most, seed=seed, rater=rater).tolist()
+    chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=rater).tolist()
     free = [i for i, had in enumerate(mine) if not had and (replication is None or loads[i] < replication)]
     assert len(set(chosen)) == len(chosen) == min(len(free), most or len(free))
     assert set(chosen) <= set(free)
@@ -42,7 +42,7 @@ def test_what_is_left_out_has_at_least_the_load_of_what_is_chosen(
     state: tuple[list[int], list[bool]], replication: int, most: int, seed: int
 ) -> None:
     loads, mine = state
-    chosen = plan(loads, mine, replication=replication, most=most, seed=seed, rater=0).tolist()
+    chosen = choose_items(loads, mine, replication=replication, most=most, seed=seed, rater=0).tolist()
     left = [load for i, load in enumerate(loads) if i not in chosen and not mine[i] and load < replication]
     assert max((loads[i] for i in chosen), default=0) <= min(left, default=replication)
 
@@ -52,7 +52,9 @@ def test_what_is_left_out_has_at_least_the_load_of_what_is_chosen(
 def test_items_fill_evenly_to_the_replication(n_items: int, replication: int, most: int, seed: int) -> None:
     loads = np.zeros(n_items, dtype=np.int64)
     for rater in range(n_items * replication):
-        chosen = plan(loads, np.zeros(n_items, dtype=bool), replication=replication, most=most, seed=seed, rater=rater)
+        chosen = choose_items(
+            loads, np.zeros(n_items, dtype=bool), replication=replication, most=most, seed=seed, rater=rater
+        )
         loads[chosen] += 1
         assert loads.max() - loads.min() <= 1
         assert loads.max() <= replication
@@ -64,14 +66,16 @@ def test_items_fill_evenly_to_the_replication(n_items: int, replication: int, mo
 def test_the_same_state_gives_the_same_plan(
     state: tuple[list[int], list[bool]], replication: int | None, most: int | None, seed: int, rater: int
 ) -> None:
-    first, again = (plan(*state, replication=replication, most=most, seed=seed, rater=rater).tolist() for _ in range(2))
+    first, again = (
+        choose_items(*state, replication=replication, most=most, seed=seed, rater=rater).tolist() for _ in range(2)
+    )
     assert first == again
 
 
 def test_raters_and_seeds_have_orders_of_their_own() -> None:
     nothing = [0] * 20, [False] * 20
     orders = {
-        tuple(plan(*nothing, replication=None, most=None, seed=seed, rater=rater).tolist())
+        tuple(choose_items(*nothing, replication=None, most=None, seed=seed, rater=rater).tolist())
         for seed in range(3)
         for rater in range(10)
     }
@@ -81,7 +85,7 @@ def test_raters_and_seeds_have_orders_of_their_own() -> None:
 def test_no_item_is_favoured() -> None:
     """Of 10 items with one load each is first about equally often: 3,000 draws, 5 standard deviations of 300."""
     firsts = np.bincount(
-        [plan([0] * 10, [False] * 10, replication=3, most=1, seed=7, rater=rater)[0] for rater in range(3000)],
+        [choose_items([0] * 10, [False] * 10, replication=3, most=1, seed=7, rater=rater)[0] for rater in range(3000)],
         minlength=10,
     )
     assert np.abs(firsts - 300).max() < 5 * np.sqrt(3000 * 0.1 * 0.9)
@@ -99,4 +103,4 @@ def test_no_item_is_favoured() -> None:
 )
 def test_what_cannot_be_planned(loads: list[int], mine: list[bool], replication: int, most: int, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        plan(loads, mine, replication=replication, most=most, seed=0, rater=0)
+        choose_items(loads, mine, replication=replication, most=most, seed=0, rater=0)

@@ -9,9 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
-from tests.workflows.campaigns import definition
+from tests.support.campaigns import definition
 
-from dissensus.campaign.export_table import Rated, form_of, frame_of, official_name, talk
+from dissensus.campaign.export_table import (
+    ExportedRating,
+    export_form,
+    find_official_name,
+    format_conversation,
+    to_frame,
+)
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -25,9 +31,9 @@ said = st.lists(st.sampled_from(PIECES), max_size=6).map("".join)
 speakers = st.sampled_from(["human", "bot"])
 
 
-def rated(item: Item, **changes: Any) -> Rated:
+def rated(item: Item, **changes: Any) -> ExportedRating:
     values = {"rater_id": "r", "item": item, "answers": {}, "declared": {}, "answer_time_ms": 7, "answered_at": AT}
-    return Rated(**{**values, **changes})
+    return ExportedRating(**{**values, **changes})
 
 
 def item(**attributes: str) -> Item:
@@ -39,7 +45,7 @@ def item(**attributes: str) -> Item:
 def test_a_conversation_reads_back_from_either_way_of_writing_it(
     before: list[tuple[Speaker, str]], last: str, form: DicesForm
 ) -> None:
-    context, response = talk(Conversation.from_turns([*before, ("bot", last)]), form)
+    context, response = format_conversation(Conversation.from_turns([*before, ("bot", last)]), form)
     if context.startswith("[{"):
         assert [(turn["speaker"], turn["text"]) for turn in json.loads(context)] == before
         assert response == last
@@ -54,11 +60,11 @@ def test_a_conversation_reads_back_from_either_way_of_writing_it(
     st.sets(st.sampled_from(["topic", "item_topic", "item_id", "context", "rater_id", "Q_safe", "phase", "id", "ä"]))
 )
 def test_every_attribute_has_a_column_of_its_own(attributes: set[str]) -> None:
-    form = form_of(definition(), attributes)
+    form = export_form(definition(), attributes)
     assert set(form.attributes) == attributes
     assert len(set(form.columns)) == len(form.columns)
     held = item(**{name: f"of {name}" for name in attributes})
-    row = frame_of([rated(held)], form).row(0, named=True)
+    row = to_frame([rated(held)], form).row(0, named=True)
     assert {row[form.attributes[name]] for name in attributes} == {f"of {name}" for name in attributes}
     assert (row["item_id"], row["rater_id"]) == ("7", "r")
 
@@ -66,11 +72,11 @@ def test_every_attribute_has_a_column_of_its_own(attributes: set[str]) -> None:
 @pytest.mark.parametrize("name", ["dices-350", "dices-990"])
 def test_official_columns_and_types(name: str) -> None:
     campaign = _asking(name)
-    form = form_of(campaign, ["phase"])
+    form = export_form(campaign, ["phase"])
     assert form.official == name
     assert form.columns == load_questionnaire(name).columns
     answers = {one.name: one.scale[0] for one in campaign.questionnaire.questions}
-    frame = frame_of([rated(item(phase="Phase1"), answers=answers)], form, start=5)
+    frame = to_frame([rated(item(phase="Phase1"), answers=answers)], form, start=5)
     row = frame.row(0, named=True)
     assert (row["id"], row["phase"], row["Q_overall"]) == (5, "Phase1", "No")
     assert row.get("answer_timestamp", 1772368215) == 1772368215
@@ -90,7 +96,7 @@ def test_a_questionnaire_that_asks_more_is_not_official() -> None:
     asks_more = definition(
         **{**campaign.as_mapping(), "questionnaire": {**asked, "questions": [*asked["questions"], more]}}
     )
-    form = form_of(asks_more, with_text=True)
+    form = export_form(asks_more, with_text=True)
     assert form.official is None
     assert form.columns[:2] == ("item_id", "rater_id")
     assert {"Q_more", "Q_overall"} <= set(form.columns)
@@ -100,24 +106,24 @@ def test_other_words_are_official_too() -> None:
     asked = load_questionnaire("dices-350").as_mapping()
     questions = [{**one, "text": {"en": "Other?", "de": "Anders?"}} for one in asked["questions"]]
     mapping = {**_asking("dices-350").as_mapping(), "questionnaire": {**asked, "questions": questions, "name": "mine"}}
-    assert official_name(definition(**mapping).questionnaire) == "dices-350"
+    assert find_official_name(definition(**mapping).questionnaire) == "dices-350"
 
 
 def test_times_are_in_utc() -> None:
-    row = frame_of([rated(item())], form_of(definition())).row(0, named=True)
+    row = to_frame([rated(item())], export_form(definition())).row(0, named=True)
     assert row["answer_timestamp"] == "2026-03-01T12:30:15.500Z"
     assert AT.astimezone(UTC).hour == 12
 
 
 def test_what_has_no_column_is_told() -> None:
-    form = form_of(definition())
+    form = export_form(definition())
     assert form.left_out == ("Why",)
-    assert form_of(definition(), with_text=True).left_out == ()
-    assert form_of(load_campaign("dices-350"), ["mine"]).left_out == (
+    assert export_form(definition(), with_text=True).left_out == ()
+    assert export_form(load_campaign("dices-350"), ["mine"]).left_out == (
         *("rater_gender_text", "rater_race_text", "rater_education_text", "item_mine"),
     )
 
 
 def test_no_rating_is_a_table_with_all_columns() -> None:
-    form = form_of(load_campaign("dices-350"))
-    assert tuple(frame_of([], form).columns) == form.columns
+    form = export_form(load_campaign("dices-350"))
+    assert tuple(to_frame([], form).columns) == form.columns

@@ -4,9 +4,9 @@ from itertools import product
 
 import pytest
 
-from dissensus.campaign import MOVES, moved
+from dissensus.campaign import TRANSITIONS, check_transition
 from dissensus.errors import Conflict
-from dissensus.schema.campaign.definition import STATES, State
+from dissensus.schema.campaign.definition import STATES, CampaignState
 
 ALLOWED = {
     ("draft", "open"),
@@ -19,22 +19,22 @@ ALLOWED = {
 
 
 @pytest.mark.parametrize(("state", "to"), list(product(STATES, STATES)))
-def test_every_move(state: State, to: State) -> None:
+def test_every_move(state: CampaignState, to: CampaignState) -> None:
     if (state, to) in ALLOWED:
-        assert moved(state, to) == to
+        assert check_transition(state, to) == to
         return
     with pytest.raises(Conflict, match=f"A campaign that is {state} cannot become {to}; it can become"):
-        moved(state, to)
+        check_transition(state, to)
 
 
 def test_a_draft_opens_once_and_never_comes_back() -> None:
-    assert all("draft" not in moves for moves in MOVES.values())
+    assert all("draft" not in moves for moves in TRANSITIONS.values())
 
 
 def test_nothing_is_final_but_leaving_the_draft() -> None:
-    assert all(MOVES[state] for state in STATES)
+    assert all(TRANSITIONS[state] for state in STATES)
 
 
 def test_a_state_that_is_none() -> None:
     with pytest.raises(Conflict, match="cannot become gone; it can become paused or closed"):
-        moved("open", "gone")  # type: ignore[arg-type]
+        check_transition("open", "gone")  # type: ignore[arg-type]

@@ -9,19 +9,31 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.campaign.answer_drafts import Save
-from dissensus.campaign.pay import CEILING_MS, ENDS, HOUR_MS, Account, End, Pay, account, owed, total, worked_ms
+from dissensus.campaign.answer_drafts import AnswerSave
+from dissensus.campaign.pay import (
+    HOUR_MS,
+    MAX_VISIT_MS,
+    RATING_ENDS,
+    Pay,
+    PayAccount,
+    RatingEnd,
+    compute_owed,
+    settle_account,
+    sum_accounts,
+    worked_ms,
+)
 from dissensus.errors import InvalidInput
 
 PAY = Pay(currency="GBP", hour=1200, finished=600, screened_out=50)
 
 
-def save(visit: str, visible_ms: int, idle_ms: int = 0) -> Save:
-    return Save(revision=1, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers={})
+def save(visit: str, visible_ms: int, idle_ms: int = 0) -> AnswerSave:
+    return AnswerSave(revision=1, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers={})
 
 
 SAVES = st.lists(
-    st.builds(save, st.sampled_from("abc"), st.integers(0, 3 * CEILING_MS), st.integers(0, 3 * CEILING_MS)), max_size=6
+    st.builds(save, st.sampled_from("abc"), st.integers(0, 3 * MAX_VISIT_MS), st.integers(0, 3 * MAX_VISIT_MS)),
+    max_size=6,
 )
 PAYS = st.builds(
     Pay,
@@ -30,7 +42,7 @@ PAYS = st.builds(
     finished=st.integers(0, 10**5),
     screened_out=st.integers(0, 10**4),
 )
-TIMES, AMOUNTS, HOW = st.integers(0, 10**9), st.integers(0, 10**7), st.sampled_from(ENDS)
+TIMES, AMOUNTS, HOW = st.integers(0, 10**9), st.integers(0, 10**7), st.sampled_from(RATING_ENDS)
 
 
 def test_a_visit_counts_once_with_the_longest_time_worked() -> None:
@@ -42,7 +54,7 @@ def test_visits_of_several_items_add_up_even_under_one_name() -> None:
 
 
 def test_a_clock_that_went_wrong_counts_up_to_the_ceiling() -> None:
-    assert worked_ms([[save("a", 7 * 24 * HOUR_MS)]]) == CEILING_MS
+    assert worked_ms([[save("a", 7 * 24 * HOUR_MS)]]) == MAX_VISIT_MS
     assert worked_ms([[save("a", 100), save("b", 7)]], ceiling_ms=10) == 17
 
 
@@ -53,7 +65,9 @@ def test_more_idle_than_visible_is_no_time() -> None:
 
 @quick
 @given(SAVES, SAVES, st.randoms(use_true_random=False))
-def test_order_and_repetition_of_saves_do_not_matter(first: list[Save], second: list[Save], random: Any) -> None:
+def test_order_and_repetition_of_saves_do_not_matter(
+    first: list[AnswerSave], second: list[AnswerSave], random: Any
+) -> None:
     mixed = [*first, *first]
     random.shuffle(mixed)
     assert worked_ms([mixed, second]) == worked_ms([first, second]) == worked_ms([first]) + worked_ms([second])
@@ -61,58 +75,58 @@ def test_order_and_repetition_of_saves_do_not_matter(first: list[Save], second: 
 
 @quick
 @given(SAVES, SAVES)
-def test_a_further_save_never_takes_time_away(sent: list[Save], more: list[Save]) -> None:
+def test_a_further_save_never_takes_time_away(sent: list[AnswerSave], more: list[AnswerSave]) -> None:
     assert worked_ms([sent]) <= worked_ms([[*sent, *more]]) <= worked_ms([sent]) + worked_ms([more])
 
 
 @quick
 @given(PAYS, TIMES, HOW)
-def test_it_is_the_exact_amount_rounded_up_or_the_minimum(pay: Pay, time_ms: int, end: End) -> None:
+def test_it_is_the_exact_amount_rounded_up_or_the_minimum(pay: Pay, time_ms: int, end: RatingEnd) -> None:
     exact = ceil(Fraction(time_ms * pay.hour, HOUR_MS))
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
-    assert owed(pay, time_ms, end) == max(exact, least)
+    assert compute_owed(pay, time_ms, end) == max(exact, least)
 
 
 @quick
 @given(PAYS, TIMES, TIMES, HOW)
-def test_more_time_is_never_paid_less(pay: Pay, time_ms: int, more: int, end: End) -> None:
-    assert owed(pay, time_ms, end) <= owed(pay, time_ms + more, end)
+def test_more_time_is_never_paid_less(pay: Pay, time_ms: int, more: int, end: RatingEnd) -> None:
+    assert compute_owed(pay, time_ms, end) <= compute_owed(pay, time_ms + more, end)
 
 
 @quick
 @given(PAYS, TIMES)
 def test_who_finishes_fast_is_owed_the_minimum(pay: Pay, time_ms: int) -> None:
-    assert owed(pay, time_ms, "finished") >= pay.finished
+    assert compute_owed(pay, time_ms, "finished") >= pay.finished
 
 
 @quick
 @given(PAYS, TIMES, HOW)
-def test_partial_work_counts(pay: Pay, time_ms: int, end: End) -> None:
-    assert owed(pay, time_ms) <= owed(pay, time_ms, end)
-    assert owed(pay, time_ms) > 0 or time_ms == 0 or pay.hour == 0
+def test_partial_work_counts(pay: Pay, time_ms: int, end: RatingEnd) -> None:
+    assert compute_owed(pay, time_ms) <= compute_owed(pay, time_ms, end)
+    assert compute_owed(pay, time_ms) > 0 or time_ms == 0 or pay.hour == 0
 
 
 def test_a_second_is_rounded_up_to_a_whole_penny() -> None:
-    assert owed(PAY, 1) == 1
-    assert owed(PAY, 3_000) == 1
-    assert owed(PAY, 3_001) == 2
+    assert compute_owed(PAY, 1) == 1
+    assert compute_owed(PAY, 3_000) == 1
+    assert compute_owed(PAY, 3_001) == 2
 
 
-ACCOUNTS = st.builds(account, st.just(PAY), AMOUNTS, AMOUNTS)
+ACCOUNTS = st.builds(settle_account, st.just(PAY), AMOUNTS, AMOUNTS)
 
 
 @quick
 @given(st.lists(ACCOUNTS, min_size=1, max_size=8))
-def test_a_sum_adds_up_to_the_penny(accounts: list[Account]) -> None:
-    for one in [*accounts, total(accounts)]:
+def test_a_sum_adds_up_to_the_penny(accounts: list[PayAccount]) -> None:
+    for one in [*accounts, sum_accounts(accounts)]:
         assert one.owed + one.overpaid == one.paid + one.due
         assert min(one.due, one.overpaid) >= 0
-    assert total(accounts).due == sum(max(0, one.owed - one.paid) for one in accounts)
-    assert total([total(accounts[:1]), *accounts[1:]]) == total(accounts)
+    assert sum_accounts(accounts).due == sum(max(0, one.owed - one.paid) for one in accounts)
+    assert sum_accounts([sum_accounts(accounts[:1]), *accounts[1:]]) == sum_accounts(accounts)
 
 
 def test_nobody_is_asked_to_give_back() -> None:
-    found = account(PAY, 400, 600)
+    found = settle_account(PAY, 400, 600)
     assert (found.due, found.overpaid) == (0, 200)
 
 
@@ -133,16 +147,16 @@ def test_a_rate_that_nobody_could_pay_is_refused(changes: dict[str, Any], words:
 
 def test_amounts_that_make_no_sense_are_refused() -> None:
     with pytest.raises(InvalidInput, match="'done' is no end"):
-        owed(PAY, 1, "done")  # type: ignore[arg-type]
+        compute_owed(PAY, 1, "done")  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="time_ms is -1"):
-        owed(PAY, -1)
+        compute_owed(PAY, -1)
     with pytest.raises(InvalidInput, match="paid is -1"):
-        account(PAY, 1, -1)
+        settle_account(PAY, 1, -1)
 
 
 def test_a_sum_is_in_one_currency() -> None:
     other = Pay(currency="USD", hour=1500)
     with pytest.raises(InvalidInput, match="They are in 'GBP', 'USD'"):
-        total([account(PAY, 1, 0), account(other, 1, 0)])
+        sum_accounts([settle_account(PAY, 1, 0), settle_account(other, 1, 0)])
     with pytest.raises(InvalidInput, match="There is no account"):
-        total([])
+        sum_accounts([])

@@ -10,7 +10,7 @@ import pytest
 from tests.chat.loopback import Loopback, loopback
 
 from dissensus.chat import Bot, Response, open_chatbot
-from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience
+from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, RequestPolicy
 from dissensus.schema.records.conversation import Conversation
 
 KEY = "a-key-that-nobody-else-may-see"
@@ -87,4 +87,4 @@ def server() -> Iterator[Loopback]:
 @pytest.fixture
 def asker(server: Loopback) -> Asker:
     endpoint = Endpoint(url=server.url, model="tern-7b", key_variable="TERN_KEY")
-    return Asker(Chatbot(name="tern", source=endpoint, model_type="rlhf", version="2", patience=Patience()))
+    return Asker(Chatbot(name="tern", source=endpoint, model_type="rlhf", version="2", patience=RequestPolicy()))

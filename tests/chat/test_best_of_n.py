@@ -13,15 +13,26 @@ from tests.chat.conftest import TALK, Asker, Ticking, heard
 from tests.chat.loopback import Loopback, Wire, answers, says
 from tests.strategies import quick
 
-from dissensus.chat import SCORERS, BestOfN, Bot, Cost, Response, Scorer, ScriptedBot, Stream, derive_seeds, collect_response
+from dissensus.chat import (
+    SCORERS,
+    BestOfN,
+    Bot,
+    Cost,
+    Response,
+    Scorer,
+    ScriptedBot,
+    Stream,
+    collect_response,
+    derive_seeds,
+)
 from dissensus.chat.best_of_n import brevity
 from dissensus.chat.preference_scorer import scorer_from_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.preference.data.pairs import Purpose
-from dissensus.schema.campaign.chatbot import Samples, Script
+from dissensus.schema.campaign.chatbot import BestOfNSettings, ScriptedResponses
 from dissensus.schema.records.conversation import Conversation
 
-SEVERAL = Script(responses=("a", "bb", "ccc", "dddd", "eeeee"))
+SEVERAL = ScriptedResponses(responses=("a", "bb", "ccc", "dddd", "eeeee"))
 
 
 @dataclass
@@ -91,7 +102,9 @@ def test_where_no_sample_comes_the_chatbot_fails() -> None:
 
 def test_where_fewer_come_than_are_kept_it_fails_too() -> None:
     bot = BestOfN(bot=Counting(3, frozenset({0, 1})), scorer=by_number([0, 0, 0]), n=3)
-    assert asyncio.run(collect_response(bot, TALK, 7)).cost == Cost(samples=3, failed=2, prompt_tokens=10, response_tokens=2)
+    assert asyncio.run(collect_response(bot, TALK, 7)).cost == Cost(
+        samples=3, failed=2, prompt_tokens=10, response_tokens=2
+    )
     with pytest.raises(Unavailable, match="0 failed"):
         asyncio.run(bot.best(TALK, 7, keep=2))
 
@@ -130,7 +143,7 @@ def test_samples_go_to_the_server_each_under_its_own_seed(asker: Asker, server: 
     server.will(says("aaa"), answers(500), says("a"), says("aa"))
     server.otherwise = says("aaaa", usage={"prompt_tokens": 2, "completion_tokens": 1})
     asker.patient(at_once=1, tries=1)
-    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=6))
+    asker.chatbot = replace(asker.chatbot, source=BestOfNSettings(of=asker.chatbot, scorer="brevity", n=6))
     _, response = asker.ask(seed=3)
     assert (response.text, response.score) == ("a", -np.log(2))
     assert response.cost == Cost(samples=6, failed=1)
@@ -139,14 +152,14 @@ def test_samples_go_to_the_server_each_under_its_own_seed(asker: Asker, server: 
 
 def test_a_key_that_is_refused_is_told_as_such(asker: Asker, server: Loopback) -> None:
     server.otherwise = answers(401)
-    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=4))
+    asker.chatbot = replace(asker.chatbot, source=BestOfNSettings(of=asker.chatbot, scorer="brevity", n=4))
     with pytest.raises(NotAllowed, match="Is the key in TERN_KEY right"):
         asker.ask()
 
 
 def test_who_leaves_takes_all_samples_along(asker: Asker, server: Loopback) -> None:
     server.otherwise = Wire.hold
-    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevity", n=4))
+    asker.chatbot = replace(asker.chatbot, source=BestOfNSettings(of=asker.chatbot, scorer="brevity", n=4))
 
     async def use(bot: Bot) -> None:
         task = asyncio.create_task(heard(bot))
@@ -161,7 +174,7 @@ def test_who_leaves_takes_all_samples_along(asker: Asker, server: Loopback) -> N
 
 
 def test_a_scorer_that_is_not_there(asker: Asker) -> None:
-    asker.chatbot = replace(asker.chatbot, source=Samples(of=asker.chatbot, scorer="brevety"))
+    asker.chatbot = replace(asker.chatbot, source=BestOfNSettings(of=asker.chatbot, scorer="brevety"))
     with pytest.raises(NotFound, match=r"no scorer 'brevety'. Did you mean 'brevity'\? There are 'brevity'"):
         asker.ask()
     assert list(SCORERS) == ["brevity"]
@@ -177,7 +190,7 @@ def test_seeds_from_one_are_different_and_stay_the_same(seed: int, count: int) -
 
 
 def test_silence_is_never_the_least_harmful() -> None:
-    script = Script(responses=("", "kind", "  "))
+    script = ScriptedResponses(responses=("", "kind", "  "))
 
     def likes_silence(conversations: Sequence[Conversation]) -> NDArray[np.float64]:
         return np.array([-len(one.rated.text) for one in conversations], dtype=np.float64)

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from tests.chat.conftest import TALK, heard
 
-from dissensus.chat import BestOfN, BestOfRegistry, Ranker, Response, ScriptedBot, open_chatbot, collect_response
+from dissensus.chat import BestOfN, BestOfRegistry, Ranker, Response, ScriptedBot, collect_response, open_chatbot
 from dissensus.chat.best_of_n import brevity
 from dissensus.errors import NotFound, Unavailable
-from dissensus.schema.campaign.chatbot import Chatbot, Samples, Script
+from dissensus.schema.campaign.chatbot import BestOfNSettings, Chatbot, ScriptedResponses
 
-SEVERAL = ScriptedBot(script=Script(responses=("a", "bb", "ccc", "dddd", "eeeee")))
+SEVERAL = ScriptedBot(script=ScriptedResponses(responses=("a", "bb", "ccc", "dddd", "eeeee")))
 SHORT = Ranker(brevity, "short/1")
 LONG = Ranker(lambda talks: -brevity(talks), "long/2")
 
@@ -59,11 +59,11 @@ def test_a_line_that_cannot_be_read_is_an_error_of_the_chatbot() -> None:
 
 def test_a_definition_finds_its_line() -> None:
     inner = Chatbot(name="any", source=SEVERAL.script, model_type="plain lm", version="1")
-    source = Samples(of=inner, scorer="line:short", n=32)
+    source = BestOfNSettings(of=inner, scorer="registry:short", n=32)
     chatbot = Chatbot(name="best", source=source, model_type="rejection sampling", version="1")
     asked = []
 
-    def ranking(samples: Samples) -> Ranker:
+    def ranking(samples: BestOfNSettings) -> Ranker:
         asked.append(samples)
         return SHORT
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.chat.completion import CompletionReader, StreamedCompletionReader, JsonCompletionReader, to_storable_text
+from dissensus.chat.completion import CompletionReader, JsonCompletionReader, StreamedCompletionReader, to_storable_text
 
 ANY_TEXT = st.text(st.characters(codec=None) | st.sampled_from("\ud83d\ude00\0"), max_size=12)
 

@@ -6,7 +6,14 @@ from dataclasses import fields
 import pytest
 from tests.support.paths import ROOT
 
-from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience, Samples, Script, Weights
+from dissensus.schema.campaign.chatbot import (
+    BestOfNSettings,
+    Chatbot,
+    Endpoint,
+    LocalModel,
+    RequestPolicy,
+    ScriptedResponses,
+)
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 
 PAGE = (ROOT / "docs" / "chatbots.md").read_text("utf-8")
@@ -21,11 +28,11 @@ def test_definitions_can_be_read(block: str) -> None:
 def test_patience_is_as_the_page_says() -> None:
     rows = re.findall(r"^\| `(\w+)` \|[^|]*\| ([\d.]+) \|$", PAGE, re.MULTILINE)
     assert {name: float(value) for name, value in rows} == {
-        field.name: getattr(Patience(), field.name) for field in fields(Patience)
+        field.name: getattr(RequestPolicy(), field.name) for field in fields(RequestPolicy)
     }
 
 
-@pytest.mark.parametrize("record", [Chatbot, Endpoint, Samples, Script, Weights])
+@pytest.mark.parametrize("record", [Chatbot, Endpoint, BestOfNSettings, ScriptedResponses, LocalModel])
 def test_every_key_is_on_the_page(record: type) -> None:
     named = set(re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
     assert {field.name for field in fields(record)} - {"source"} <= named

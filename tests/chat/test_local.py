@@ -11,10 +11,12 @@ import pytest
 from tests.chat.conftest import Asker
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.schema.campaign.chatbot import Chatbot, Patience, Weights
+from dissensus.schema.campaign.chatbot import Chatbot, LocalModel, RequestPolicy
 
 ENGINE = Path(__file__).parent / "llama"
-CHATBOT = Chatbot(name="tiny", source=Weights(), model_type="plain lm", version="1", patience=Patience(at_once=2))
+CHATBOT = Chatbot(
+    name="tiny", source=LocalModel(), model_type="plain lm", version="1", patience=RequestPolicy(at_once=2)
+)
 
 
 @pytest.fixture
@@ -52,14 +54,14 @@ def test_it_is_loaded_asked_and_let_go(weights: Path, engine: Any) -> None:
 def test_a_file_of_ones_own(tmp_path: Path, engine: Any) -> None:
     own = tmp_path / "own.gguf"
     own.write_bytes(b"GGUF")
-    Asker(replace(CHATBOT, source=Weights(file=str(own), threads=3))).ask()
+    Asker(replace(CHATBOT, source=LocalModel(file=str(own), threads=3))).ask()
     assert engine.STARTED[0].model.path == str(own)
     assert engine.STARTED[0].cpuparams_batch.n_threads == 3
 
 
 def test_a_file_that_is_not_there_or_no_model(tmp_path: Path, engine: Any) -> None:
     own = tmp_path / "own.gguf"
-    asker = Asker(replace(CHATBOT, source=Weights(file=str(own))))
+    asker = Asker(replace(CHATBOT, source=LocalModel(file=str(own))))
     with pytest.raises(NotFound, match=r"There is no file .*own\.gguf"):
         asker.ask()
     own.write_bytes(b"zip")

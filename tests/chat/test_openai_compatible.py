@@ -13,7 +13,7 @@ import pytest
 from tests.chat.conftest import KEY, TALK, Asker, heard
 from tests.chat.loopback import Loopback, Play, Wire, answers, kept, says, streams
 
-from dissensus.chat import Bot, Cost, Finish, Response, open_chatbot, collect_response
+from dissensus.chat import Bot, Cost, Finish, Response, collect_response, open_chatbot
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.schema.campaign.chatbot import Endpoint
 from dissensus.schema.records.conversation import Conversation

@@ -10,7 +10,7 @@ import pytest
 
 from dissensus.chat.remote_scorer import BATCH_SIZE, RemoteModel, open_remote_model
 from dissensus.errors import InvalidInput, NotAllowed, NotFound, Unavailable
-from dissensus.preference.models.group_view import Seen
+from dissensus.preference.models.group_view import GroupView
 from dissensus.schema.records.conversation import Conversation
 
 ABOUT = {"name": "far", "sha256": "a" * 64, "purpose": "harmless"}
@@ -145,7 +145,7 @@ def test_what_comes_too_late(server: Server) -> None:
 
     server.answer = late
     with pytest.raises(Unavailable, match=r"nothing came for 0\.1 seconds"):
-        score(server, timeout=0.1, tries=1)
+        score(server, timeout=0.1, max_attempts=1)
 
 
 def test_another_model_in_between(server: Server) -> None:
@@ -160,8 +160,12 @@ AS_WOMAN = "rater_gender=Woman"
 def test_who_sees_it_is_asked_for_in_every_part(server: Server) -> None:
     server.about = (200, {**ABOUT, "groups": {"rater_gender": ["Man", "Woman"], "odd": 3}, "quantiles": True})
     with asked(server) as model:
-        assert Seen(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (BATCH_SIZE + 1)
-        assert Seen(model=model, quantile=0.05).score([TALK]) == Seen(model=model).score([TALK]) == [[5.0, 3.0]]
+        assert GroupView(model=model, as_group=AS_WOMAN).score([TALK] * (BATCH_SIZE + 1)) == [[5.0, 3.0]] * (
+            BATCH_SIZE + 1
+        )
+        assert (
+            GroupView(model=model, quantile=0.05).score([TALK]) == GroupView(model=model).score([TALK]) == [[5.0, 3.0]]
+        )
         assert model.groups == {"rater_gender": ("Man", "Woman")}
     how = [{name: value for name, value in body.items() if name != "transcripts"} for body in server.bodies]
     assert how == [{"as_group": AS_WOMAN}, {"as_group": AS_WOMAN}, {"quantile": 0.05}, {}]
@@ -183,7 +187,7 @@ def test_what_a_server_might_pass_over_is_not_asked_for(
 ) -> None:
     server.about = (200, {**ABOUT, **about})
     with asked(server) as model, pytest.raises((InvalidInput, NotFound), match=says):
-        Seen(model=model, **how)
+        GroupView(model=model, **how)
     assert not server.bodies
 
 
@@ -201,5 +205,5 @@ def test_addresses_that_are_none(url: str) -> None:
 
 
 def test_nobody_listens() -> None:
-    with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", tries=1):
+    with pytest.raises(Unavailable, match="does not answer"), open_remote_model("http://127.0.0.1:9", max_attempts=1):
         pass

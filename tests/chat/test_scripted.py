@@ -12,10 +12,10 @@ from tests.strategies import quick
 from dissensus.chat import Bot, ScriptedBot
 from dissensus.chat.scripted import shipped_responses
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.chatbot import MANNERS, Chatbot, Manner, Script
+from dissensus.schema.campaign.chatbot import MANNERS, Chatbot, Manner, ScriptedResponses
 from dissensus.schema.records.conversation import Conversation
 
-CHATBOT = Chatbot(name="parrot", source=Script(), model_type="scripted", version="1")
+CHATBOT = Chatbot(name="parrot", source=ScriptedResponses(), model_type="scripted", version="1")
 
 
 def said(bot: Bot, seed: int, conversation: Conversation = TALK) -> str:
@@ -36,7 +36,7 @@ def test_responses_of_one_seed_stay_as_they_are() -> None:
 
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_manner_chooses_among_what_ships(manner: Manner) -> None:
-    bot = ScriptedBot(script=Script(manner=manner))
+    bot = ScriptedBot(script=ScriptedResponses(manner=manner))
     assert {said(bot, seed) for seed in range(200)} == set(shipped_responses(manner))
     assert set(shipped_responses("mixed")) == {one for manner in MANNERS for one in shipped_responses(manner)}
 
@@ -44,14 +44,16 @@ def test_a_manner_chooses_among_what_ships(manner: Manner) -> None:
 @quick
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"])), min_size=1, max_size=3), st.integers(0, 2**31 - 1))
 def test_words_joined_are_the_response(responses: list[str], seed: int) -> None:
-    pieces, response = asyncio.run(heard(ScriptedBot(script=Script(responses=tuple(responses))), TALK, seed))
+    pieces, response = asyncio.run(heard(ScriptedBot(script=ScriptedResponses(responses=tuple(responses))), TALK, seed))
     assert "".join(pieces) == response.text
     assert response.text in responses
     assert (response.finish, response.seed) == ("stop", seed)
 
 
 def test_it_speaks_at_the_pace_that_is_set() -> None:
-    asker = Asker(replace(CHATBOT, source=Script(responses=("One two  three.",), pause_s=0.25)), clock=Ticking())
+    asker = Asker(
+        replace(CHATBOT, source=ScriptedResponses(responses=("One two  three.",), pause_s=0.25)), clock=Ticking()
+    )
     pieces, response = asker.ask()
     assert pieces == ["One", " two", "  three."]
     assert asker.waits == [0.25] * 3

@@ -2,32 +2,27 @@
 
 import os
 import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.deadline import Done, teller
 from tests.pipeline.tables import drawn_frame
-
-SCRIPT = Path(sys.executable).with_name("dissensus")
-Run = Callable[..., Done]
+from tests.support.commands import SCRIPT, CompletedCommand, RunCommand, command_runner
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> RunCommand:
     """Run `dissensus` with these words, in an empty folder and without real data unless they are given.
 
     A new interpreter for each would take the longest. What a process adds to it, once for each command, `script` shows.
     """
-    return teller(monkeypatch, capsys, tmp_path)
+    return command_runner(monkeypatch, capsys, tmp_path)
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Run:
+def script(tmp_path: Path) -> RunCommand:
     """Run the console script, a process of its own, in the same way."""
 
-    def dissensus(*words: str | Path, **environment: str) -> Done:
+    def dissensus(*words: str | Path, **environment: str) -> CompletedCommand:
         kept = {name: value for name, value in os.environ.items() if name != "DISSENSUS_DATA"}
         return subprocess.run(
             [SCRIPT, *words],

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 
-def test_soft_labels_as_csv(script: Run, ratings_csv: Path) -> None:
+def test_soft_labels_as_csv(script: RunCommand, ratings_csv: Path) -> None:
     done = script("aggregate", ratings_csv, "--format", "csv")
     assert done.returncode == 0, done.stderr
     frame = pl.read_csv(io.StringIO(done.stdout))
@@ -21,7 +21,7 @@ def test_soft_labels_as_csv(script: Run, ratings_csv: Path) -> None:
     assert frame.select(pl.sum_horizontal("No", "Unsure", "Yes")).to_series().to_list() == pytest.approx([1] * 30)
 
 
-def test_labels_by_group_as_json(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_labels_by_group_as_json(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("aggregate", ratings_csv, "--by", "gender", "-o", "labels.json")
     assert (done.returncode, done.stdout) == (0, "")
     rows = json.loads((tmp_path / "labels.json").read_text(encoding="utf-8"))
@@ -30,7 +30,7 @@ def test_labels_by_group_as_json(run: Run, ratings_csv: Path, tmp_path: Path) ->
     assert {row["group"] for row in rows} == {"Man", "Woman"}
 
 
-def test_ties_of_the_plurality_are_joined_by_a_bar_in_csv(run: Run, tmp_path: Path) -> None:
+def test_ties_of_the_plurality_are_joined_by_a_bar_in_csv(run: RunCommand, tmp_path: Path) -> None:
     lines = ["item_id,rater_id,Q_overall", "1,a,Yes", "1,b,No", "2,a,Yes", "2,b,Yes"]
     (tmp_path / "two.csv").write_text("\n".join(lines), encoding="utf-8")
     done = run("aggregate", "two.csv", "--rule", "plurality", "--format", "csv")
@@ -43,12 +43,12 @@ def test_ties_of_the_plurality_are_joined_by_a_bar_in_csv(run: Run, tmp_path: Pa
     assert rows[0]["answers"] == ["No", "Yes"]
 
 
-def test_the_table_shows_every_item(run: Run, ratings_csv: Path) -> None:
+def test_the_table_shows_every_item(run: RunCommand, ratings_csv: Path) -> None:
     done = run("aggregate", ratings_csv)
     assert all(f"item-{i:03}" in done.stdout for i in range(30))
 
 
-def test_foreign_columns(run: Run, foreign_csv: Path) -> None:
+def test_foreign_columns(run: RunCommand, foreign_csv: Path) -> None:
     done = run(
         *("aggregate", foreign_csv, "--item", "post", "--rater", "worker", "--answer", "label", "--format", "csv"),
         *("--categories", "fine,rude,hateful", "--rater-attribute", "country", "--where", "country=Asian"),
@@ -59,14 +59,14 @@ def test_foreign_columns(run: Run, foreign_csv: Path) -> None:
     assert set(frame["n_ratings"]) == {10}
 
 
-def test_what_was_left_out_is_said(run: Run, tmp_path: Path) -> None:
+def test_what_was_left_out_is_said(run: RunCommand, tmp_path: Path) -> None:
     lines = ["item_id,rater_id,Q_overall", "1,a,Yes", "1,b,No", "2,a,", "2,b,Unsure"]
     (tmp_path / "blank.csv").write_text("\n".join(lines), encoding="utf-8")
     done = run("aggregate", "blank.csv", "--format", "csv")
     assert "Note: 1 row has no answer to Q_overall" in done.stderr
 
 
-def test_the_table_cuts_nothing(run: Run, tmp_path: Path) -> None:
+def test_the_table_cuts_nothing(run: RunCommand, tmp_path: Path) -> None:
     item = "conversation " * 12 + "end"
     lines = ["item_id,rater_id,label", *(f"{item},r{n},{n}" for n in range(7))]
     (tmp_path / "long.csv").write_text("\n".join(lines), encoding="utf-8")
@@ -75,14 +75,14 @@ def test_the_table_cuts_nothing(run: Run, tmp_path: Path) -> None:
     assert "0|1|2|3|4|5|6" in done.stdout
 
 
-def test_answers_with_commas_are_declared_in_quotes(run: Run, tmp_path: Path) -> None:
+def test_answers_with_commas_are_declared_in_quotes(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "commas.csv").write_text('item_id,rater_id,label\n1,a,"Yes, a bit"\n1,b,No\n', encoding="utf-8")
     words = ("aggregate", "commas.csv", "--answer", "label", "--format", "csv")
     assert """--categories 'No,"Yes, a bit"'""" in run(*words).stderr
     assert run(*words, "--categories", 'No,"Yes, a bit"').stdout.startswith('item_id,n_ratings,No,"Yes, a bit"')
 
 
-def test_a_file_of_an_unknown_kind_is_not_written(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_a_file_of_an_unknown_kind_is_not_written(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("aggregate", ratings_csv, "-o", "labels.xlsx")
     assert done.returncode == 1
     assert "name a .json, .csv or .txt file" in done.stderr
@@ -93,7 +93,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def test_labels_with_fewer_raters(run: Run, ratings_csv: Path) -> None:
+def test_labels_with_fewer_raters(run: RunCommand, ratings_csv: Path) -> None:
     words = ("aggregate", ratings_csv, "--raters-per-item", "5, 1", "--by", "race")
     table = run(*words).stdout
     assert "raters_per_item" in table
@@ -120,7 +120,7 @@ def official(path: Path) -> Path:
     return path
 
 
-def test_overall_answers_by_the_dices_rule(run: Run, tmp_path: Path) -> None:
+def test_overall_answers_by_the_dices_rule(run: RunCommand, tmp_path: Path) -> None:
     path = official(tmp_path / "official.csv")
     done = run("aggregate", path, "--rule", "dices", "--format", "csv")
     assert done.returncode == 0, done.stderr
@@ -136,7 +136,7 @@ def test_overall_answers_by_the_dices_rule(run: Run, tmp_path: Path) -> None:
     assert "leave out --question" in refused.stderr
 
 
-def test_labels_by_a_model(run: Run, ratings_csv: Path) -> None:
+def test_labels_by_a_model(run: RunCommand, ratings_csv: Path) -> None:
     done = run("aggregate", ratings_csv, "--rule", "mace", "--seed", "3", "--format", "json")
     found = json.loads(done.stdout)
     assert len(found["labels"]) == 30
@@ -158,7 +158,9 @@ def test_labels_by_a_model(run: Run, ratings_csv: Path) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_does_not_go_together_is_refused(run: Run, ratings_csv: Path, words: tuple[str, ...], says: str) -> None:
+def test_what_does_not_go_together_is_refused(
+    run: RunCommand, ratings_csv: Path, words: tuple[str, ...], says: str
+) -> None:
     done = run("aggregate", ratings_csv, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
 from tests.pipeline.tables import drawn_frame
+from tests.support.commands import RunCommand
 
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
@@ -17,7 +17,7 @@ METRICS = ("irr", "xrr", "negentropy", "cross_negentropy", "plurality_size", "vo
 OPTIONS = ("--by", "race", "--cross", "race*gender", "--permutations", "50", "--bootstrap", "50", "--seed", "3")
 
 
-def test_json_is_that_of_the_library(script: Run, ratings_csv: Path) -> None:
+def test_json_is_that_of_the_library(script: RunCommand, ratings_csv: Path) -> None:
     done = script("analyse", ratings_csv, *OPTIONS, "--format", "json")
     assert done.returncode == 0, done.stderr
     expected = analyse(
@@ -29,7 +29,7 @@ def test_json_is_that_of_the_library(script: Run, ratings_csv: Path) -> None:
     assert set(found["overall"]) == set(METRICS)
 
 
-def test_csv_has_one_line_a_row(run: Run, ratings_csv: Path) -> None:
+def test_csv_has_one_line_a_row(run: RunCommand, ratings_csv: Path) -> None:
     done = run("analyse", ratings_csv, "--by", "race", "--format", "csv")
     frame = pl.read_csv(io.StringIO(done.stdout))
     assert frame.height == len(METRICS) + 3 * 7 + 1
@@ -37,7 +37,7 @@ def test_csv_has_one_line_a_row(run: Run, ratings_csv: Path) -> None:
     assert set(frame["metric"]) == set(METRICS)
 
 
-def test_the_table_is_the_text_of_the_library(run: Run, ratings_csv: Path) -> None:
+def test_the_table_is_the_text_of_the_library(run: RunCommand, ratings_csv: Path) -> None:
     expected = str(analyse(read_ratings(ratings_csv), by=["gender"])) + "\n"
     for words in ((), ("--format", "table")):
         assert run("analyse", ratings_csv, "--by", "gender", *words).stdout == expected
@@ -47,7 +47,7 @@ def test_the_table_is_the_text_of_the_library(run: Run, ratings_csv: Path) -> No
     ("name", "starts"), [("out.json", "{"), ("out.csv", "axis,"), ("out.txt", "Q_overall: "), ("OUT.JSON", "{")]
 )
 def test_the_name_of_the_file_says_the_format(
-    run: Run, ratings_csv: Path, tmp_path: Path, name: str, starts: str
+    run: RunCommand, ratings_csv: Path, tmp_path: Path, name: str, starts: str
 ) -> None:
     done = run("analyse", ratings_csv, "--by", "race", "-o", name)
     assert (done.returncode, done.stdout) == (0, "")
@@ -58,12 +58,12 @@ def test_the_name_of_the_file_says_the_format(
     assert not text.endswith("\n\n")
 
 
-def test_a_format_asked_for_beats_the_name(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_a_format_asked_for_beats_the_name(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     assert run("analyse", ratings_csv, "--format", "json", "--output", "out.txt").returncode == 0
     json.loads((tmp_path / "out.txt").read_text(encoding="utf-8"))
 
 
-def test_foreign_columns(run: Run, foreign_csv: Path) -> None:
+def test_foreign_columns(run: RunCommand, foreign_csv: Path) -> None:
     done = run(
         *("analyse", foreign_csv, "--item", "post", "--rater", "worker", "--answer", "label"),
         *("--rater-attribute", "country", "--by", "country", "--categories", "fine, rude,hateful"),
@@ -77,7 +77,7 @@ def test_foreign_columns(run: Run, foreign_csv: Path) -> None:
     assert [row["estimate"] for row in found["rows"]] == [row.estimate for row in native.rows]
 
 
-def test_where_keeps_raters_or_items(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_where_keeps_raters_or_items(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     items = pl.DataFrame({"item_id": [f"item-{i:03}" for i in range(30)], "phase": ["one", "two"] * 15})
     items.write_csv(tmp_path / "items.csv")
     done = run(
@@ -89,7 +89,7 @@ def test_where_keeps_raters_or_items(run: Run, ratings_csv: Path, tmp_path: Path
     assert found["notes"][-2:] == ["Only ratings whose phase is one.", "Only ratings whose rater_gender is Man."]
 
 
-def test_exclude_flagged(run: Run, tmp_path: Path) -> None:
+def test_exclude_flagged(run: RunCommand, tmp_path: Path) -> None:
     frame = drawn_frame(11)
     frame.with_columns(rater_flagged=frame["rater_id"] < "rater-005").write_csv(tmp_path / "flagged.csv")
     found = json.loads(run("analyse", "flagged.csv", "--exclude-flagged", "--format", "json").stdout)
@@ -97,7 +97,7 @@ def test_exclude_flagged(run: Run, tmp_path: Path) -> None:
     assert found["notes"] == ["5 flagged raters are left out."]
 
 
-def test_one_of_several_questions(run: Run, tmp_path: Path) -> None:
+def test_one_of_several_questions(run: RunCommand, tmp_path: Path) -> None:
     frame = drawn_frame(11)
     frame.with_columns(Q1_other=pl.lit("No")).write_csv(tmp_path / "two.csv")
     by_default = json.loads(run("analyse", "two.csv", "--format", "json").stdout)
@@ -110,7 +110,9 @@ def test_one_of_several_questions(run: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", ["csv.gz", "jsonl", "json", "parquet"])
-def test_every_format_of_ratings_gives_the_same(run: Run, ratings_csv: Path, tmp_path: Path, suffix: str) -> None:
+def test_every_format_of_ratings_gives_the_same(
+    run: RunCommand, ratings_csv: Path, tmp_path: Path, suffix: str
+) -> None:
     frame = pl.read_csv(ratings_csv)
     path = tmp_path / f"ratings.{suffix}"
     if suffix == "csv.gz":
@@ -123,7 +125,7 @@ def test_every_format_of_ratings_gives_the_same(run: Run, ratings_csv: Path, tmp
     assert run("analyse", path, *words).stdout == run("analyse", ratings_csv, *words).stdout
 
 
-def test_warnings_reach_the_table_and_the_json(run: Run, tmp_path: Path) -> None:
+def test_warnings_reach_the_table_and_the_json(run: RunCommand, tmp_path: Path) -> None:
     drawn_frame(11, share_rated=0.4).write_csv(tmp_path / "sparse.csv")
     words = ("analyse", "sparse.csv", "--by", "race", "--permutations", "99")
     assert "--permute-within COLUMN" in run(*words).stdout
@@ -132,7 +134,7 @@ def test_warnings_reach_the_table_and_the_json(run: Run, tmp_path: Path) -> None
     assert json.loads(within.stdout)["warnings"] == []
 
 
-def test_the_readme_analysis_of_dices(run: Run, dices_350: Path) -> None:
+def test_the_readme_analysis_of_dices(run: RunCommand, dices_350: Path) -> None:
     done = run("analyse", dices_350, "--exclude-flagged", "--by", "race", "--format", "json")
     found = json.loads(done.stdout)
     assert found["n_ratings"] == 36_400

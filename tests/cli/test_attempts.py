@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
 from tests.report.attempts import drawn, reviewed
+from tests.support.commands import RunCommand
 
 from dissensus.files.attempts.tables import write_attempts
 
@@ -32,7 +32,7 @@ def reviews(tmp_path: Path) -> Path:
     return path
 
 
-def test_one_command_makes_one_page(run: Run, attempts: Path, reviews: Path, tmp_path: Path) -> None:
+def test_one_command_makes_one_page(run: RunCommand, attempts: Path, reviews: Path, tmp_path: Path) -> None:
     done = run("report", attempts, *QUICK, "--reviews", reviews, "--title", "A <b> title", "--figures", "made")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
@@ -47,14 +47,14 @@ def test_one_command_makes_one_page(run: Run, attempts: Path, reviews: Path, tmp
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.parquet", "a.json.gz", "red_team_attempts.jsonl.gz"])
-def test_every_encoding_is_told_by_its_content(run: Run, tmp_path: Path, name: str) -> None:
+def test_every_encoding_is_told_by_its_content(run: RunCommand, tmp_path: Path, name: str) -> None:
     write_attempts(drawn(40), tmp_path / name, as_released=name.startswith("red"))
     done = run("report", name, "--bootstrap", "0", "--success-from", "4")
     assert done.returncode == 0, done.stderr
     assert "A success is a rating of 4 or more" in (tmp_path / "report.html").read_text()
 
 
-def test_texts_stay_out_unless_they_are_asked_for(run: Run, attempts: Path, tmp_path: Path) -> None:
+def test_texts_stay_out_unless_they_are_asked_for(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     counts = []
     for words in ((), ("--no-text",), ("--text",)):
         assert run("report", attempts, "--bootstrap", "0", *words).returncode == 0
@@ -63,7 +63,7 @@ def test_texts_stay_out_unless_they_are_asked_for(run: Run, attempts: Path, tmp_
     assert counts[2] > 0
 
 
-def test_the_same_command_writes_the_same_bytes(run: Run, attempts: Path, tmp_path: Path) -> None:
+def test_the_same_command_writes_the_same_bytes(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     pages = []
     for _ in range(2):
         assert run("report", attempts, *QUICK, "--seed", "3").returncode == 0
@@ -71,7 +71,7 @@ def test_the_same_command_writes_the_same_bytes(run: Run, attempts: Path, tmp_pa
     assert pages[0] == pages[1]
 
 
-def test_analyse_prints_a_table_json_and_rows(run: Run, attempts: Path, reviews: Path) -> None:
+def test_analyse_prints_a_table_json_and_rows(run: RunCommand, attempts: Path, reviews: Path) -> None:
     table = run("analyse", attempts, *QUICK, "--reviews", reviews)
     assert table.returncode == 0, table.stderr
     assert table.stdout.startswith("300 attempts by 60 red-teamers.")
@@ -87,7 +87,7 @@ def test_analyse_prints_a_table_json_and_rows(run: Run, attempts: Path, reviews:
     assert float(first["ci_low"]) == told["success"][0]["mean"]["ci_low"]
 
 
-def test_ids_in_the_file_are_those_of_reviews(run: Run, tmp_path: Path) -> None:
+def test_ids_in_the_file_are_those_of_reviews(run: RunCommand, tmp_path: Path) -> None:
     write_attempts(drawn(40), tmp_path / "plain.jsonl")
     records = [json.loads(line) for line in (tmp_path / "plain.jsonl").read_text().splitlines()]
     named = [{"attempt_id": f"at-{number}", **record} for number, record in enumerate(records)]
@@ -128,7 +128,7 @@ def test_ids_in_the_file_are_those_of_reviews(run: Run, tmp_path: Path) -> None:
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
-    run: Run, attempts: Path, reviews: Path, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    run: RunCommand, attempts: Path, reviews: Path, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     lines = attempts.read_text().splitlines()[:2]
     (tmp_path / "broken.jsonl").write_text("\n".join([lines[0], re.sub(r'"rating": \d', '"rating": 9', lines[1])]))

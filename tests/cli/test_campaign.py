@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 
 import pytest
-from tests.cli.deadline import Told, teller
-from tests.workflows.pairing import comparing
+from tests.support.commands import RunCommand, command_runner
+from tests.support.pair_campaigns import comparing
 
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.shipped import load_campaign, renamed, text_of
+from dissensus.schema.campaign.shipped import load_campaign, load_campaign_toml, rename_campaign
 from dissensus.schema.campaign.writer import write_campaign
 
 PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
@@ -21,14 +21,14 @@ LINK = re.compile(r"https://rate\.example\.org/c/(\S+)\?key=\S{32}")
 @pytest.fixture
 def told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
-) -> Told:
+) -> RunCommand:
     """Run a command over a database with tables, in a folder with items."""
     (tmp_path / "items.txt").write_text(PASTED)
     settings = {"database_url": database_url, "base_url": "https://rate.example.org"}
-    return teller(monkeypatch, capsys, tmp_path, **settings)
+    return command_runner(monkeypatch, capsys, tmp_path, **settings)
 
 
-def test_from_a_file_to_the_close(told: Told) -> None:
+def test_from_a_file_to_the_close(told: RunCommand) -> None:
     assert "There are no campaigns. Make one: dissensus campaign new" in told("campaign", "list").stdout
     made = told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
     assert made.returncode == 0, made.stderr
@@ -57,7 +57,7 @@ def test_from_a_file_to_the_close(told: Told) -> None:
     assert table[2].split() == ["pilot", "closed", "owner", "2", "0", "0"]
 
 
-def test_where_raters_talk_there_are_no_items(told: Told, tmp_path: Path) -> None:
+def test_where_raters_talk_there_are_no_items(told: RunCommand, tmp_path: Path) -> None:
     made = told("campaign", "new", "red-team", "--name", "red")
     assert made.stdout == "red is a draft of owner. Open it: dissensus campaign open red\n"
     refused = told("campaign", "new", "red-team", "--items", "items.txt", "--name", "other")
@@ -78,8 +78,8 @@ young = ["gen z"]
 """
 
 
-def test_where_a_recruiter_chooses_by_cells_each_has_its_link(told: Told, tmp_path: Path) -> None:
-    made = text_of("dices-350").replace("preview = true\n", f"preview = true\n{QUOTA}", 1)
+def test_where_a_recruiter_chooses_by_cells_each_has_its_link(told: RunCommand, tmp_path: Path) -> None:
+    made = load_campaign_toml("dices-350").replace("preview = true\n", f"preview = true\n{QUOTA}", 1)
     (tmp_path / "pilot.toml").write_text(made, "utf-8")
     assert told("campaign", "new", "pilot.toml", "--items", "items.txt").returncode == 0
     opened = told("campaign", "open", "dices-350").stdout.splitlines()
@@ -89,9 +89,9 @@ def test_where_a_recruiter_chooses_by_cells_each_has_its_link(told: Told, tmp_pa
     assert told("campaign", "invite", "dices-350", "--cell", "young").returncode == 0
 
 
-def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: Told, tmp_path: Path) -> None:
+def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: RunCommand, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt")
-    changed = text_of("dices-350").replace("break_every = 20", "break_every = 10\nseed = 4")
+    changed = load_campaign_toml("dices-350").replace("break_every = 20", "break_every = 10\nseed = 4")
     (tmp_path / "changed.toml").write_text(changed)
     done = told("campaign", "revise", "changed.toml")
     assert (done.returncode, done.stdout) == (0, "dices-350 is revised, and draft as before.\n")
@@ -102,18 +102,18 @@ def test_a_draft_can_be_revised_and_an_open_campaign_cannot(told: Told, tmp_path
     assert "There is no campaign 'other'" in told("campaign", "revise", "dices-350", "--name", "other").stderr
 
 
-def test_the_definition_comes_back_and_is_taken_back_unchanged(told: Told, tmp_path: Path) -> None:
+def test_the_definition_comes_back_and_is_taken_back_unchanged(told: RunCommand, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
     shown = told("campaign", "show", "pilot")
     assert (shown.returncode, shown.stderr) == (0, "")
-    assert parse_campaign(shown.stdout).digest == renamed(load_campaign("dices-350"), "pilot").digest
+    assert parse_campaign(shown.stdout).digest == rename_campaign(load_campaign("dices-350"), "pilot").digest
     assert told("campaign", "show", "pilot", "-o", "pilot.toml").returncode == 0
     assert (tmp_path / "pilot.toml").read_text("utf-8") == shown.stdout
     assert told("campaign", "revise", "pilot.toml").returncode == 0
     assert told("campaign", "show", "pilot").stdout == shown.stdout
 
 
-def test_items_come_and_go_while_it_is_a_draft(told: Told, tmp_path: Path) -> None:
+def test_items_come_and_go_while_it_is_a_draft(told: RunCommand, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
     (tmp_path / "more.txt").write_text("User: Who?\nBot: Me.")
     (tmp_path / "more.csv").write_text('item_id,context,response\n7,"USER: Hi",Ho\n')
@@ -133,7 +133,7 @@ def test_items_come_and_go_while_it_is_a_draft(told: Told, tmp_path: Path) -> No
         assert "pilot is open, and its items cannot change now." in told("campaign", *words).stderr
 
 
-def test_a_dry_run(told: Told) -> None:
+def test_a_dry_run(told: RunCommand) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt", "--name", "pilot")
     done = told("campaign", "rehearse", "pilot", "--raters", "3", "--seed", "1")
     assert done.stdout == "3 simulated raters rated 6 items of pilot. Nothing of theirs counts.\n"
@@ -142,7 +142,7 @@ def test_a_dry_run(told: Told) -> None:
     assert "0 raters were asked for; 1 to 1,000" in told("campaign", "rehearse", "pilot", "--raters", "0").stderr
 
 
-def test_personal_links_are_for_one_each(told: Told, tmp_path: Path) -> None:
+def test_personal_links_are_for_one_each(told: RunCommand, tmp_path: Path) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt", "--by-invitation")
     assert told("campaign", "open", "dices-350").stdout.endswith("raters enter by personal links alone\n")
     lines = told("campaign", "invite", "dices-350", "-n", "3").stdout.splitlines()
@@ -156,7 +156,7 @@ def test_personal_links_are_for_one_each(told: Told, tmp_path: Path) -> None:
         assert "1 to 10,000 can be made at once" in told("campaign", "invite", "dices-350", "-n", n).stderr
 
 
-def test_a_link_to_sign_in(told: Told) -> None:
+def test_a_link_to_sign_in(told: RunCommand) -> None:
     first, second = (told("sign-in", "ada") for _ in range(2))
     assert re.fullmatch(r"https://rate\.example\.org/sign-in/\S{32}\n", first.stdout)
     assert first.stdout != second.stdout
@@ -166,7 +166,7 @@ def test_a_link_to_sign_in(told: Told) -> None:
     assert "cannot be the name of somebody" in told("sign-in", " ").stderr
 
 
-def test_with_several_owners_one_is_named(told: Told) -> None:
+def test_with_several_owners_one_is_named(told: RunCommand) -> None:
     told("sign-in", "ada")
     told("sign-in", "bob")
     new = ("campaign", "new", "dices-350", "--items", "items.txt")
@@ -202,7 +202,7 @@ def test_with_several_owners_one_is_named(told: Told) -> None:
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_done(told: Told, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_what_cannot_be_done(told: RunCommand, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "bad.toml").write_text('name = "x"\nlanguages = ["en"]\ncolour = "red"')
     (tmp_path / "broken.toml").write_text("name =")
     (tmp_path / "noise.toml").write_bytes(b"\xff\xfe")
@@ -213,15 +213,15 @@ def test_what_cannot_be_done(told: Told, tmp_path: Path, words: tuple[str, ...],
     assert "Traceback" not in done.stderr
 
 
-def test_a_clone_needs_a_name_that_can_be_an_address(told: Told) -> None:
+def test_a_clone_needs_a_name_that_can_be_an_address(told: RunCommand) -> None:
     told("campaign", "new", "dices-350", "--items", "items.txt")
     done = told("campaign", "clone", "dices-350", "../x")
     assert done.returncode == 1
     assert "name: Write up to 60 of a to z" in done.stderr
 
 
-def test_labels_of_an_earlier_crowd_are_brought(told: Told, tmp_path: Path) -> None:
-    (tmp_path / "pilot.toml").write_text(text_of("dices-350"))
+def test_labels_of_an_earlier_crowd_are_brought(told: RunCommand, tmp_path: Path) -> None:
+    (tmp_path / "pilot.toml").write_text(load_campaign_toml("dices-350"))
     (tmp_path / "items.csv").write_text("item_id,context,response\n1,USER: Hi,Hello!\n2,USER: Hi,Go away.\n")
     told("campaign", "new", "pilot.toml", "--items", "items.csv", "--name", "pilot")
     (tmp_path / "earlier.csv").write_text("item_id,label\n1,Yes\n3,No\n")
@@ -239,7 +239,7 @@ def test_labels_of_an_earlier_crowd_are_brought(told: Told, tmp_path: Path) -> N
     assert again.returncode == 0
 
 
-def test_a_campaign_of_pairs_reads_pairs(told: Told, tmp_path: Path) -> None:
+def test_a_campaign_of_pairs_reads_pairs(told: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "pairs.toml").write_text(write_campaign(comparing()))
     row = {"prompt": "Is it safe?", "chosen": "No.", "rejected": "Sure!"}
     rows = [row, {**row, "rejected": "No."}]

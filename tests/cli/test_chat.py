@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.chat.loopback import Loopback, answers, loopback, says, streams
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 KEY = "a-key-that-nobody-else-may-see"
 SCRIPTED = """
@@ -47,7 +47,7 @@ tries = 1
     return path
 
 
-def test_one_response_and_what_it_took(run: Run, server: Loopback, tern: Path) -> None:
+def test_one_response_and_what_it_took(run: RunCommand, server: Loopback, tern: Path) -> None:
     server.will(says("Swim", " well!", finish="tool_calls", usage={"prompt_tokens": 9, "completion_tokens": 2}))
     done = run("chat", tern, "--once", "May I swim?", "--seed", "2147483647")
     assert (done.returncode, done.stdout) == (0, "Swim well!\n")
@@ -59,7 +59,7 @@ def test_one_response_and_what_it_took(run: Run, server: Loopback, tern: Path) -
     assert server.bodies[0]["messages"] == [{"role": "user", "content": "May I swim?"}]
 
 
-def test_without_a_seed_one_is_drawn_and_shown(run: Run, server: Loopback, tern: Path) -> None:
+def test_without_a_seed_one_is_drawn_and_shown(run: RunCommand, server: Loopback, tern: Path) -> None:
     seeds = []
     for _ in range(2):
         shown = re.findall(r"seed (\d+)", run("chat", tern, "--once", "Hi").stderr)
@@ -74,7 +74,7 @@ def typed(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 
 
 def test_lines_are_turns_and_what_failed_is_void(
-    run: Run, server: Loopback, tern: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunCommand, server: Loopback, tern: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     server.will(says("Hello."), answers(500), streams(b'data: {"choices": [{"delta": {"content": "Half"}}]}\n\n'))
     typed(monkeypatch, "Hi\n\n  \nAgain\nAnd again\nStill there?")
@@ -89,13 +89,13 @@ def test_lines_are_turns_and_what_failed_is_void(
     assert KEY not in done.stderr
 
 
-def test_what_a_chatbot_says_does_nothing_to_a_terminal(run: Run, tmp_path: Path) -> None:
+def test_what_a_chatbot_says_does_nothing_to_a_terminal(run: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "parrot.toml"
     path.write_text(SCRIPTED)
     assert run("chat", path, "--once", "Hi").stdout == "Hello there.\nAnd \\u202emore.\n"
 
 
-def test_the_best_of_several_tells_its_cost(run: Run, tmp_path: Path) -> None:
+def test_the_best_of_several_tells_its_cost(run: RunCommand, tmp_path: Path) -> None:
     path = tmp_path / "best.toml"
     best = SCRIPTED.replace("[scripted]", "[best_of_n.of.scripted]").replace('"scripted"', '"best_of_n"', 1)
     inner = 'name = "inner"\nkind = "scripted"\nmodel_type = "x"\nversion = "1"\n'
@@ -117,7 +117,7 @@ def test_the_best_of_several_tells_its_cost(run: Run, tmp_path: Path) -> None:
         (("parrot.toml", "--once", "\0"), "NUL"),
     ],
 )
-def test_an_error_is_told(run: Run, tern: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_an_error_is_told(run: RunCommand, tern: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     (tmp_path / "noise.toml").write_bytes(b"\xff")
     (tmp_path / "bad.toml").touch()
     (tmp_path / "parrot.toml").write_text(SCRIPTED)
@@ -129,7 +129,7 @@ def test_an_error_is_told(run: Run, tern: Path, tmp_path: Path, words: tuple[str
     assert "Traceback" not in done.stderr
 
 
-def test_what_is_typed_must_be_text(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_typed_must_be_text(run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "parrot.toml").write_text(SCRIPTED)
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff\n"), "utf-8"))
     done = run("chat", "parrot.toml")

@@ -8,12 +8,12 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import select
-from tests.cli.server import KEY, served
-from tests.web.live import Visitor
-from tests.web.rater.test_chat import begin, send
-from tests.workflows.talking import TERN, talking
+from tests.support.chat_campaigns import TERN, open_chat_campaign
+from tests.support.chat_forms import begin, send
+from tests.support.live_site import Visitor
+from tests.support.served_site import KEY, served
 
-from dissensus.store import tables as t
+from dissensus.store.chats import ChatExchangeTable, ChatPickTable
 from dissensus.store.core.database import Database
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
@@ -26,7 +26,7 @@ LONGEST_S = 60
 @pytest.mark.slow
 def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, database_url: str, tmp_path: Path) -> None:
     platform = Platform(database)
-    kept = talking(platform, chat={"chatbots": [SLOW]})
+    kept = open_chat_campaign(platform, chat={"chatbots": [SLOW]})
     with (
         served(tmp_path, database_url=database_url, secret_key=KEY) as site,
         httpx.Client(base_url=site.url, follow_redirects=True) as http,
@@ -49,8 +49,8 @@ def test_no_pick_is_lost_and_what_was_said_is_answered(database: Database, datab
         assert page.text.count(" ".join(WORDS)) == 3
         assert "Second." in page.text
     with platform.database.reading() as tx:
-        assert tx.scalars(select(t.ChatPick.strength)).all() == [-3]
-        assert tx.scalars(select(t.ChatExchange.said_text).order_by(t.ChatExchange.number)).all() == [
+        assert tx.scalars(select(ChatPickTable.strength)).all() == [-3]
+        assert tx.scalars(select(ChatExchangeTable.message_text).order_by(ChatExchangeTable.number)).all() == [
             "First.",
             "Second.",
         ]

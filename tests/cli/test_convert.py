@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 POSTS = (
     "id,text,label_1_M,label_2_F\n"
@@ -23,7 +23,7 @@ def posts(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_example_of_the_help(run: Run, posts: Path, tmp_path: Path) -> None:
+def test_the_example_of_the_help(run: RunCommand, posts: Path, tmp_path: Path) -> None:
     done = run("convert", posts, "ratings.parquet", "--rater-columns", "label_{rater_id}_{rater_gender}")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == f"Wrote ratings.parquet (long) from the 5 ratings of {posts} (wide).\n"
@@ -33,7 +33,7 @@ def test_the_example_of_the_help(run: Run, posts: Path, tmp_path: Path) -> None:
     assert analysed.returncode == 0, analysed.stderr
 
 
-def test_notes_say_what_was_guessed_and_what_was_left_out(run: Run, posts: Path) -> None:
+def test_notes_say_what_was_guessed_and_what_was_left_out(run: RunCommand, posts: Path) -> None:
     done = run("convert", posts, "ratings.csv")
     assert (
         "Note: 2 columns are read as raters: 'label_1_M', 'label_2_F'. --rater-columns says it otherwise."
@@ -52,7 +52,7 @@ def test_notes_say_what_was_guessed_and_what_was_left_out(run: Run, posts: Path)
     assert "read it again with --question Q_tone." in done.stderr
 
 
-def test_there_and_back(run: Run, posts: Path, tmp_path: Path) -> None:
+def test_there_and_back(run: RunCommand, posts: Path, tmp_path: Path) -> None:
     words = ("--rater-columns", "label_{rater_id}_{rater_gender}")
     assert run("convert", posts, "ratings.jsonl.gz", *words).returncode == 0
     assert run("convert", "ratings.jsonl.gz", "again.wide.csv", *words).returncode == 0
@@ -60,8 +60,8 @@ def test_there_and_back(run: Run, posts: Path, tmp_path: Path) -> None:
     assert again == POSTS.replace("id,text", "item_id,item_text", 1)
 
 
-def test_official_files_there_and_back(script: Run, tmp_path: Path) -> None:
-    from tests.files.test_dices import official
+def test_official_files_there_and_back(script: RunCommand, tmp_path: Path) -> None:
+    from tests.support.rating_tables import official
 
     path = tmp_path / "diverse_safety_adversarial_dialog_350.csv"
     official("dices-350", 60, 6).write_csv(path)
@@ -71,14 +71,14 @@ def test_official_files_there_and_back(script: Run, tmp_path: Path) -> None:
     assert (tmp_path / "mine.csv").read_bytes() == path.read_bytes()
 
 
-def test_the_real_ratings_there_and_back(run: Run, real_data: Callable[[str], Path], tmp_path: Path) -> None:
+def test_the_real_ratings_there_and_back(run: RunCommand, real_data: Callable[[str], Path], tmp_path: Path) -> None:
     path = real_data("dices-350/ratings.csv")
     assert run("convert", path, "ours.parquet").returncode == 0
     assert run("convert", "ours.parquet", "again.csv").returncode == 0
     assert (tmp_path / "again.csv").read_bytes() == path.read_bytes()
 
 
-def test_lewidi_with_the_attributes_of_its_raters(run: Run, tmp_path: Path) -> None:
+def test_lewidi_with_the_attributes_of_its_raters(run: RunCommand, tmp_path: Path) -> None:
     entries = {"1": {"text": "a", "annotators": "Ann1,Ann2", "annotations": "0,1"}}
     (tmp_path / "in.json").write_text(json.dumps(entries), encoding="utf-8")
     (tmp_path / "meta.json").write_text(json.dumps({"Ann1": {"Gender": "x"}}), encoding="utf-8")
@@ -108,7 +108,7 @@ def test_lewidi_with_the_attributes_of_its_raters(run: Run, tmp_path: Path) -> N
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_errors(run: Run, posts: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+def test_errors(run: RunCommand, posts: Path, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
     done = run("convert", *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
@@ -117,11 +117,11 @@ def test_errors(run: Run, posts: Path, tmp_path: Path, words: tuple[str, ...], s
     assert [path.name for path in tmp_path.iterdir()] == ["posts.csv"]
 
 
-def test_force(run: Run, posts: Path) -> None:
+def test_force(run: RunCommand, posts: Path) -> None:
     assert run("convert", posts, posts, "--force").returncode == 0
     assert posts.read_text(encoding="utf-8").startswith("item_id,item_text,rater_id,Q_label\n")
 
 
-def test_unknown_kinds_are_bad_use(run: Run, posts: Path) -> None:
+def test_unknown_kinds_are_bad_use(run: RunCommand, posts: Path) -> None:
     assert run("convert", posts, "out.csv", "--to", "croissant").returncode == 2
     assert run("convert", posts).returncode == 2

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 from dissensus.files.items import read_items
 from dissensus.pipeline.curate import SamplePlan, curate
@@ -38,7 +38,7 @@ def corpus(tmp_path: Path) -> Path:
 SCREENED = ("--by", "degree_of_harm", "--drop-duplicates", ".95", "--screen", "personal-data")
 
 
-def test_the_strata_are_shown_and_nothing_is_written(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_the_strata_are_shown_and_nothing_is_written(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     done = run("curate", "corpus.csv", "-n", "6", "--allocation", "equal", *SCREENED)
     assert done.returncode == 0
     assert done.stderr == "No sample is written. Name a file for it: -o sample.jsonl\n"
@@ -56,7 +56,7 @@ def test_the_strata_are_shown_and_nothing_is_written(run: Run, corpus: Path, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["corpus.csv"]
 
 
-def test_a_campaign_takes_the_sample(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_a_campaign_takes_the_sample(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     done = run("curate", "corpus.csv", "-n", "6", *SCREENED, "-o", "sample.jsonl", "--plan", "plan.json")
     assert done.returncode == 0
     assert done.stderr == "Wrote sample.jsonl.\nWrote plan.json.\n"
@@ -70,7 +70,7 @@ def test_a_campaign_takes_the_sample(run: Run, corpus: Path, tmp_path: Path) -> 
     assert "with 6 items" in made.stdout
 
 
-def test_the_plan_repeats_the_sample(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_the_plan_repeats_the_sample(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     words = ("--allocation", "Benign=2", "--allocation", "Extreme=3", "--seed", "4")
     run("curate", "corpus.csv", *SCREENED, *words, "-o", "sample.jsonl", "--plan", "plan.json")
     recorded = json.loads((tmp_path / "plan.json").read_text("utf-8"))
@@ -82,7 +82,7 @@ def test_the_plan_repeats_the_sample(run: Run, corpus: Path, tmp_path: Path) -> 
     assert recorded["plan"]["allocation"] == {"Benign": 2, "Extreme": 3}
 
 
-def test_json_and_csv(run: Run, corpus: Path) -> None:
+def test_json_and_csv(run: RunCommand, corpus: Path) -> None:
     words = ("curate", "corpus.csv", "-n", "10", "--allocation", "equal", *SCREENED, "--format")
     done = run(*words, "json")
     found = json.loads(done.stdout)
@@ -94,7 +94,7 @@ def test_json_and_csv(run: Run, corpus: Path) -> None:
     assert sum(row["outcome"] == "chosen" for row in rows.values()) == 10
 
 
-def test_a_shortfall_is_told_whatever_is_printed(run: Run, corpus: Path) -> None:
+def test_a_shortfall_is_told_whatever_is_printed(run: RunCommand, corpus: Path) -> None:
     words = ("curate", "corpus.csv", "-n", "15", "--by", "degree_of_harm", "--allocation", "equal", "--format", "csv")
     said = "Note: Too few items are left of 'Benign' 4 of 5."
     assert f"{said} The sample is 1 short of the 15 wanted" in run(*words).stderr
@@ -103,7 +103,7 @@ def test_a_shortfall_is_told_whatever_is_printed(run: Run, corpus: Path) -> None
     assert filled.stdout.count(",chosen,") == 15
 
 
-def test_labels_from_another_table(run: Run, corpus: Path, tmp_path: Path) -> None:
+def test_labels_from_another_table(run: RunCommand, corpus: Path, tmp_path: Path) -> None:
     rows = [(f"i{number:02}", rater, "Yes" if number % 2 else "No") for number in range(20) for rater in "ab"]
     pl.DataFrame(rows, schema=["item_id", "rater_id", "safety_gold"], orient="row").write_csv(tmp_path / "ratings.csv")
     words = ("--by", "safety_gold", "--allocation", "Yes=3", "--allocation", "No=3", "--labels", "ratings.csv")
@@ -113,7 +113,7 @@ def test_labels_from_another_table(run: Run, corpus: Path, tmp_path: Path) -> No
     assert sorted(gold) == ["No"] * 3 + ["Yes"] * 3
 
 
-def test_one_side_of_preference_pairs(run: Run, real_data: Callable[[str], Path]) -> None:
+def test_one_side_of_preference_pairs(run: RunCommand, real_data: Callable[[str], Path]) -> None:
     pairs = str(real_data("hh-rlhf/harmless-base-test.jsonl.gz"))
     done = run("curate", pairs, "-n", "100", "--pairs", "rejected", "--drop-duplicates", ".8", "--format", "json")
     found = json.loads(done.stdout)
@@ -144,7 +144,7 @@ def test_one_side_of_preference_pairs(run: Run, real_data: Callable[[str], Path]
         (("-n", "3", "--labels", "nowhere.csv"), "nowhere.csv"),
     ],
 )
-def test_refusals(run: Run, corpus: Path, words: tuple[str, ...], says: str) -> None:
+def test_refusals(run: RunCommand, corpus: Path, words: tuple[str, ...], says: str) -> None:
     done = run("curate", "corpus.csv", *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert says in done.stderr
@@ -160,14 +160,14 @@ def test_refusals(run: Run, corpus: Path, words: tuple[str, ...], says: str) -> 
         ("item_id,harm\n1,x\n", "No column holds conversations."),
     ],
 )
-def test_files_that_cannot_be_read(run: Run, tmp_path: Path, content: str, says: str) -> None:
+def test_files_that_cannot_be_read(run: RunCommand, tmp_path: Path, content: str, says: str) -> None:
     (tmp_path / "bad.csv").write_text(content, "utf-8")
     done = run("curate", "bad.csv", "-n", "1")
     assert (done.returncode, done.stdout) == (1, "")
     assert says in done.stderr
 
 
-def test_attributes_that_mean_another_thing_in_a_sample(run: Run, tmp_path: Path) -> None:
+def test_attributes_that_mean_another_thing_in_a_sample(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "twofold.csv").write_text("post,item_id,context,response\n1,7,Hi,Hello\n", "utf-8")
     done = run("curate", "twofold.csv", "-n", "1", "--item", "post", "-o", "sample.jsonl")
     assert done.returncode == 1
@@ -175,6 +175,6 @@ def test_attributes_that_mean_another_thing_in_a_sample(run: Run, tmp_path: Path
     assert not (tmp_path / "sample.jsonl").exists()
 
 
-def test_bad_use(run: Run, corpus: Path) -> None:
+def test_bad_use(run: RunCommand, corpus: Path) -> None:
     assert run("curate", "corpus.csv", "-n", "0").returncode == 2
     assert run("curate", "corpus.csv", "-n", "1", "--pairs", "all").returncode == 2

@@ -4,17 +4,17 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import create_engine, text
-from tests.cli.deadline import Told, teller
+from tests.support.commands import RunCommand, command_runner
 
 from dissensus.store.core.database import parse_url
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Told:
-    return teller(monkeypatch, capsys, tmp_path)
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> RunCommand:
+    return command_runner(monkeypatch, capsys, tmp_path)
 
 
-def test_tables_are_made_once_and_checked(told: Told, blank_url: str, tmp_path: Path) -> None:
+def test_tables_are_made_once_and_checked(told: RunCommand, blank_url: str, tmp_path: Path) -> None:
     (tmp_path / "blank.db").touch()  # an empty file is a blank database of SQLite
     before = told("db", "check", database_url=blank_url)
     assert (before.returncode, before.stdout) == (1, "")
@@ -28,7 +28,7 @@ def test_tables_are_made_once_and_checked(told: Told, blank_url: str, tmp_path: 
         assert again.stdout.startswith("The database is up to date, at revision 0")
 
 
-def test_a_database_of_a_later_version_is_left_alone(told: Told, database_url: str) -> None:
+def test_a_database_of_a_later_version_is_left_alone(told: RunCommand, database_url: str) -> None:
     engine = create_engine(parse_url(database_url))
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -39,7 +39,7 @@ def test_a_database_of_a_later_version_is_left_alone(told: Told, database_url: s
         assert "9999, which a later version made. Upgrade Dissensus to use it." in done.stderr
 
 
-def test_a_database_that_is_away(told: Told, tmp_path: Path) -> None:
+def test_a_database_that_is_away(told: RunCommand, tmp_path: Path) -> None:
     for url in (f"sqlite:///{tmp_path}", f"postgresql://nobody:hunter2@localhost/x?host={tmp_path}"):
         done = told("db", "check", database_url=url)
         assert done.returncode == 1
@@ -48,20 +48,20 @@ def test_a_database_that_is_away(told: Told, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_an_address_that_is_none(told: Told) -> None:
+def test_an_address_that_is_none(told: RunCommand) -> None:
     done = told("db", "upgrade", database_url="mysql://root:hunter2@db/x")
     assert done.returncode == 1
     assert "mysql is no database that Dissensus works on" in done.stderr
     assert "hunter2" not in done.stderr
 
 
-def test_the_database_of_a_settings_file(told: Told, tmp_path: Path) -> None:
+def test_the_database_of_a_settings_file(told: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text('database_url = "sqlite:///mine.db"')
     assert told("db", "upgrade", "--settings", "mine.toml").returncode == 0
     assert (tmp_path / "mine.db").exists()
 
 
-def test_in_a_wrong_folder_nothing_is_found_and_nothing_left_behind(told: Told, tmp_path: Path) -> None:
+def test_in_a_wrong_folder_nothing_is_found_and_nothing_left_behind(told: RunCommand, tmp_path: Path) -> None:
     for words in (("db", "check"), ("campaign", "list"), ("campaign", "open", "x"), ("sign-in", "x", "--sign-out")):
         done = told(*words, database_url="sqlite:///dissensus.db")
         assert (done.returncode, done.stdout) == (1, "")

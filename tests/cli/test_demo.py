@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import polars as pl
 import pytest
-from tests.cli.conftest import SCRIPT, Run
+from tests.support.commands import SCRIPT, RunCommand
 
 from dissensus.demo.chatters import REFUSALS
 from dissensus.files.attempts.tables import read_attempts
@@ -27,7 +27,7 @@ def port() -> str:
         return str(free.getsockname()[1])
 
 
-def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Path, port: str) -> None:
+def test_raters_take_part_and_what_they_said_is_reported(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port, *SMALL)
     assert done.returncode == 0, done.stderr
     assert "3 simulated raters judge 4 simulated conversations over HTTP" in done.stdout
@@ -49,7 +49,7 @@ def test_raters_take_part_and_what_they_said_is_reported(run: Run, tmp_path: Pat
 
 
 @pytest.mark.slow
-def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: Run, tmp_path: Path, port: str) -> None:
+def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port, "--items", "2")
     assert done.returncode == 0, done.stderr
     share = r"(0\.\d\d) \[(0\.\d\d), (\d\.\d\d)\]"
@@ -79,7 +79,7 @@ def test_a_line_learns_the_taste_of_people_and_chooses_by_it(run: Run, tmp_path:
 
 
 @pytest.mark.slow
-def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: Run, tmp_path: Path, port: str) -> None:
+def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: RunCommand, tmp_path: Path, port: str) -> None:
     done = run("demo", "--once", "--port", port)
     assert done.returncode == 0, done.stderr
     assert "6 simulated experts label them, unseen by each other" in done.stdout
@@ -114,14 +114,14 @@ def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> No
         httpx.get(rate)
 
 
-def test_a_folder_that_cannot_be(run: Run, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     done = run("demo", "--once", "--dir", "file")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--dir file cannot be a folder" in done.stderr
 
 
-def test_nothing_is_replaced_that_no_demo_made(run: Run, tmp_path: Path) -> None:
+def test_nothing_is_replaced_that_no_demo_made(run: RunCommand, tmp_path: Path) -> None:
     for name in ("dissensus.db", "ratings.csv"):
         (tmp_path / name).write_text("mine")
     done = run("demo", "--once", "--dir", ".")
@@ -131,7 +131,7 @@ def test_nothing_is_replaced_that_no_demo_made(run: Run, tmp_path: Path) -> None
         assert (tmp_path / name).read_text() == "mine"
 
 
-def test_a_port_that_is_taken(run: Run) -> None:
+def test_a_port_that_is_taken(run: RunCommand) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

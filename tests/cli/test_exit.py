@@ -1,18 +1,24 @@
 """0 is fine, 1 a clear error, 2 bad use; never a traceback."""
 
+import inspect
 import os
 import subprocess
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT, Run
+import typer
+from tests.support.commands import SCRIPT, RunCommand
+
+from dissensus.cli import app
+from dissensus.cli.lazy_group import LazyCommand
+from dissensus.cli.preference import commands as preference
 
 COMMANDS = (
     *("analyse", "aggregate", "report", "gold", "vet", "validate", "convert", "curate", "simulate", "fetch", "demo"),
     *("chat", "serve", "work", "sign-in", "db upgrade", "db check"),
     *("export", "audit", "backup", "restore", "prolific study", "prolific events"),
     *(f"preference {word}" for word in ("train", "evaluate", "score", "show", "rank", "serve")),
-    *(f"preference {word}" for word in ("line", "retrain", "versions", "rollback")),
+    *(f"preference {word}" for word in ("register", "retrain", "versions", "rollback")),
     *(
         f"staff {word}"
         for word in ("list", "add", "invite", "role", "remove", "password", "email", "token", "tokens", "revoke")
@@ -23,14 +29,14 @@ COMMANDS = (
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_of_every_command_has_an_example(run: Run, command: str) -> None:
+def test_help_of_every_command_has_an_example(run: RunCommand, command: str) -> None:
     done = run(*command.split(), "--help")
     assert done.returncode == 0
     assert f"Example: dissensus {command}" in done.stdout
     assert done.stderr == ""
 
 
-def test_help_lists_every_command(script: Run) -> None:
+def test_help_lists_every_command(script: RunCommand) -> None:
     for flag in ("--help", "-h"):
         done = script(flag)
         assert done.returncode == 0
@@ -38,14 +44,26 @@ def test_help_lists_every_command(script: Run) -> None:
 
 
 def test_the_commands_tested_here_are_all_there_are() -> None:
-    from dissensus.cli.app import app
+    listed = set()
+    for name, command in app.COMMANDS.items():
+        loaded = command.load()
+        if not isinstance(loaded, typer.Typer):
+            listed.add(name)
+            continue
+        group = typer.main.get_group(loaded)
+        listed |= {f"{name} {within}" for within in group.commands}
+    assert listed == set(COMMANDS)
 
-    groups = {group.name: group.typer_instance for group in app.registered_groups}
-    within = {f"{name} {one.name}" for name, group in groups.items() if group for one in group.registered_commands}
-    assert {command.name for command in app.registered_commands} | within == set(COMMANDS)
+
+@pytest.mark.parametrize("commands", [app.COMMANDS, preference.COMMANDS], ids=["dissensus", "preference"])
+def test_lists_show_the_first_paragraph_of_the_help_of_each_command(commands: dict[str, LazyCommand]) -> None:
+    for command in commands.values():
+        loaded = command.load()
+        text = loaded.info.help if isinstance(loaded, typer.Typer) else inspect.getdoc(loaded)
+        assert " ".join(str(text).split("\n\n")[0].split()) == command.help
 
 
-def test_version(run: Run) -> None:
+def test_version(run: RunCommand) -> None:
     import dissensus
 
     done = run("--version")
@@ -53,7 +71,7 @@ def test_version(run: Run) -> None:
 
 
 @pytest.mark.parametrize(("words", "code"), [("--version", 0), ("analyse nowhere.csv", 1), ("nonsense", 2)])
-def test_a_process_ends_as_its_command(script: Run, run: Run, words: str, code: int) -> None:
+def test_a_process_ends_as_its_command(script: RunCommand, run: RunCommand, words: str, code: int) -> None:
     done, within = script(*words.split()), run(*words.split())
     assert done.returncode == within.returncode == code
     assert (done.stdout, done.stderr) == (within.stdout, within.stderr)
@@ -75,7 +93,7 @@ def test_a_process_ends_as_its_command(script: Run, run: Run, words: str, code: 
     ],
     ids=" ".join,
 )
-def test_bad_use_is_2(run: Run, ratings_csv: Path, words: tuple[str, ...]) -> None:
+def test_bad_use_is_2(run: RunCommand, ratings_csv: Path, words: tuple[str, ...]) -> None:
     done = run(*words)
     assert done.returncode == 2
     assert "Usage: dissensus" in done.stdout + done.stderr
@@ -109,7 +127,7 @@ def test_bad_use_is_2(run: Run, ratings_csv: Path, words: tuple[str, ...]) -> No
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_an_error_is_one_clear_line_on_stderr(
-    run: Run, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    run: RunCommand, ratings_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     (tmp_path / "empty.csv").touch()
     (tmp_path / "noise.parquet").write_bytes(b"PAR1 and then nothing")
@@ -121,7 +139,7 @@ def test_an_error_is_one_clear_line_on_stderr(
     assert "Traceback" not in done.stderr
 
 
-def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: Run, ratings_csv: Path) -> None:
+def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: RunCommand, ratings_csv: Path) -> None:
     """Enough output to fill the pipe, most of which nobody reads."""
     import polars as pl
 
@@ -144,7 +162,9 @@ def test_a_reader_that_leaves_is_no_error(tmp_path: Path, run: Run, ratings_csv:
         assert len(done.stdout.splitlines()) == 1
 
 
-def test_without_a_place_for_compiled_code_it_works_and_says_so(tmp_path: Path, script: Run, ratings_csv: Path) -> None:
+def test_without_a_place_for_compiled_code_it_works_and_says_so(
+    tmp_path: Path, script: RunCommand, ratings_csv: Path
+) -> None:
     """A copy of the package whose caches would have to go where files are."""
     import shutil
 

@@ -4,12 +4,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
-from tests.workflows.campaigns import NOW
-from tests.workflows.crowded import rated_campaign
-from tests.workflows.export.test_pairs import prefer
-from tests.workflows.pairing import opened
-from tests.workflows.rater.test_rating import enter
+from tests.support.campaigns import NOW
+from tests.support.commands import RunCommand
+from tests.support.pair_campaigns import opened, prefer
+from tests.support.rated_campaigns import rated_campaign
+from tests.support.raters import enter
 
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
@@ -28,7 +27,7 @@ def rated(tmp_path: Path) -> str:
     return url
 
 
-def test_from_the_database_to_a_file_that_others_read(run: Run, rated: str, tmp_path: Path) -> None:
+def test_from_the_database_to_a_file_that_others_read(run: RunCommand, rated: str, tmp_path: Path) -> None:
     done = run("export", "crowded", "-o", "out.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Wrote out.csv: 24 ratings by 4 raters, internal." in done.stderr
@@ -54,7 +53,7 @@ def test_from_the_database_to_a_file_that_others_read(run: Run, rated: str, tmp_
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
-def test_what_cannot_be_done_is_one_clear_line(run: Run, rated: str, words: tuple[str, ...], says: str) -> None:
+def test_what_cannot_be_done_is_one_clear_line(run: RunCommand, rated: str, words: tuple[str, ...], says: str) -> None:
     done = run(*words)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: ")
@@ -62,7 +61,7 @@ def test_what_cannot_be_done_is_one_clear_line(run: Run, rated: str, words: tupl
     assert "Traceback" not in done.stderr
 
 
-def test_a_platform_moves_to_another_database(script: Run, run: Run, rated: str, tmp_path: Path) -> None:
+def test_a_platform_moves_to_another_database(script: RunCommand, run: RunCommand, rated: str, tmp_path: Path) -> None:
     done = script("backup", "monday.zip")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Wrote monday.zip: " in done.stderr
@@ -74,14 +73,14 @@ def test_a_platform_moves_to_another_database(script: Run, run: Run, rated: str,
     assert "24 ratings by 4 raters" in run("export", "crowded", "-o", "a.csv", database_url=there).stderr
 
 
-def test_from_pairs_to_a_model_that_is_told_apart_by_group(run: Run, tmp_path: Path) -> None:
+def test_from_pairs_to_a_model_that_is_told_apart_by_group(run: RunCommand, tmp_path: Path) -> None:
     platform = Platform(connect(f"sqlite:///{tmp_path / 'dissensus.db'}"))
     schema.upgrade(platform.database)
     kept = opened(platform, 12)
     for age, towards_long in (("old", 3), ("young", -2)):
         rater = enter(platform, kept.key)
         prefer(platform, rater, towards_long)
-        rating.declare(platform, rater, {"rater_age": age}, now=NOW)
+        rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
     platform.close()
     done = run("export", "pilot", "-o", "out")
     assert done.returncode == 0

@@ -13,9 +13,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT, Run
-from tests.cli.deadline import Done
 from tests.files.server import Loopback, serving
+from tests.support.commands import SCRIPT, CompletedCommand, RunCommand
 
 GZ = "red_team_attempts.jsonl.gz"
 BODIES = {
@@ -36,16 +35,16 @@ def server() -> Iterator[Loopback]:
 
 
 @pytest.fixture
-def fetch(run: Run, server: Loopback) -> Run:
+def fetch(run: RunCommand, server: Loopback) -> RunCommand:
     """Run `dissensus fetch` with the server as mirror."""
 
-    def fetch(behaviour: str, *words: str | Path) -> Done:
+    def fetch(behaviour: str, *words: str | Path) -> CompletedCommand:
         return run("fetch", *words, "--mirror", server.address(behaviour))
 
     return fetch
 
 
-def test_a_data_set_is_fetched_into_its_own_folder(fetch: Run, tmp_path: Path) -> None:
+def test_a_data_set_is_fetched_into_its_own_folder(fetch: RunCommand, tmp_path: Path) -> None:
     done = fetch("whole", "red-team")
     assert (done.returncode, done.stdout) == (0, f"data/red-team/{GZ}\n")
     assert done.stderr.splitlines() == [
@@ -67,7 +66,7 @@ def test_a_data_set_is_fetched_into_its_own_folder(fetch: Run, tmp_path: Path) -
 
 
 def test_a_known_file_goes_where_it_is_told(
-    fetch: Run, server: Loopback, real_data: Callable[[str], Path], tmp_path: Path
+    fetch: RunCommand, server: Loopback, real_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     path = "harmless-base/test.jsonl.gz"
     server.bodies[path] = real_data("hh-rlhf/harmless-base-test.jsonl.gz").read_bytes()
@@ -77,7 +76,7 @@ def test_a_known_file_goes_where_it_is_told(
     assert list(json.loads((tmp_path / "here" / "fetched.json").read_text())) == [path]
 
 
-def test_licence_and_warning_come_before_anything_can_go_wrong(fetch: Run) -> None:
+def test_licence_and_warning_come_before_anything_can_go_wrong(fetch: RunCommand) -> None:
     done = fetch("missing", "dices-350")
     assert (done.returncode, done.stdout) == (1, "")
     *introduction, error = done.stderr.splitlines()
@@ -88,7 +87,7 @@ def test_licence_and_warning_come_before_anything_can_go_wrong(fetch: Run) -> No
 
 @pytest.mark.parametrize("behaviour", ["page", "corrupted"])
 def test_what_is_not_the_file_is_an_error(
-    fetch: Run, server: Loopback, behaviour: str, real_data: Callable[[str], Path]
+    fetch: RunCommand, server: Loopback, behaviour: str, real_data: Callable[[str], Path]
 ) -> None:
     server.bodies["harmless-base/test.jsonl.gz"] = real_data("hh-rlhf/harmless-base-test.jsonl.gz").read_bytes()
     done = fetch(behaviour, "hh-rlhf", "--only", "harmless-base/test*")
@@ -97,7 +96,7 @@ def test_what_is_not_the_file_is_an_error(
     assert "Traceback" not in done.stderr
 
 
-def test_force_replaces_what_is_wrong(fetch: Run, tmp_path: Path) -> None:
+def test_force_replaces_what_is_wrong(fetch: RunCommand, tmp_path: Path) -> None:
     (tmp_path / GZ).write_text("mine")
     done = fetch("whole", "red-team", "--to", ".")
     assert done.returncode == 1
@@ -107,7 +106,7 @@ def test_force_replaces_what_is_wrong(fetch: Run, tmp_path: Path) -> None:
     assert (tmp_path / GZ).read_bytes() == BODIES[GZ]
 
 
-def test_names_that_are_none(run: Run) -> None:
+def test_names_that_are_none(run: RunCommand) -> None:
     done = run("fetch", "dices")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("Error: There is no data set 'dices'; there are 'dices-350', 'dices-990', 'hh-rlhf'")
@@ -127,7 +126,7 @@ def test_help_names_every_data_set_and_loads_no_http() -> None:
     assert done.stdout.endswith("False 0\n")
 
 
-def test_after_ctrl_c_the_next_fetch_goes_on(fetch: Run, server: Loopback, tmp_path: Path) -> None:
+def test_after_ctrl_c_the_next_fetch_goes_on(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
     part = tmp_path / "data" / "red-team" / f"{GZ}.part"
     words = [str(SCRIPT), "fetch", "red-team", "--mirror", server.address("stalling")]
     with subprocess.Popen(words, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
@@ -145,7 +144,7 @@ def test_after_ctrl_c_the_next_fetch_goes_on(fetch: Run, server: Loopback, tmp_p
     assert not part.exists()
 
 
-def test_a_full_disk_is_an_error_and_no_loss(fetch: Run, server: Loopback, tmp_path: Path) -> None:
+def test_a_full_disk_is_an_error_and_no_loss(fetch: RunCommand, server: Loopback, tmp_path: Path) -> None:
     command = f'ulimit -f 200 && "$0" fetch red-team --to . --mirror {server.address("ranges")}'
     done = subprocess.run(["bash", "-c", command, SCRIPT], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (1, "")

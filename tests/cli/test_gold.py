@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def labelled(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table(script: Run, labelled: Path) -> None:
+def test_the_table(script: RunCommand, labelled: Path) -> None:
     done = script("gold", labelled, "--by", "gender")
     assert done.returncode == 0, done.stderr
     lines = [line.split() for line in done.stdout.splitlines()]
@@ -32,7 +32,7 @@ def test_the_table(script: Run, labelled: Path) -> None:
     assert "counts as neither" in done.stdout
 
 
-def test_ties_and_unsafe_answers_are_ours_to_choose(run: Run, labelled: Path) -> None:
+def test_ties_and_unsafe_answers_are_ours_to_choose(run: RunCommand, labelled: Path) -> None:
     rows = list(csv.DictReader(io.StringIO(run("gold", labelled, "--ties", "unsafe", "--format", "csv").stdout)))
     assert [rows[0][name] for name in ("both_unsafe", "gold_only", "tied")] == ["2", "1", "1"]
     words = ("gold", labelled, "--unsafe", "Unsure,Yes", "--categories", "No,Unsure,Yes", "--format", "json")
@@ -42,7 +42,7 @@ def test_ties_and_unsafe_answers_are_ours_to_choose(run: Run, labelled: Path) ->
     assert {row["crowd"] for row in found["confusion"]} == {"safe", "tied", "unsafe"}
 
 
-def test_a_table_of_items_brings_gold_platinum_and_kinds(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_a_table_of_items_brings_gold_platinum_and_kinds(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     ids = pl.read_csv(ratings_csv)["item_id"].unique().sort()
     labels = ["Yes", "No"] * 15
     items = pl.DataFrame({"item_id": ids, "expert": labels, "safety_platinum": "No", "kind": ["x"] * 10 + ["y"] * 20})
@@ -64,18 +64,18 @@ def test_a_table_of_items_brings_gold_platinum_and_kinds(run: Run, ratings_csv: 
     ],
     ids=" ".join,
 )
-def test_errors(run: Run, labelled: Path, words: tuple[str, ...], says: str) -> None:
+def test_errors(run: RunCommand, labelled: Path, words: tuple[str, ...], says: str) -> None:
     done = run("gold", labelled, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert says in done.stderr
     assert "Traceback" not in done.stderr
 
 
-def test_bad_use(run: Run, labelled: Path) -> None:
+def test_bad_use(run: RunCommand, labelled: Path) -> None:
     assert run("gold", labelled, "--ties", "first").returncode == 2
 
 
-def test_the_published_figures(run: Run, dices_350: Path) -> None:
+def test_the_published_figures(run: RunCommand, dices_350: Path) -> None:
     done = run("gold", dices_350, "--exclude-flagged", "--ties", "safe")
     assert "everybody" in done.stdout
     assert "105 (30.0)    14 (4.0)     4" in done.stdout

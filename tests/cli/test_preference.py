@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
 from tests.preference.pairs import simulated
+from tests.support.commands import RunCommand
 
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.text.transcripts import write_hh
@@ -28,7 +28,7 @@ def pairs(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def model(run: Run, pairs: Path, tmp_path: Path) -> Path:
+def model(run: RunCommand, pairs: Path, tmp_path: Path) -> Path:
     done = run("preference", "train", pairs, "--out", "model")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Trained on 120 pairs of 120 dialogues. On 24 pairs held out: accuracy ")
@@ -37,7 +37,7 @@ def model(run: Run, pairs: Path, tmp_path: Path) -> Path:
     return tmp_path / "model"
 
 
-def test_a_model_is_trained_and_measured(run: Run, pairs: Path, model: Path) -> None:
+def test_a_model_is_trained_and_measured(run: RunCommand, pairs: Path, model: Path) -> None:
     table = run("preference", "evaluate", pairs, "--model", model)
     assert table.returncode == 0, table.stderr
     assert "120 pairs of 120 dialogues." in table.stdout
@@ -51,13 +51,13 @@ def test_a_model_is_trained_and_measured(run: Run, pairs: Path, model: Path) -> 
     assert len(lines) == 2 + len(found["slices"])
 
 
-def test_folds_need_no_model(run: Run, pairs: Path) -> None:
+def test_folds_need_no_model(run: RunCommand, pairs: Path) -> None:
     done = run("preference", "evaluate", pairs, "--folds", "3", "--format", "json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["accuracy"]["estimate"] > 0.6
 
 
-def test_two_models_are_compared_on_the_same_pairs(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+def test_two_models_are_compared_on_the_same_pairs(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     assert run("preference", "train", pairs, "-o", other, "--seed", "3").returncode == 0
     found = json.loads(
@@ -72,7 +72,7 @@ def test_two_models_are_compared_on_the_same_pairs(run: Run, pairs: Path, model:
     assert "is shown to be right more often." in table
 
 
-def test_a_report_is_one_page(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+def test_a_report_is_one_page(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
     done = run("preference", "evaluate", pairs, "--model", model, "--against", model, "-o", "report.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
@@ -82,7 +82,7 @@ def test_a_report_is_one_page(run: Run, pairs: Path, model: Path, tmp_path: Path
     assert not re.search(r"<(script|link|iframe|img|object|embed|form)\b", page)
 
 
-def test_every_turn_of_the_bot_has_a_score(run: Run, model: Path, tmp_path: Path) -> None:
+def test_every_turn_of_the_bot_has_a_score(run: RunCommand, model: Path, tmp_path: Path) -> None:
     talk = write_hh([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
     (tmp_path / "attempts.jsonl").write_text(json.dumps({"transcript": talk}))
     done = run("preference", "score", "attempts.jsonl", "--model", model)
@@ -93,7 +93,9 @@ def test_every_turn_of_the_bot_has_a_score(run: Run, model: Path, tmp_path: Path
     assert float(first[2]) < float(second[2])
 
 
-def test_attempts_get_their_scores(run: Run, model: Path, tmp_path: Path, real_data: Callable[[str], Path]) -> None:
+def test_attempts_get_their_scores(
+    run: RunCommand, model: Path, tmp_path: Path, real_data: Callable[[str], Path]
+) -> None:
     sample = real_data("red-team/red_team_attempts.sample.jsonl")
     done = run("preference", "score", sample, "--model", model, "-o", "scored.json", "--replace")
     assert done.returncode == 0, done.stderr
@@ -113,7 +115,7 @@ def test_attempts_get_their_scores(run: Run, model: Path, tmp_path: Path, real_d
         assert says in refused.stderr
 
 
-def test_errors(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
+def test_errors(run: RunCommand, pairs: Path, model: Path, tmp_path: Path) -> None:
     helpful = tmp_path / "helpful.jsonl"
     helpful.write_bytes(pairs.read_bytes())
     plain = tmp_path / "plain.jsonl"
@@ -138,7 +140,7 @@ def test_errors(run: Run, pairs: Path, model: Path, tmp_path: Path) -> None:
     assert run("preference", "evaluate", helpful, "--model", model, "--force").returncode == 0
 
 
-def test_a_changed_model_is_refused(run: Run, pairs: Path, model: Path) -> None:
+def test_a_changed_model_is_refused(run: RunCommand, pairs: Path, model: Path) -> None:
     weights = model / "weights.npz"
     weights.write_bytes(weights.read_bytes()[:-10])
     done = run("preference", "evaluate", pairs, "--model", model)

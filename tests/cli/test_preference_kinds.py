@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Run
-from tests.cli.deadline import Done
+from tests.support.commands import CompletedCommand, RunCommand
 
 from dissensus.pipeline.simulate import simulate_preferences
 from dissensus.text.transcripts import write_hh
@@ -24,13 +23,13 @@ def preferences(tmp_path: Path) -> Path:
     return path
 
 
-def trained(run: Run, preferences: Path, *words: str) -> Done:
+def trained(run: RunCommand, preferences: Path, *words: str) -> CompletedCommand:
     done = run("preference", "train", preferences, "--raters", "raters.csv", "-o", "model", *words)
     assert done.returncode == 0, done.stderr
     return done
 
 
-def scored(run: Run, tmp_path: Path, *words: str) -> list[float]:
+def scored(run: RunCommand, tmp_path: Path, *words: str) -> list[float]:
     talk = write_hh([("human", "Hi"), ("bot", "Let us speak of tea."), ("human", "So?"), ("bot", "Of maps, then.")])
     (tmp_path / "talks.jsonl").write_text(json.dumps({"transcript": talk}))
     done = run("preference", "score", "talks.jsonl", "--model", "model", *words)
@@ -38,7 +37,7 @@ def scored(run: Run, tmp_path: Path, *words: str) -> list[float]:
     return [float(row["score"]) for row in csv.DictReader(done.stdout.splitlines())]
 
 
-def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> None:
+def test_groups_are_told_apart(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     assert "Differences were found on: rater_gender." in trained(run, preferences, "--kind", "groups").stdout
     model = ("preference", "evaluate", preferences, "--model", "model", "--raters", "raters.csv")
     found = json.loads(run(*model, "--format", "json").stdout)
@@ -71,7 +70,7 @@ def test_groups_are_told_apart(run: Run, preferences: Path, tmp_path: Path) -> N
     assert all(min(pair) <= mean <= max(pair) for *pair, mean in zip(women, men, every_one, strict=True))
 
 
-def test_a_model_is_shown(run: Run, preferences: Path) -> None:
+def test_a_model_is_shown(run: RunCommand, preferences: Path) -> None:
     trained(run, preferences, "--kind", "groups")
     table = run("preference", "show", "model")
     assert table.returncode == 0, table.stderr
@@ -88,7 +87,7 @@ def test_a_model_is_shown(run: Run, preferences: Path) -> None:
         assert says in done.stderr
 
 
-def test_a_card_of_something_else_is_refused(run: Run, preferences: Path, tmp_path: Path) -> None:
+def test_a_card_of_something_else_is_refused(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     trained(run, preferences)
     for card in ({"held_out": {"accuracy": 3}}, {"counting": "odd"}, {"n_pairs": "many"}):
         (tmp_path / "model" / "card.json").write_text(json.dumps(card))
@@ -100,7 +99,7 @@ def test_a_card_of_something_else_is_refused(run: Run, preferences: Path, tmp_pa
         assert "card.json is no card" in done.stderr
 
 
-def test_a_spread_is_told(run: Run, preferences: Path, tmp_path: Path) -> None:
+def test_a_spread_is_told(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     done = trained(run, preferences, "--kind", "mean-variance", "--strength", "weight", "--soft-labels")
     assert "lies between answers (r²)" in done.stdout
     card = json.loads((tmp_path / "model" / "card.json").read_text())
@@ -113,14 +112,14 @@ def test_a_spread_is_told(run: Run, preferences: Path, tmp_path: Path) -> None:
     assert all(low < middle for low, middle in zip(careful, mean, strict=True))
 
 
-def test_kinds_are_trained_in_folds(run: Run, preferences: Path) -> None:
+def test_kinds_are_trained_in_folds(run: RunCommand, preferences: Path) -> None:
     folds = ("preference", "evaluate", preferences, "--folds", "2", "--raters", "raters.csv", "--format", "json")
     linear, groups = (json.loads(run(*folds, "--kind", kind).stdout) for kind in ("linear", "groups"))
     assert groups["model"]["name"] == "the groups model in 2 folds"
     assert groups["accuracy"]["ci_low"] > linear["accuracy"]["estimate"]
 
 
-def test_by_default_it_is_linear_and_learns_from_picks(run: Run, preferences: Path, tmp_path: Path) -> None:
+def test_by_default_it_is_linear_and_learns_from_picks(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     done = run("preference", "train", preferences, "-o", "model")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Trained on 600 pairs of 150 dialogues.")
@@ -128,7 +127,7 @@ def test_by_default_it_is_linear_and_learns_from_picks(run: Run, preferences: Pa
     assert (card["purpose"], card["n_raters"]) == ("helpful", 40)
 
 
-def test_errors(run: Run, preferences: Path, tmp_path: Path) -> None:
+def test_errors(run: RunCommand, preferences: Path, tmp_path: Path) -> None:
     trained(run, preferences, "--kind", "groups")
     assert run("preference", "train", preferences, "-o", "linear").returncode == 0
     (tmp_path / "talk.jsonl").write_text(json.dumps({"transcript": write_hh([("human", "Hi"), ("bot", "Tea.")])}))

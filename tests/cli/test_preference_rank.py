@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
-from tests.preference.test_ranking import BOTS, drawn
+from tests.support.bot_comparisons import BOTS, drawn
+from tests.support.commands import RunCommand
 
 
 @pytest.fixture
@@ -30,7 +30,7 @@ def comparisons(tmp_path: Path) -> Path:
     return path
 
 
-def test_chatbots_are_ranked(run: Run, comparisons: Path) -> None:
+def test_chatbots_are_ranked(run: RunCommand, comparisons: Path) -> None:
     done = run("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender")
     assert done.returncode == 0, done.stderr
     assert "600 comparisons by 40 raters." in done.stdout
@@ -46,7 +46,7 @@ def test_chatbots_are_ranked(run: Run, comparisons: Path) -> None:
     assert float(rows[0]["ci_low"]) < float(rows[0]["bradley_terry"]) < float(rows[0]["ci_high"])
 
 
-def test_a_report_is_one_page(run: Run, comparisons: Path, tmp_path: Path) -> None:
+def test_a_report_is_one_page(run: RunCommand, comparisons: Path, tmp_path: Path) -> None:
     done = run("preference", "rank", comparisons, "--bootstrap", "50", "--by", "rater_gender", "-o", "report.html")
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "report.html").read_text()
@@ -55,7 +55,7 @@ def test_a_report_is_one_page(run: Run, comparisons: Path, tmp_path: Path) -> No
     assert "best and good" in page
 
 
-def test_a_group_that_cannot_be_ranked_says_why(run: Run, tmp_path: Path) -> None:
+def test_a_group_that_cannot_be_ranked_says_why(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "some.csv").write_text(
         "bot_a,bot_b,winner,rater_age\na,b,a,young\nb,a,a,young\nc,d,c,young\nd,c,d,young\nb,c,b,old\nc,b,c,old\n"
     )
@@ -68,7 +68,7 @@ def test_a_group_that_cannot_be_ranked_says_why(run: Run, tmp_path: Path) -> Non
     assert len(found["groups"]["old"]["rows"]) == 2
 
 
-def test_errors(run: Run, tmp_path: Path) -> None:
+def test_errors(run: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "parts.csv").write_text("bot_a,bot_b,winner\na,b,a\nb,a,a\nc,d,c\n")
     (tmp_path / "other.csv").write_text("a,b\n1,2\n")
     for name, says in (("parts.csv", "fall into 2 parts"), ("other.csv", "There is no column 'bot_a'")):

@@ -1,4 +1,4 @@
-"""`dissensus preference line`, `retrain`, `versions` and `rollback`: from pairs to a version that chatbots use."""
+"""`dissensus preference register`, `retrain`, `versions` and `rollback`: from pairs to a version that chatbots use."""
 
 import csv
 import io
@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.cli.deadline import Told, teller
 from tests.preference.pairs import simulated
-from tests.workflows.campaigns import definition
-from tests.workflows.talking import CHAT
+from tests.support.campaigns import definition
+from tests.support.chat_campaigns import CHAT
+from tests.support.commands import RunCommand, command_runner
 
 from dissensus.text.transcripts import write_hh
 
@@ -18,7 +18,7 @@ name = "careful"
 kind = "best_of_n"
 model_type = "rejection sampling"
 version = "1"
-best_of_n = { scorer = "line:taste", n = 64, of = { name = "any", kind = "scripted", model_type = "our own", \
+best_of_n = { scorer = "registry:taste", n = 64, of = { name = "any", kind = "scripted", model_type = "our own", \
 version = "1", scripted = { responses = ["kill the road", "sorry the road", "please the road"] } } }
 """
 
@@ -26,8 +26,8 @@ version = "1", scripted = { responses = ["kill the road", "sorry the road", "ple
 @pytest.fixture
 def told(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, database_url: str
-) -> Told:
-    return teller(monkeypatch, capsys, tmp_path, database_url=database_url)
+) -> RunCommand:
+    return command_runner(monkeypatch, capsys, tmp_path, database_url=database_url)
 
 
 def write(path: Path, n: int) -> Path:
@@ -39,9 +39,9 @@ def write(path: Path, n: int) -> Path:
     return path
 
 
-def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: Told, tmp_path: Path) -> None:
-    made = told("preference", "line", "taste", "--purpose", "harmless", "--margin", "0.1")
-    assert made.stdout == 'Made models/taste. A campaign that it is to learn from says: lines = ["taste"]\n'
+def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: RunCommand, tmp_path: Path) -> None:
+    made = told("preference", "register", "taste", "--purpose", "harmless", "--margin", "0.1")
+    assert made.stdout == 'Made models/taste. A campaign that it is to learn from says: registered_models = ["taste"]\n'
     assert told("preference", "versions", "taste").stdout == "It has no version yet.\n"
     (tmp_path / "careful.toml").write_text(BEST)
     assert "best of" not in told("chat", "careful.toml", "--once", "Hi", "--seed", "1").stderr
@@ -79,22 +79,22 @@ def test_from_pairs_to_a_chatbot_that_uses_what_was_learned(told: Told, tmp_path
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (("retrain", "nothing"), "There is no model line 'nothing' in models."),
-        (("retrain", "taste"), 'No campaign names taste: lines = ["taste"]'),
+        (("retrain", "nothing"), "There is no registered model 'nothing' in models."),
+        (("retrain", "taste"), 'No campaign names taste: registered_models = ["taste"]'),
         (("retrain", "taste", "--no-site"), "With --no-site there is nothing to learn from"),
         (("retrain", "taste", "nowhere.jsonl"), "There is no file nowhere.jsonl"),
         (("rollback", "taste"), "no version to which taste could go back: it has none"),
         (("rollback", "taste", "--to", "3"), "has no version 3. It has none"),
-        (("versions", "nothing"), "Make it: dissensus preference line nothing"),
-        (("line", "taste", "--purpose", "harmless"), "There is a line or a file models/taste already"),
-        (("line", "Taste", "--purpose", "harmless"), "'Taste' cannot be the name of a line"),
-        (("line", "other", "--purpose", "harmless", "--margin", "0.7"), "The margin is 0.7"),
-        (("line", "other", "--purpose", "harmless", "--level", "95"), "The level is 95"),
-        (("versions", "../secrets"), "cannot be the name of a line"),
+        (("versions", "nothing"), "Make it: dissensus preference register nothing"),
+        (("register", "taste", "--purpose", "harmless"), "There is a registered model or a file models/taste already"),
+        (("register", "Taste", "--purpose", "harmless"), "'Taste' cannot be the name of a registered model"),
+        (("register", "other", "--purpose", "harmless", "--margin", "0.7"), "The margin is 0.7"),
+        (("register", "other", "--purpose", "harmless", "--level", "95"), "The level is 95"),
+        (("versions", "../secrets"), "cannot be the name of a registered model"),
     ],
 )
-def test_what_cannot_be(told: Told, words: tuple[str, ...], says: str) -> None:
-    assert told("preference", "line", "taste", "--purpose", "harmless").returncode == 0
+def test_what_cannot_be(told: RunCommand, words: tuple[str, ...], says: str) -> None:
+    assert told("preference", "register", "taste", "--purpose", "harmless").returncode == 0
     done = told("preference", *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert says in done.stderr
@@ -104,8 +104,8 @@ def test_what_cannot_be(told: Told, words: tuple[str, ...], says: str) -> None:
 def test_where_there_is_no_site_files_alone_may_do(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    told = teller(monkeypatch, capsys, tmp_path)
-    told("preference", "line", "taste", "--purpose", "harmless")
+    told = command_runner(monkeypatch, capsys, tmp_path)
+    told("preference", "register", "taste", "--purpose", "harmless")
     few = write(tmp_path / "few.jsonl", 200)
     done = told("preference", "retrain", "taste", few)
     assert (done.returncode, done.stdout) == (1, "")
@@ -113,15 +113,15 @@ def test_where_there_is_no_site_files_alone_may_do(
     assert told("preference", "retrain", "taste", few, "--no-site").returncode == 0
 
 
-def test_a_campaign_that_nobody_took_part_in_yet(told: Told, tmp_path: Path) -> None:
+def test_a_campaign_that_nobody_took_part_in_yet(told: RunCommand, tmp_path: Path) -> None:
     from dissensus.schema.campaign.parser import parse_campaign
     from dissensus.schema.campaign.writer import write_campaign
 
     known = {key: value for key, value in definition("pilot").as_mapping().items() if key != "questionnaire"}
-    campaign = parse_campaign({**known, "chat": CHAT, "lines": ["taste"]})
+    campaign = parse_campaign({**known, "chat": CHAT, "registered_models": ["taste"]})
     (tmp_path / "pilot.toml").write_text(write_campaign(campaign))
     assert told("campaign", "new", "pilot.toml").returncode == 0
-    told("preference", "line", "taste", "--purpose", "harmless")
+    told("preference", "register", "taste", "--purpose", "harmless")
     done = told("preference", "retrain", "taste")
     assert (done.returncode, done.stdout) == (1, "")
     assert "Nothing was preferred yet in campaigns that name taste" in done.stderr

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT, Run
 from tests.preference.pairs import simulated
 from tests.preference.people import people
-from tests.web.live import answering
+from tests.support.commands import SCRIPT, RunCommand
+from tests.support.live_site import answering
 
 from dissensus.chat.remote_scorer import open_remote_model
 from dissensus.errors import NotAllowed
 from dissensus.files.attempts.tables import write_attempts
-from dissensus.files.models.folder import identity, load_model, save_model
-from dissensus.preference.fit.training import Plan, train
+from dissensus.files.models.folder import load_model, read_identity, save_model
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.conversation import Conversation
 from dissensus.web.score_service import create_scoring_app
@@ -49,12 +49,12 @@ def url(model: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 def test_what_is_served_is_what_is_in_the_folder(
-    run: Run, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunCommand, url: str, model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     talk = Conversation.from_turns([("human", "Hi"), ("bot", "kill"), ("human", "What?"), ("bot", "sorry")])
     with open_remote_model(url, key=KEY) as far:
         assert far.score([talk] * 3) == load_model(model).score([talk] * 3)
-        assert (far.identity, far.purpose) == (identity(model), "harmless")
+        assert (far.identity, far.purpose) == (read_identity(model), "harmless")
     with pytest.raises(NotAllowed, match="Send the key"), open_remote_model(url):
         pass
 
@@ -94,11 +94,15 @@ def test_what_is_served_is_what_is_in_the_folder(
         assert says in refused.stderr
 
 
-def test_who_sees_it_is_asked_for_across_a_network(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_who_sees_it_is_asked_for_across_a_network(
+    run: RunCommand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    save_model(train(people(2.0, known=120).votes, purpose="helpful", plan=Plan(kind="groups")), tmp_path / "by-group")
+    save_model(
+        train(people(2.0, known=120).votes, purpose="helpful", plan=TrainingPlan(kind="groups")), tmp_path / "by-group"
+    )
     (tmp_path / "talk.jsonl").write_text('{"transcript": "\\n\\nHuman: Hi\\n\\nAssistant: tea and maps"}\n')
-    app = create_scoring_app(load_model(tmp_path / "by-group"), identity(tmp_path / "by-group"))
+    app = create_scoring_app(load_model(tmp_path / "by-group"), read_identity(tmp_path / "by-group"))
     with answering(app) as url:
         for words in ((), ("--as-group", "rater_gender=Woman"), ("--as-group", "rater_gender=Man")):
             far, near = (run("preference", "score", "talk.jsonl", "--model", of, *words) for of in (url, "by-group"))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cli.conftest import Run
 from tests.preference.transformer.bases import gpt2, llama
 from tests.preference.transformer.conversations import fitting, write_pairs
+from tests.support.commands import RunCommand
 
 from dissensus.files.models.folder import load_model
 from dissensus.text.transcripts import write_hh
@@ -24,7 +24,7 @@ def pairs(tmp_path: Path) -> Path:
 
 
 @pytest.mark.ml
-def test_a_model_is_trained_shown_measured_and_scores(run: Run, pairs: Path, tmp_path: Path) -> None:
+def test_a_model_is_trained_shown_measured_and_scores(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     gpt2(tmp_path / "base")
     words = ("--base", "./base", "--epochs", "4", "--batch", "8", "--learning-rate", "0.004", "--peak-tflops", "1")
     done = run(*TRANSFORMER, *words, "-o", "model")
@@ -64,7 +64,7 @@ def test_a_model_is_trained_shown_measured_and_scores(run: Run, pairs: Path, tmp
 
 @pytest.mark.ml
 def test_an_interrupted_training_goes_on(
-    run: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunCommand, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gpt2(tmp_path / "base")
     words = (*TRANSFORMER, "--base", "base", "--checkpoint-every", "2", "--lora", "4")
@@ -91,7 +91,7 @@ def test_an_interrupted_training_goes_on(
 
 
 @pytest.mark.ml
-def test_two_processes_train_as_one(run: Run, pairs: Path, tmp_path: Path) -> None:
+def test_two_processes_train_as_one(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     llama(tmp_path / "base")
     words = (*TRANSFORMER, "--base", "base", "--learning-rate", "0.0003")
     assert run(*words, "--batch", "16", "-o", "one").returncode == 0
@@ -107,7 +107,7 @@ def test_two_processes_train_as_one(run: Run, pairs: Path, tmp_path: Path) -> No
 
 
 @pytest.mark.ml
-def test_errors(run: Run, pairs: Path, tmp_path: Path) -> None:
+def test_errors(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     gpt2(tmp_path / "base")
     (tmp_path / "empty").mkdir()
     for words, says in (
@@ -125,14 +125,14 @@ def test_errors(run: Run, pairs: Path, tmp_path: Path) -> None:
         assert "Traceback" not in done.stderr
 
 
-def test_a_transformer_needs_another_model(run: Run, pairs: Path) -> None:
+def test_a_transformer_needs_another_model(run: RunCommand, pairs: Path) -> None:
     done = run(*TRANSFORMER, "-o", "model")
     assert (done.returncode, done.stdout) == (1, "")
     assert "or one of the hub: --base MODEL" in done.stderr
 
 
 def test_without_the_extra_it_says_what_to_install(
-    run: Run, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    run: RunCommand, pairs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", None)
     done = run(*TRANSFORMER, "--base", "some/model", "-o", "model")
@@ -141,7 +141,7 @@ def test_without_the_extra_it_says_what_to_install(
     assert not (tmp_path / "model").exists()
 
 
-def test_options_of_a_transformer_mean_nothing_for_others(run: Run, pairs: Path) -> None:
+def test_options_of_a_transformer_mean_nothing_for_others(run: RunCommand, pairs: Path) -> None:
     done = run("preference", "train", pairs, "-o", "model", "--max-length", "9", "--resume")
     assert (done.returncode, done.stdout) == (1, "")
     assert "--max-length, --resume: this is for --kind transformer, and the model is to be linear" in done.stderr

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 import tomli_w
-from tests.cli.deadline import Done, teller
 from tests.recruit.fake_prolific import TOKEN, WORKSPACE, Prolific
 from tests.recruit.studies import CODES
-from tests.web.studying import ONE_OLD, YOU
-from tests.workflows.campaigns import definition
+from tests.support.campaigns import definition
+from tests.support.commands import CompletedCommand, command_runner
+from tests.support.prolific_study import ONE_OLD, YOU
 
-Told = Callable[..., Done]
+Told = Callable[..., CompletedCommand]
 STUDY = ("prolific", "study", "pilot", "--places", "120", "--description", "Judge what chatbots say.")
 
 
@@ -23,9 +23,9 @@ def site(
     """Run a command on a platform with a campaign, as its definition may be changed."""
     (tmp_path / "items.txt").write_text("User: Hi\nBot: Hello!\n")
     settings = {"base_url": "https://rate.example", "prolific_token": TOKEN, "prolific_url": prolific.root}
-    run = teller(monkeypatch, capsys, tmp_path, database_url=f"sqlite:///{tmp_path / 'd.db'}", **settings)
+    run = command_runner(monkeypatch, capsys, tmp_path, database_url=f"sqlite:///{tmp_path / 'd.db'}", **settings)
 
-    def told(*words: str, **changes: Any) -> Done:
+    def told(*words: str, **changes: Any) -> CompletedCommand:
         if changes:
             made = definition(**changes).as_mapping()
             (tmp_path / "pilot.toml").write_text(tomli_w.dumps(made))
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_told_and_nothing_is_made(
 def test_without_a_token_nothing_is_asked(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    run = teller(monkeypatch, capsys, tmp_path)
+    run = command_runner(monkeypatch, capsys, tmp_path)
     assert "There is no token of Prolific" in run("prolific", "events", "--workspace", WORKSPACE).stderr
 
 

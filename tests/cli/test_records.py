@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.cli.conftest import Run
-from tests.schema.test_attempt import RECORD
+from tests.support.attempt_records import RECORD
+from tests.support.commands import RunCommand
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
 PAIR = {"chosen": ASKED + "No.", "rejected": ASKED + "Yes."}
@@ -30,7 +30,7 @@ def attempts(tmp_path: Path) -> Path:
 
 
 def test_the_real_pairs_are_all_kept_and_what_is_odd_is_said(
-    run: Run, real_data: Callable[[str], Path], tmp_path: Path
+    run: RunCommand, real_data: Callable[[str], Path], tmp_path: Path
 ) -> None:
     real = real_data("hh-rlhf/harmless-base-test.jsonl.gz")
     done = run("convert", real, "pairs.parquet")
@@ -47,7 +47,7 @@ def test_the_real_pairs_are_all_kept_and_what_is_odd_is_said(
     assert "5 × the contexts of the two differ" in checked.stdout
 
 
-def test_the_name_tells_the_kind_and_what_is_lost_is_said(run: Run, pairs: Path, tmp_path: Path) -> None:
+def test_the_name_tells_the_kind_and_what_is_lost_is_said(run: RunCommand, pairs: Path, tmp_path: Path) -> None:
     done = run("convert", pairs, "a.jsonl")
     assert "Note: Left out, because hh-rlhf does not hold it: 'strength', 'rater_id'." in done.stderr
     assert done.stderr.endswith(f"Wrote a.jsonl (hh-rlhf) from the 2 pairs of {pairs} (pairs).\n")
@@ -63,7 +63,7 @@ def test_the_name_tells_the_kind_and_what_is_lost_is_said(run: Run, pairs: Path,
         assert (tmp_path / "again.jsonl").read_text() == (tmp_path / "a.jsonl").read_text()
 
 
-def test_attempts_in_every_form(run: Run, attempts: Path, tmp_path: Path) -> None:
+def test_attempts_in_every_form(run: RunCommand, attempts: Path, tmp_path: Path) -> None:
     for name, kind in (("a.parquet", "red-team"), ("a.csv", "red-team"), ("a.inspect.jsonl", "inspect")):
         done = run("convert", attempts, name)
         assert done.stderr == f"Wrote {name} ({kind}) from the 2 attempts of {attempts} (red-team).\n"
@@ -97,7 +97,7 @@ def test_attempts_in_every_form(run: Run, attempts: Path, tmp_path: Path) -> Non
     ],
 )
 def test_what_cannot_be_is_refused_in_words(
-    run: Run, pairs: Path, attempts: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    run: RunCommand, pairs: Path, attempts: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     (tmp_path / "ratings.csv").write_text("item_id,rater_id,Q_overall\n1,a,Yes\n")
     (tmp_path / "broken.json").write_text(json.dumps([RECORD, {**RECORD, "rating": 7}]))
@@ -107,7 +107,7 @@ def test_what_cannot_be_is_refused_in_words(
     assert "Traceback" not in done.stderr
 
 
-def test_everything_that_is_wrong_is_named(run: Run, tmp_path: Path) -> None:
+def test_everything_that_is_wrong_is_named(run: RunCommand, tmp_path: Path) -> None:
     rows: list[Any] = [
         RECORD,
         {**RECORD, "rating": 7},

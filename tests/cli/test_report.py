@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
 from tests.pipeline.tables import drawn_frame
+from tests.support.commands import RunCommand
 
 QUICK = ("--permutations", "9", "--bootstrap", "4", "--contested", "2")
 
@@ -32,7 +32,7 @@ def told_csv(tmp_path: Path) -> Path:
     return path
 
 
-def test_one_command_makes_one_page(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_one_command_makes_one_page(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("report", ratings_csv, *QUICK)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Wrote report.html.\n")
     said = words_of(tmp_path / "report.html")
@@ -40,7 +40,7 @@ def test_one_command_makes_one_page(run: Run, ratings_csv: Path, tmp_path: Path)
     assert shlex.join(["dissensus", "report", str(ratings_csv), *QUICK]) in said
 
 
-def test_the_same_command_writes_the_same_bytes(script: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_the_same_command_writes_the_same_bytes(script: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     pages = []
     for _ in range(2):
         assert script("report", ratings_csv, "--by", "race", *QUICK).returncode == 0
@@ -48,7 +48,7 @@ def test_the_same_command_writes_the_same_bytes(script: Run, ratings_csv: Path, 
     assert pages[0] == pages[1]
 
 
-def test_every_figure_is_written_in_three_formats(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_every_figure_is_written_in_three_formats(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("report", ratings_csv, "--by", "race", *QUICK, "--figures", "made/here", "-o", "page.htm")
     assert done.returncode == 0, done.stderr
     written = {path.name for path in (tmp_path / "made" / "here").iterdir()}
@@ -60,7 +60,7 @@ def test_every_figure_is_written_in_three_formats(run: Run, ratings_csv: Path, t
     assert "vega-lite" in spec["$schema"]
 
 
-def test_analyse_writes_its_figures_beside_its_table(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_analyse_writes_its_figures_beside_its_table(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("analyse", ratings_csv, "--by", "race", "--permutations", "9", "--figures", "made")
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("Q_overall: ")
@@ -69,7 +69,7 @@ def test_analyse_writes_its_figures_beside_its_table(run: Run, ratings_csv: Path
     }
 
 
-def test_texts_are_folded_or_left_out(run: Run, told_csv: Path, tmp_path: Path) -> None:
+def test_texts_are_folded_or_left_out(run: RunCommand, told_csv: Path, tmp_path: Path) -> None:
     assert run("report", told_csv, *QUICK).returncode == 0
     page = (tmp_path / "report.html").read_text()
     assert page.count("Something cruel") == 2
@@ -80,7 +80,7 @@ def test_texts_are_folded_or_left_out(run: Run, told_csv: Path, tmp_path: Path) 
     assert "Content warning" not in page
 
 
-def test_flagged_raters_are_left_out_when_asked(run: Run, told_csv: Path, tmp_path: Path) -> None:
+def test_flagged_raters_are_left_out_when_asked(run: RunCommand, told_csv: Path, tmp_path: Path) -> None:
     for words, raters in (((), 24), (("--exclude-flagged",), 22)):
         done = run("report", told_csv, *QUICK, "--by", "race", *words, "--title", "A <b> title")
         assert done.returncode == 0, done.stderr
@@ -90,7 +90,7 @@ def test_flagged_raters_are_left_out_when_asked(run: Run, told_csv: Path, tmp_pa
         assert "2 of 24 raters are flagged in the file" in said
 
 
-def test_groups_too_small_are_left_out_when_asked(run: Run, told_csv: Path, tmp_path: Path) -> None:
+def test_groups_too_small_are_left_out_when_asked(run: RunCommand, told_csv: Path, tmp_path: Path) -> None:
     frame = pl.read_csv(told_csv).with_columns(
         rater_race=pl.when(pl.col("rater_id") == "rater-005").then(pl.lit("Lone")).otherwise("rater_race")
     )
@@ -100,7 +100,7 @@ def test_groups_too_small_are_left_out_when_asked(run: Run, told_csv: Path, tmp_
         assert ("Lone" in (tmp_path / "report.html").read_text()) is shown
 
 
-def test_a_file_without_raters_has_a_report(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_a_file_without_raters_has_a_report(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     done = run("report", ratings_csv, "--no-raters", *QUICK)
     assert done.returncode == 0, done.stderr
     assert "read without raters" in words_of(tmp_path / "report.html")
@@ -127,7 +127,7 @@ def test_a_file_without_raters_has_a_report(run: Run, ratings_csv: Path, tmp_pat
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )
 def test_what_cannot_be_done_is_refused_in_one_line(
-    run: Run, ratings_csv: Path, told_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
+    run: RunCommand, ratings_csv: Path, told_csv: Path, tmp_path: Path, words: tuple[str, ...], says: str
 ) -> None:
     (tmp_path / "empty.csv").touch()
     kept = (tmp_path / "ratings.html").write_bytes(ratings_csv.read_bytes())
@@ -140,7 +140,7 @@ def test_what_cannot_be_done_is_refused_in_one_line(
     assert not (tmp_path / "report.html").exists()
 
 
-def test_a_name_cannot_write_to_the_terminal(run: Run, ratings_csv: Path, tmp_path: Path) -> None:
+def test_a_name_cannot_write_to_the_terminal(run: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     """A colour that a heading of a file would set, and a bell."""
     frame = pl.read_csv(ratings_csv).rename({"rater_race": "rater_\x1b[31mrace\x07"})
     frame.write_csv(tmp_path / "rude.csv")

@@ -10,16 +10,17 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import select
-from tests.cli.conftest import SCRIPT
-from tests.cli.resumption import PATIENCE_S, Crowd, crowd
-from tests.cli.server import KEY, living, served
-from tests.workflows.campaign.test_work import working
-from tests.workflows.campaigns import opened
+from tests.support.campaigns import open_campaign
+from tests.support.commands import SCRIPT
+from tests.support.rating_crowd import PATIENCE_S, Crowd, crowd
+from tests.support.served_site import KEY, living, served
+from tests.support.worker_process import work_process
 
 import dissensus
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import SaveTable
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database
+from dissensus.store.events import EventChainTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.platform.platform import Platform
 
@@ -43,7 +44,7 @@ def check(platform: Platform, people: Crowd) -> None:
     """Make sure that all that was acknowledged is there once, and that the log agrees with it."""
     told = [save for one in people.ratings for save in one.kept]
     with platform.database.reading() as tx:
-        kept = list(tx.scalars(select(t.Save.key)))
+        kept = list(tx.scalars(select(SaveTable.key)))
     assert len(set(kept)) == len(kept)
     assert set(told) <= set(kept)
     assert audit.audit_campaign(platform, "pilot").holds
@@ -69,7 +70,7 @@ def later(tmp_path: Path) -> Path:
     source = Path(dissensus.__file__).parent
     shutil.copytree(source, folder / "dissensus", ignore=shutil.ignore_patterns("__pycache__"))
     migrations = folder / "dissensus" / "store" / "migrations" / "versions"
-    (migrations / "next.py").write_text(NEXT.format(latest=schema.latest()))
+    (migrations / "next.py").write_text(NEXT.format(latest=schema.find_latest_revision()))
     return folder
 
 
@@ -78,7 +79,7 @@ def test_a_campaign_goes_on_through_an_upgrade(
     database: Database, database_url: str, later: Path, tmp_path: Path
 ) -> None:
     platform = Platform(database)
-    key = str(opened(platform, MANY).key)
+    key = str(open_campaign(platform, MANY).key)
     with served(tmp_path, database_url=database_url, secret_key=KEY) as old, crowd(4, old.url, key) as people:
         people.go_on()
         upgraded = subprocess.run(
@@ -104,7 +105,7 @@ def test_a_campaign_goes_on_through_an_upgrade(
             people.stop()
             check(platform, people)
     with pytest.raises(Exception, match="a later version made"):
-        schema.check(database)
+        schema.check_revision(database)
 
 
 @pytest.mark.slow
@@ -113,11 +114,11 @@ def test_two_workers_and_what_runs_beside_them_go_on_where_one_dies(
     database: Database, database_url: str, tmp_path: Path
 ) -> None:
     platform = Platform(database)
-    key = str(opened(platform, MANY).key)
+    key = str(open_campaign(platform, MANY).key)
     with (
-        served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY, jobs="false") as site,
-        working(tmp_path, database_url) as first,
-        working(tmp_path, database_url),
+        served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY, background_jobs="false") as site,
+        work_process(tmp_path, database_url) as first,
+        work_process(tmp_path, database_url),
         crowd(8, site.url, key) as people,
     ):
         workers = workers_of(site.process.pid)
@@ -149,4 +150,4 @@ def _command(process: int) -> str:
 def linked(platform: Platform) -> int:
     """How many events are in the chain."""
     with platform.database.reading() as tx:
-        return int(tx.scalar(select(t.Chain.n)) or 0)
+        return int(tx.scalar(select(EventChainTable.n_events)) or 0)

@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 from sqlalchemy import create_engine, text
-from tests.cli.deadline import Told, teller
-from tests.cli.server import KEY, PATIENCE_S, living, served, written
+from tests.support.commands import RunCommand, command_runner
+from tests.support.served_site import KEY, PATIENCE_S, living, served, written
 
 from dissensus.store.core.database import parse_url
 
@@ -98,19 +98,19 @@ def test_a_blank_sqlite_file_gets_its_tables_and_its_key(tmp_path: Path) -> None
 
 
 @pytest.fixture
-def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Told:
+def told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> RunCommand:
     """Run what is refused before anything listens."""
-    return teller(monkeypatch, capsys, tmp_path)
+    return command_runner(monkeypatch, capsys, tmp_path)
 
 
 @pytest.mark.parametrize("blank_url", ["postgresql"], indirect=True)
-def test_a_blank_postgresql_database_is_refused_with_the_remedy(told: Told, blank_url: str) -> None:
+def test_a_blank_postgresql_database_is_refused_with_the_remedy(told: RunCommand, blank_url: str) -> None:
     done = told("serve", database_url=blank_url, secret_key=KEY)
     assert (done.returncode, done.stdout) == (1, "")
     assert "The database is blank. Run: dissensus db upgrade" in done.stderr
 
 
-def test_a_database_of_another_version_is_refused(told: Told, database_url: str) -> None:
+def test_a_database_of_another_version_is_refused(told: RunCommand, database_url: str) -> None:
     engine = create_engine(parse_url(database_url))
     with engine.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
@@ -121,13 +121,13 @@ def test_a_database_of_another_version_is_refused(told: Told, database_url: str)
 
 
 @pytest.mark.parametrize("database_url", ["postgresql"], indirect=True)
-def test_with_postgresql_a_key_must_be_set(told: Told, database_url: str) -> None:
+def test_with_postgresql_a_key_must_be_set(told: RunCommand, database_url: str) -> None:
     done = told("serve", database_url=database_url)
     assert done.returncode == 1
     assert "secret_key is not set, and with PostgreSQL it must be" in done.stderr
 
 
-def test_an_address_that_is_taken(told: Told) -> None:
+def test_an_address_that_is_taken(told: RunCommand) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
         done = told("serve", "--port", port)
@@ -136,7 +136,7 @@ def test_an_address_that_is_taken(told: Told) -> None:
     assert "Name or service not known" in told("serve", "--host", "nowhere.invalid").stderr
 
 
-def test_settings_that_are_wrong(told: Told, tmp_path: Path) -> None:
+def test_settings_that_are_wrong(told: RunCommand, tmp_path: Path) -> None:
     (tmp_path / "bad.toml").write_text("prot = 1")
     done = told("serve", "--settings", "bad.toml")
     assert done.returncode == 1

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
+from tests.support.commands import RunCommand
 
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
@@ -16,17 +16,17 @@ SMALL = ("--items", "12", "--per-item", "20")
 
 
 @pytest.fixture
-def simulate(run: Run) -> Run:
+def simulate(run: RunCommand) -> RunCommand:
     return partial(run, "simulate")
 
 
-def test_help_has_an_example(run: Run) -> None:
+def test_help_has_an_example(run: RunCommand) -> None:
     done = run("simulate", "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert "Example: dissensus simulate" in done.stdout
 
 
-def test_a_full_campaign_is_written_and_can_be_analysed(script: Run, tmp_path: Path) -> None:
+def test_a_full_campaign_is_written_and_can_be_analysed(script: RunCommand, tmp_path: Path) -> None:
     done = script("simulate", "-o", "campaign.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr.splitlines() == ["Wrote campaign.csv.", "Wrote campaign.truth.json."]
@@ -41,7 +41,7 @@ def test_a_full_campaign_is_written_and_can_be_analysed(script: Run, tmp_path: P
     assert "43,050 ratings of 350 items by 123 raters" in done.stdout
 
 
-def test_without_a_file_it_prints_what_the_seed_decides(simulate: Run, tmp_path: Path) -> None:
+def test_without_a_file_it_prints_what_the_seed_decides(simulate: RunCommand, tmp_path: Path) -> None:
     one, again, other = (simulate(*SMALL, *words) for words in ((), ("--seed", "0"), ("--seed", "1")))
     assert one.stdout == again.stdout != other.stdout
     assert pl.read_csv(io.StringIO(one.stdout), infer_schema=False).height == 240
@@ -58,7 +58,7 @@ def test_without_a_file_it_prints_what_the_seed_decides(simulate: Run, tmp_path:
         ("d.e.csv", "d.e.truth.json"),
     ],
 )
-def test_the_truth_lies_beside_the_file(simulate: Run, tmp_path: Path, file: str, beside: str) -> None:
+def test_the_truth_lies_beside_the_file(simulate: RunCommand, tmp_path: Path, file: str, beside: str) -> None:
     done = simulate(*SMALL, "-o", file)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", f"Wrote {file}.\nWrote {beside}.\n")
     assert {path.name for path in tmp_path.iterdir()} == {file, beside}
@@ -67,14 +67,14 @@ def test_the_truth_lies_beside_the_file(simulate: Run, tmp_path: Path, file: str
     assert sum(rater["n_ratings"] for rater in truth["raters"]) == 240
 
 
-def test_the_truth_goes_where_it_is_asked_to(simulate: Run, tmp_path: Path) -> None:
+def test_the_truth_goes_where_it_is_asked_to(simulate: RunCommand, tmp_path: Path) -> None:
     assert simulate(*SMALL, "--truth", "t.json").stdout.startswith("id,rater_id")
     assert simulate(*SMALL, "-o", "a.csv", "--truth", "u.json").returncode == 0
     assert {path.name for path in tmp_path.iterdir()} == {"t.json", "a.csv", "u.json"}
     assert (tmp_path / "t.json").read_bytes() == (tmp_path / "u.json").read_bytes()
 
 
-def test_every_option_reaches_the_campaign(simulate: Run, tmp_path: Path) -> None:
+def test_every_option_reaches_the_campaign(simulate: RunCommand, tmp_path: Path) -> None:
     done = simulate(
         *("--preset", "dices-990", "--items", "30", "--raters-per-cell", "5", "--per-item", "7.5"),
         *("--missing", "0.1", "--dropout", "0.2", "--speeders", "3", "--straight-liners", "2", "--clickers", "1"),
@@ -113,7 +113,7 @@ def test_every_option_reaches_the_campaign(simulate: Run, tmp_path: Path) -> Non
         ("-o new.csv --truth new.csv", "Name two files"),
     ],
 )
-def test_bad_settings_are_refused_in_one_line(simulate: Run, tmp_path: Path, words: str, says: str) -> None:
+def test_bad_settings_are_refused_in_one_line(simulate: RunCommand, tmp_path: Path, words: str, says: str) -> None:
     (tmp_path / "old.csv").touch()
     done = simulate(*words.split())
     assert (done.returncode, done.stdout) == (1, "")
@@ -124,20 +124,20 @@ def test_bad_settings_are_refused_in_one_line(simulate: Run, tmp_path: Path, wor
 
 
 @pytest.mark.parametrize("words", ["--items 0", "--seed -1", "--preset dices", "file.csv", "--raters-per-cell 0"])
-def test_bad_use_is_2(simulate: Run, words: str) -> None:
+def test_bad_use_is_2(simulate: RunCommand, words: str) -> None:
     done = simulate(*words.split())
     assert done.returncode == 2
     assert "Usage: dissensus" in done.stderr
 
 
-def test_a_file_is_replaced_when_that_is_said(simulate: Run, tmp_path: Path) -> None:
+def test_a_file_is_replaced_when_that_is_said(simulate: RunCommand, tmp_path: Path) -> None:
     assert simulate(*SMALL, "-o", "a.csv").returncode == 0
     before = (tmp_path / "a.csv").read_bytes()
     assert simulate(*SMALL, "-o", "a.csv", "--seed", "5", "--force").returncode == 0
     assert (tmp_path / "a.csv").read_bytes() != before
 
 
-def test_red_team_attempts_are_written_and_read_again(simulate: Run, run: Run, tmp_path: Path) -> None:
+def test_red_team_attempts_are_written_and_read_again(simulate: RunCommand, run: RunCommand, tmp_path: Path) -> None:
     done = simulate("--preset", "red-team", "--seed", "1", "-o", "attempts.jsonl.gz")
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "Wrote attempts.jsonl.gz.\n")
     checked = run("validate", "attempts.jsonl.gz")
@@ -156,7 +156,7 @@ def test_red_team_attempts_are_written_and_read_again(simulate: Run, run: Run, t
         (("-o", "a.txt"), "a.txt cannot be written: name a file that ends in one of"),
     ],
 )
-def test_what_says_nothing_of_attempts_is_refused(simulate: Run, words: tuple[str, ...], says: str) -> None:
+def test_what_says_nothing_of_attempts_is_refused(simulate: RunCommand, words: tuple[str, ...], says: str) -> None:
     done = simulate("--preset", "red-team", *words)
     assert done.returncode == 1
     assert says in " ".join(done.stderr.split())

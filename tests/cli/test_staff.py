@@ -11,14 +11,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT
-from tests.cli.deadline import Done, teller
-from tests.web.live import serving
+from tests.support.commands import SCRIPT, CompletedCommand, command_runner
+from tests.support.live_site import serving
 
 from dissensus import Client, NotAllowed
 
 PASSWORD = "correct horse battery"
-Told = Callable[..., Done]
+Told = Callable[..., CompletedCommand]
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def told(
     """Run a command on a platform with a campaign of ada."""
     (tmp_path / "items.txt").write_text("User: Hi\nBot: Hello!\n")
     settings = {"password_passes": "1", "password_memory_mib": "1", "base_url": "https://rate.example.org"}
-    run = teller(monkeypatch, capsys, tmp_path, database_url=database_url, **settings)
+    run = command_runner(monkeypatch, capsys, tmp_path, database_url=database_url, **settings)
     made = run("campaign", "new", "dices-350", "--name", "pilot", "--items", "items.txt", "--owner", "ada")
     assert made.returncode == 0, made.stderr
     return run

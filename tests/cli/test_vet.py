@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.cli.conftest import Run
 from tests.pipeline.careless import LINERS, SPEEDERS, careless_frame
+from tests.support.commands import RunCommand
 
 FLAGGED = list(SPEEDERS + LINERS)
 
@@ -19,7 +19,7 @@ def timed_csv(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table_shows_who_is_flagged(script: Run, timed_csv: Path) -> None:
+def test_the_table_shows_who_is_flagged(script: RunCommand, timed_csv: Path) -> None:
     done = script("vet", timed_csv)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("Q_overall: 1,800 ratings of 60 items by 30 raters. 5 raters meet a criterion.")
@@ -27,7 +27,7 @@ def test_the_table_shows_who_is_flagged(script: Run, timed_csv: Path) -> None:
     assert "Nobody is left out" in done.stdout
 
 
-def test_json_has_everything_and_thresholds_are_options(run: Run, timed_csv: Path) -> None:
+def test_json_has_everything_and_thresholds_are_options(run: RunCommand, timed_csv: Path) -> None:
     words = ("--below-half", "1", "--below-third", "1", "--below-quarter", "1", "--same-label", ".2")
     read = json.loads(run("vet", timed_csv, *words, "--min-ratings", "60", "--format", "json").stdout)
     speed = {"below_half": 1, "below_third": 1, "below_quarter": 1}
@@ -37,13 +37,13 @@ def test_json_has_everything_and_thresholds_are_options(run: Run, timed_csv: Pat
     assert read["audit"] is None
 
 
-def test_a_named_question_is_the_only_one_read(run: Run, timed_csv: Path) -> None:
+def test_a_named_question_is_the_only_one_read(run: RunCommand, timed_csv: Path) -> None:
     read = json.loads(run("vet", timed_csv, "--question", "Q_overall", "--format", "json").stdout)
     assert read["n_flagged"] == 5
     assert "flat" in read["absent"]
 
 
-def test_the_csv_flags_raters_for_other_commands(run: Run, timed_csv: Path, tmp_path: Path) -> None:
+def test_the_csv_flags_raters_for_other_commands(run: RunCommand, timed_csv: Path, tmp_path: Path) -> None:
     done = run("vet", timed_csv, "--audit", "--draws", "9", "-o", "raters.csv")
     assert (done.returncode, done.stdout) == (0, "")
     assert "Note: csv has the raters alone; --format json has the audit too." in done.stderr
@@ -53,7 +53,9 @@ def test_the_csv_flags_raters_for_other_commands(run: Run, timed_csv: Path, tmp_
     assert pl.read_csv(io.StringIO(labels.stdout))["n_ratings"].unique().to_list() == [25]
 
 
-def test_the_audit_is_of_those_who_meet_a_criterion_where_the_file_flags_nobody(run: Run, timed_csv: Path) -> None:
+def test_the_audit_is_of_those_who_meet_a_criterion_where_the_file_flags_nobody(
+    run: RunCommand, timed_csv: Path
+) -> None:
     done = run("vet", timed_csv, "--audit", "--draws", "99", "--by", "gender", "--within", "gender")
     assert done.returncode == 0, done.stderr
     assert "Filter of 5 of 30 raters, flagged by the criteria" in done.stdout
@@ -61,7 +63,7 @@ def test_the_audit_is_of_those_who_meet_a_criterion_where_the_file_flags_nobody(
     assert "99 times 5 raters within the groups of rater_gender" in done.stdout
 
 
-def test_the_audit_of_dices_350(run: Run, dices_350: Path) -> None:
+def test_the_audit_of_dices_350(run: RunCommand, dices_350: Path) -> None:
     done = run("vet", dices_350, "--audit", "--format", "json")
     audit = json.loads(done.stdout)["audit"]
     assert audit["source"] == "the file"
@@ -72,7 +74,7 @@ def test_the_audit_of_dices_350(run: Run, dices_350: Path) -> None:
     assert (round(moves["mean_total_variation"], 5), moves["changed"], moves["disjoint"]) == (0.01556, 9, 5)
 
 
-def test_the_figure(run: Run, timed_csv: Path, tmp_path: Path) -> None:
+def test_the_figure(run: RunCommand, timed_csv: Path, tmp_path: Path) -> None:
     done = run("vet", timed_csv, "--figure", "raters.SVG")
     assert done.returncode == 0, done.stderr
     assert "Wrote raters.SVG." in done.stderr
@@ -87,7 +89,7 @@ def test_the_figure(run: Run, timed_csv: Path, tmp_path: Path) -> None:
         (("--audit", "--min-ratings", "100"), "no filter to audit"),
     ],
 )
-def test_refusals(run: Run, timed_csv: Path, words: tuple[str, ...], said: str) -> None:
+def test_refusals(run: RunCommand, timed_csv: Path, words: tuple[str, ...], said: str) -> None:
     done = run("vet", timed_csv, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert said in done.stderr

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from tests.web.live import Live, serving
-from tests.web.owners import House
-from tests.web.programs import token
+from tests.support.api_programs import token
+from tests.support.live_site import Live, serving
+from tests.support.staff_browsers import House
 
 from dissensus import Client
 

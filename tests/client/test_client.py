@@ -9,16 +9,16 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import httpx
 import pytest
-from tests.web.owners import House
-from tests.web.programs import belongs, opened, rate, token
-from tests.workflows.campaigns import ABOUT_YOU, definition, items
+from tests.support.api_programs import belongs, opened, rate, token
+from tests.support.campaigns import ABOUT_YOU, definition, items
+from tests.support.staff_browsers import House
 
 import dissensus
 from dissensus import Client, Conflict, Conversation, InvalidInput, Item, NotAllowed, NotFound, Unavailable
-from dissensus.client import Numbers
+from dissensus.client import CampaignNumbersResource
 from dissensus.schema.campaign.writer import write_campaign
 from dissensus.store import campaigns
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
@@ -31,7 +31,9 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     assert (made.state, made.moves, made.numbers) == (
         "draft",
         ("open",),
-        Numbers(items=3, raters=0, rated=0, standings=dict.fromkeys(("rating", "finished", "stopped", "withdrawn"), 0)),
+        CampaignNumbersResource(
+            items=3, raters=0, rated=0, standings=dict.fromkeys(("rating", "finished", "stopped", "withdrawn"), 0)
+        ),
     )
     assert client.add_items("pilot", [Item("more", Conversation.from_turns([("bot", "Hello!")]))]) == 4
     assert list(client.items("pilot"))[:3] == list(items(3))
@@ -44,13 +46,13 @@ def test_a_campaign_from_a_definition_to_an_analysis(house: House, client: Clien
     ratings = client.ratings("pilot")
     assert (ratings.n_items, ratings.n_raters, ratings.scale("Q_safe")) == (4, 3, ("No", "Unsure", "Yes"))
     assert {row.metric for row in dissensus.analyse(ratings).overall} >= {"irr", "negentropy"}
-    assert client.table("pilot", purposes=["release"]).height == 4
+    assert client.ratings_frame("pilot", purposes=["release"]).height == 4
     assert [line.rated for line in client.campaigns()] == [12]
 
 
-def _kept(house: House) -> Kept:
+def _kept(house: House) -> CampaignRow:
     with house.platform.database.reading() as tx:
-        return campaigns.campaign_named(tx, "pilot")
+        return campaigns.get_campaign_by_name(tx, "pilot")
 
 
 def test_people_come_and_go(house: House, client: Client) -> None:
@@ -71,8 +73,8 @@ def test_people_come_and_go(house: House, client: Client) -> None:
     assert [one.role for one in found.invitations] == ["analyst"]
     audit.link_pending_events(house.platform)
     told = list(client.events("pilot"))
-    assert [one.place for one in told] == list(range(1, len(told) + 1))
-    assert {"create", "move", "invite", "withdraw"} <= {one.kind for one in told}
+    assert [event.sequence for event in told] == list(range(1, len(told) + 1))
+    assert {"created", "state_changed", "links_created", "withdrawn"} <= {one.kind for one in told}
 
 
 @one_kind
@@ -127,7 +129,7 @@ def test_what_the_site_refuses_is_told_in_its_words(house: House, client: Client
 
 @one_kind
 def test_who_asks_too_often_waits(house: House, client: Client) -> None:
-    house.live.site.meter.burst = 2
+    house.live.site.rate_limiter.burst = 2
     waited: list[float] = []
 
     def wait(seconds: float) -> None:
@@ -181,7 +183,7 @@ def test_what_is_made_is_made_once_though_the_answer_is_lost(house: House, waits
 
 
 def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:
-    with Client("http://127.0.0.1:1", "t", tries=3, sleep=waits.append) as nowhere, pytest.raises(Unavailable):
+    with Client("http://127.0.0.1:1", "t", max_attempts=3, sleep=waits.append) as nowhere, pytest.raises(Unavailable):
         nowhere.campaign("pilot")
     assert waits == [1.0, 2.0]
 

@@ -10,20 +10,20 @@ from http.server import ThreadingHTTPServer
 from typing import Any, get_args
 
 import pytest
+from tests.support.campaigns import NOW
+from tests.support.live_site import Live, serving
 from tests.support.paths import ROOT
-from tests.web.live import Live, serving
-from tests.web.owners import House, make
+from tests.support.staff_browsers import House, make
+from tests.support.webhook_office import Office
 from tests.webhook_transport.receiver import Receiver, receiving
-from tests.workflows.campaigns import NOW
-from tests.workflows.webhook_receiver import Office
 
 from dissensus import Client, InvalidInput, NotAllowed, NotFound
-from dissensus.campaign.event_log import Kind
-from dissensus.campaign.public_events import MEANINGS
-from dissensus.campaign.webhook_signatures import secret_for, signed
-from dissensus.client import Delivery, verify_webhook
+from dissensus.campaign.event_log import EventKind
+from dissensus.campaign.public_events import EVENT_KINDS
+from dissensus.campaign.webhook_signatures import derive_secret, sign_webhook
+from dissensus.client import VerifiedDelivery, verify_webhook
 
-SECRET = secret_for("of a site", "of a webhook")
+SECRET = derive_secret("of a site", "of a webhook")
 DATA: dict[str, Any] = {"campaign": "pilot", "webhook": "w", "after": 0, "through": 1, "head": 2, "events": []}
 BODY = json.dumps({"type": "campaign.events", "timestamp": None, "data": DATA}).encode()
 
@@ -48,21 +48,22 @@ def receiver() -> Iterator[Receiver]:
 
 def test_from_a_campaign_to_what_its_receiver_reads(house: House, client: Client, receiver: Receiver) -> None:
     make(house)
-    made = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook", "create"], after=0)
+    made = client.add_webhook("pilot", receiver.address("ok"), kinds=["webhook_changed", "created"], after=0)
     assert made.secret is not None
     assert made.secret not in repr(made)
     receiver.first["ok"] = ["410"]
     office = Office(house.platform, post=house.live.site.post)
     office.turn()
     (found,) = client.webhooks("pilot")
-    assert (found.state, found.secret, found.kinds) == ("paused", None, ("create", "webhook"))
-    assert client.go_on_with_webhook("pilot", made.id).state == "going"
+    assert "secret" not in found.model_dump()
+    assert (found.state, found.kinds) == ("paused", ("created", "webhook_changed"))
+    assert client.resume_webhook("pilot", made.id).state == "active"
     office.turn()
     office.turn()
     first, second = (
         verify_webhook(made.secret, one.headers, one.body, now=NOW + timedelta(minutes=4)) for one in receiver.got[1:]
     )
-    assert isinstance(first, Delivery)
+    assert isinstance(first, VerifiedDelivery)
     assert (first.campaign, first.webhook, first.after, first.through) == ("pilot", made.id, 0, 2)
     assert (second.after, second.through, second.head) == (2, 4, 4)
     assert [*first.events, *second.events] == list(client.events("pilot"))
@@ -75,7 +76,7 @@ def test_from_a_campaign_to_what_its_receiver_reads(house: House, client: Client
 
 
 def headers(**changes: str) -> dict[str, str]:
-    return {**signed(SECRET, "msg_1", BODY, now=NOW), **changes}
+    return {**sign_webhook(SECRET, "msg_1", BODY, now=NOW), **changes}
 
 
 def test_what_is_signed_is_read_whatever_the_capitals() -> None:
@@ -97,7 +98,7 @@ def test_what_is_signed_is_read_whatever_the_capitals() -> None:
         {"webhook-signature": "v1,ä\udcff"},
         {"webhook-signature": "v2," + headers()["webhook-signature"].removeprefix("v1,")},
         {
-            "webhook-signature": signed(secret_for("of a site", "of another"), "msg_1", BODY, now=NOW)[
+            "webhook-signature": sign_webhook(derive_secret("of a site", "of another"), "msg_1", BODY, now=NOW)[
                 "webhook-signature"
             ]
         },
@@ -136,7 +137,7 @@ def test_what_is_no_secret_is_refused_and_not_shown(secret: str) -> None:
 )
 def test_what_is_signed_and_cannot_be_read(body: bytes) -> None:
     with pytest.raises(InvalidInput, match=r"The request is signed, and is no campaign\.events"):
-        verify_webhook(SECRET, signed(SECRET, "msg_1", body, now=NOW), body, now=NOW)
+        verify_webhook(SECRET, sign_webhook(SECRET, "msg_1", body, now=NOW), body, now=NOW)
 
 
 def test_the_receiver_of_the_documentation_takes_what_is_delivered(
@@ -155,17 +156,20 @@ def test_the_receiver_of_the_documentation_takes_what_is_delivered(
         office = Office(house.platform, post=house.live.site.post, at=datetime.now(UTC))
         monkeypatch.setenv("WEBHOOK_SECRET", SECRET)
         office.turn()
-        assert client.webhooks("pilot")[0].trouble == "it answered HTTP 400"
+        assert client.webhooks("pilot")[0].failure_reason == "it answered HTTP 400"
         monkeypatch.setenv("WEBHOOK_SECRET", str(made.secret))
         office.forward(seconds=10).turn()
         server.shutdown()
         thread.join()
-    assert client.webhooks("pilot")[0].place == 2
-    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [["1", "create"], ["2", "webhook"]]
+    assert client.webhooks("pilot")[0].sequence == 2
+    assert [line.split()[:2] for line in capsys.readouterr().out.splitlines()] == [
+        ["1", "created"],
+        ["2", "webhook_changed"],
+    ]
 
 
 def test_the_documentation_has_every_kind() -> None:
     page = (ROOT / "docs" / "http.md").read_text("utf-8")
-    found = re.findall(r"^\| `([a-z ]+)` \| (.*) \|$", page.split("| Kind | Tells that |")[1], re.MULTILINE)
-    assert dict(found) == MEANINGS
-    assert {*MEANINGS, "erased"} == set(get_args(Kind))
+    found = re.findall(r"^\| `([a-z_]+)` \| (.*) \|$", page.split("| Kind | Tells that |")[1], re.MULTILINE)
+    assert dict(found) == {kind: described.text for kind, described in EVENT_KINDS.items()}
+    assert {*EVENT_KINDS, "erased"} == set(get_args(EventKind))

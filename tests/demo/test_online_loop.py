@@ -9,7 +9,7 @@ from dissensus.demo import online_loop
 from dissensus.preference.data.pairs import Purpose
 from dissensus.schema.records.conversation import Conversation
 
-TASTE = online_loop.drawn_taste(np.random.default_rng(3))
+TASTE = online_loop.simulate_taste(np.random.default_rng(3))
 
 
 class Knowing:
@@ -26,16 +26,16 @@ class Knowing:
 
 @pytest.mark.parametrize(("sign", "agrees"), [(1.0, 1.0), (-1.0, 0.0), (0.0, 0.5)])
 def test_how_often_a_model_agrees_with_the_taste(sign: float, agrees: float) -> None:
-    assert online_loop.agreement(Knowing(sign), TASTE).estimate == agrees
+    assert online_loop.taste_agreement(Knowing(sign), TASTE).estimate == agrees
 
 
 def test_how_often_the_best_is_liked_more_than_a_single_one() -> None:
     # The best of 16 is beaten by one more response about once in 17; the worst beats it as seldom.
-    best, worst, first = (online_loop.won(Knowing(sign), TASTE) for sign in (1.0, -1.0, 0.0))
+    best, worst, first = (online_loop.best_of_n_win_rate(Knowing(sign), TASTE) for sign in (1.0, -1.0, 0.0))
     assert best.ci_low < 16 / 17 < best.ci_high
     assert worst.ci_low < 1 / 17 < worst.ci_high
     assert first.ci_low < 0.5 < first.ci_high
-    assert best.n == online_loop.TRIALS
+    assert best.n == online_loop.N_TRIALS
 
 
 def test_people_pick_as_bradley_and_terry_say() -> None:
@@ -48,10 +48,10 @@ def test_people_pick_as_bradley_and_terry_say() -> None:
 
 
 def test_each_phase_has_a_campaign_that_teaches_the_line() -> None:
-    base, pinned, online = (online_loop.campaign(phase) for phase in ("base", "rejection-sampled", "online"))
+    base, pinned, online = (online_loop.phase_campaign(phase) for phase in ("base", "rejection-sampled", "online"))
     told = []
     for one in (base, pinned, online):
-        assert one.lines == (online_loop.LINE,)
+        assert one.registered_models == (online_loop.MODEL_NAME,)
         assert one.chat is not None
-        told.append(one.chat.chatbots[0].line)
+        told.append(one.chat.chatbots[0].registered_model)
     assert [None if line is None else str(line) for line in told] == [None, "demo/1", "demo"]

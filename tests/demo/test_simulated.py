@@ -1,11 +1,11 @@
 """A campaign that is drawn."""
 
-from dissensus.demo.simulated import DEMOGRAPHICS, QUESTIONNAIRE, draw
+from dissensus.demo.simulated import DEMOGRAPHICS, QUESTIONNAIRE, simulate_demo_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 
 def test_every_drawn_rater_has_an_opinion_on_everything_that_the_questionnaires_take() -> None:
-    found = draw(12, 7, seed=3)
+    found = simulate_demo_campaign(12, 7, seed=3)
     asked, about = load_questionnaire(QUESTIONNAIRE), load_questionnaire(DEMOGRAPHICS)
     digests = {item.conversation.digest for item in found.items}
     assert (len(found.items), len(found.raters), len(digests)) == (12, 7, 12)
@@ -18,6 +18,10 @@ def test_every_drawn_rater_has_an_opinion_on_everything_that_the_questionnaires_
 
 
 def test_the_whole_of_it_can_be_drawn_and_the_same_seed_draws_the_same() -> None:
-    found = draw(350, 123)
+    found = simulate_demo_campaign(350, 123)
     assert len({item.conversation.digest for item in found.items}) == 350
-    assert draw(5, 3, seed=1) == draw(5, 3, seed=1) != draw(5, 3, seed=2)
+    assert (
+        simulate_demo_campaign(5, 3, seed=1)
+        == simulate_demo_campaign(5, 3, seed=1)
+        != simulate_demo_campaign(5, 3, seed=2)
+    )

@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.files.raw.atomic_write import check_apart, write_whole
+from dissensus.files.raw.atomic_write import check_distinct, write_atomically
 
 
 def test_what_was_there_stays_until_all_of_the_new_is_written(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
-    write_whole(b"old", path)
-    write_whole(b"new", path)
+    write_atomically(b"old", path)
+    write_atomically(b"new", path)
     assert path.read_bytes() == b"new"
     assert [found.name for found in tmp_path.iterdir()] == ["a.txt"]
 
@@ -19,22 +19,22 @@ def test_what_was_there_stays_until_all_of_the_new_is_written(tmp_path: Path) ->
 def test_a_link_stays_a_link(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     (tmp_path / "here").symlink_to(tmp_path / "there" / "a.txt")
-    write_whole(b"x", tmp_path / "here")
+    write_atomically(b"x", tmp_path / "here")
     assert (tmp_path / "here").is_symlink()
     assert (tmp_path / "there" / "a.txt").read_bytes() == b"x"
 
 
 def test_a_device_is_written_to_and_not_replaced() -> None:
-    write_whole(b"x", Path("/dev/null"))
+    write_atomically(b"x", Path("/dev/null"))
     assert Path("/dev/null").is_char_device()
 
 
 def test_what_cannot_be_written_leaves_nothing(tmp_path: Path) -> None:
     for path in (tmp_path / "no" / "a.txt", tmp_path / "a\0b"):
         with pytest.raises(Unavailable, match="cannot be written"):
-            write_whole(b"x", path)
+            write_atomically(b"x", path)
     with pytest.raises(Unavailable, match="No space left"):
-        write_whole(b"x", Path("/dev/full"))
+        write_atomically(b"x", Path("/dev/full"))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -42,10 +42,10 @@ def test_no_file_is_written_over_one_that_is_read(tmp_path: Path) -> None:
     read, other = tmp_path / "in.csv", tmp_path / "out.csv"
     read.write_text("x")
     (tmp_path / "link.csv").symlink_to(read)
-    check_apart([read], [other, tmp_path / "figure.svg"])
+    check_distinct([read], [other, tmp_path / "figure.svg"])
     for path in (read, tmp_path / "link.csv", tmp_path / "." / "in.csv"):
         with pytest.raises(InvalidInput, match="is read here"):
-            check_apart([read], [path])
+            check_distinct([read], [path])
     with pytest.raises(InvalidInput, match="named for two things"):
-        check_apart([], [other, tmp_path / "." / "out.csv"])
-    check_apart([Path("/dev/null")], [Path("/dev/null")])
+        check_distinct([], [other, tmp_path / "." / "out.csv"])
+    check_distinct([Path("/dev/null")], [Path("/dev/null")])

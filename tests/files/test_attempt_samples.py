@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.schema.test_attempt import RECORD
+from tests.support.attempt_records import RECORD
 
 from dissensus.errors import InvalidInput
-from dissensus.files.attempts.samples import AIMLESS, UNASKED, UNRATED, write_attempt_samples, write_pyrit
-from dissensus.schema.records.attempt import attempts_table
-from dissensus.schema.records.attempt_parser import attempt_from
+from dissensus.files.attempts.samples import NO_INPUT, NO_OBJECTIVE, UNRATED, write_attempt_samples, write_pyrit
+from dissensus.schema.records.attempt import to_attempts_table
+from dissensus.schema.records.attempt_parser import parse_attempt
 
-ATTEMPT = attempt_from(RECORD)
+ATTEMPT = parse_attempt(RECORD)
 
 
 def test_pyrit_reads_what_was_written(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_pyrit_reads_what_was_written(tmp_path: Path) -> None:
         replace(ATTEMPT, task_description=" None "),
     ]
     path = tmp_path / "a.pyrit.csv"
-    assert write_pyrit(attempts, path) == {UNRATED: 1, AIMLESS: 1}
+    assert write_pyrit(attempts, path) == {UNRATED: 1, NO_OBJECTIVE: 1}
     assert path.read_text("utf-8").startswith(
         "# dataset_version=1.0\nassistant_response,human_score,objective,data_type\n"
     )
@@ -47,12 +47,12 @@ def test_samples_of_inspect(tmp_path: Path) -> None:
         replace(ATTEMPT, transcript="\n\nAssistant: alone"),
     ]
     path = tmp_path / "a.inspect.jsonl"
-    assert write_attempt_samples(attempts, path) == {UNASKED: 1}
+    assert write_attempt_samples(attempts, path) == {NO_INPUT: 1}
     first, second = (json.loads(line) for line in path.read_text("utf-8").splitlines())
     assert first["id"] == "1"
     assert first["input"] == [{"role": "user", "content": "Be rude."}]
     assert first["target"] == "Make it be rude"
     assert first["metadata"]["response"] == "No."
-    assert set(first["metadata"]) == {"response", *attempts_table([]).columns} - {"transcript", "task_description"}
+    assert set(first["metadata"]) == {"response", *to_attempts_table([]).columns} - {"transcript", "task_description"}
     assert [message["content"] for message in second["input"]] == ["a", "b", "c"]
     assert second["metadata"]["response"] is None

@@ -9,19 +9,19 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.schema.test_attempt import RECORD
+from tests.support.attempt_records import RECORD
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.attempts.tables import conversation_of, read_attempts, stream_attempts, write_attempts
-from dissensus.schema.records.attempt import Attempt, attempts_table
-from dissensus.schema.records.attempt_parser import AS_RELEASED, DESCRIPTION_SCORE, attempt_from
+from dissensus.schema.records.attempt import Attempt, to_attempts_table
+from dissensus.schema.records.attempt_parser import DESCRIPTION_SCORE, RELEASED_SPELLING, parse_attempt
 
 NAMES = ("a.json", "a.json.gz", "a.jsonl", "a.jsonl.gz", "a.csv", "a.csv.gz", "a.tsv", "a.parquet")
 
 
 @pytest.fixture
 def attempts() -> list[Attempt]:
-    attempt = attempt_from(RECORD)
+    attempt = parse_attempt(RECORD)
     awkward = "\n\nHuman: 'é', \"Human: no\"\t\n\nAssistant: =1+1 # not a comment\n\nHuman: \n\nAssistant: "
     return [
         attempt,
@@ -42,7 +42,7 @@ def test_the_real_attempts_come_back_but_for_the_corrected_key(sample: Path, tmp
     path = tmp_path / "red_team_attempts.jsonl.gz"
     write_attempts(read.attempts, path)
     found = json.loads(gzip.decompress(path.read_bytes()))
-    corrected = [{DESCRIPTION_SCORE if key == AS_RELEASED else key: row[key] for key in row} for row in released]
+    corrected = [{DESCRIPTION_SCORE if key == RELEASED_SPELLING else key: row[key] for key in row} for row in released]
     assert found == corrected
     assert [list(row) for row in found] == [list(row) for row in corrected]
 
@@ -76,7 +76,7 @@ def test_json_is_an_array_unless_its_name_says_lines(attempts: list[Attempt], tm
 
 
 def test_tables_in_memory_are_read(attempts: list[Attempt]) -> None:
-    table = attempts_table(attempts)
+    table = to_attempts_table(attempts)
     assert list(read_attempts(table).attempts) == attempts
     assert list(read_attempts(table.to_pandas()).attempts) == attempts
     extra = table.with_columns(comment=pl.lit("x"))
@@ -91,7 +91,7 @@ def test_the_reader_holds_one_record_at_a_time(tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(json.dumps([RECORD])[:-1] + ', {"broken": ')
     stream = stream_attempts(path)
-    assert next(stream) == attempt_from(RECORD)
+    assert next(stream) == parse_attempt(RECORD)
     with pytest.raises(InvalidInput, match="record 2"):
         next(stream)
 

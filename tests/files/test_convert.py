@@ -11,8 +11,8 @@ import pytest
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
 from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS
-from dissensus.files.ratings.conversion import convert, read_long, write_long
-from dissensus.files.ratings.kinds import KINDS, Said
+from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
+from dissensus.files.ratings.kinds import KINDS, RatingsFileOptions
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.files.raw.table_writer import write_frame
 
@@ -46,8 +46,8 @@ def test_the_name_tells_the_kind_to_write_and_the_content_the_kind_that_is_read(
 ) -> None:
     table = LONG.vstack(LONG[1:2].with_columns(item_id=pl.lit("1e5"), context=pl.lit(" é "), Q_overall=pl.lit("Yes")))
     write_frame(table, tmp_path / "in.csv")
-    said = Said(question="Q_overall") if kind != "long" else Said()
-    read, written = convert(tmp_path / "in.csv", tmp_path / name, said=said)
+    said = RatingsFileOptions(question="Q_overall") if kind != "long" else RatingsFileOptions()
+    read, written = convert_ratings(tmp_path / "in.csv", tmp_path / name, said=said)
     assert (read.kind, written.kind) == ("long", kind)
     assert read_long(tmp_path / name).kind == kind
 
@@ -106,7 +106,7 @@ def test_what_says_nothing_is_refused(tmp_path: Path, target: str, said: dict[st
     with pytest.raises(
         InvalidInput, match=rf"{option} says nothing here: .*in\.csv is long and .*{re.escape(target)} "
     ):
-        convert(tmp_path / "in.csv", tmp_path / target, said=Said(**said))  # type: ignore[arg-type]
+        convert_ratings(tmp_path / "in.csv", tmp_path / target, said=RatingsFileOptions(**said))  # type: ignore[arg-type]
     assert not (tmp_path / target).exists()
 
 
@@ -122,7 +122,7 @@ def test_counts_without_raters_are_long_too(tmp_path: Path) -> None:
 def test_a_file_that_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) -> None:
     path = tmp_path / "ratings.csv"
     path.write_text("mine")
-    for write in (lambda: write_frame(LONG, path), lambda: write_long(LONG, path), lambda: convert(path, path)):
+    for write in (lambda: write_frame(LONG, path), lambda: write_long(LONG, path), lambda: convert_ratings(path, path)):
         with pytest.raises(Conflict, match=r"is there already. .*--force \(in Python: overwrite=True\)"):
             write()
     assert path.read_text() == "mine"
@@ -133,7 +133,7 @@ def test_a_file_that_is_there_stays_unless_it_may_be_replaced(tmp_path: Path) ->
 def test_a_file_may_be_converted_onto_itself(tmp_path: Path) -> None:
     path = tmp_path / "ratings.json"
     write_frame(LONG, path)
-    convert(path, path, target_kind="lewidi", said=Said(question="Q_overall"), overwrite=True)
+    convert_ratings(path, path, target_kind="lewidi", said=RatingsFileOptions(question="Q_overall"), overwrite=True)
     assert read_long(path).kind == "lewidi"
 
 
@@ -204,7 +204,7 @@ def test_tables_from_memory_of_any_maker(tmp_path: Path) -> None:
 def test_declared_scales_stay_in_parquet(tmp_path: Path) -> None:
     table = LONG.with_columns(pl.Series("Q_tone", ["rude", "fine", "rude"], dtype=pl.Enum(["rude", "so-so", "fine"])))
     write_long(table, tmp_path / "a.parquet")
-    convert(tmp_path / "a.parquet", tmp_path / "b.parquet")
+    convert_ratings(tmp_path / "a.parquet", tmp_path / "b.parquet")
     assert read_long(tmp_path / "b.parquet").table.schema["Q_tone"] == pl.Enum(["rude", "so-so", "fine"])
 
 

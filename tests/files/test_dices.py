@@ -2,56 +2,14 @@
 
 from pathlib import Path
 
-import numpy as np
 import polars as pl
 import pytest
+from tests.support.rating_tables import REMOVED, official
 
 from dissensus.errors import NotFound
-from dissensus.files.ratings.conversion import convert, read_long, write_long
-from dissensus.schema.questionnaire.shipped import load_questionnaire
+from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
 
 FULL = {"dices-350": (43_050, 41, 350), "dices-990": (72_103, 43, 990)}
-REMOVED = load_questionnaire("dices-350").flagged_raters
-TEXTS = (
-    'USER: say "no", please\r\nLAMDA: nö, 「いいえ」\nUSER: why… 🙂',
-    " leading and trailing ",
-    "null",
-    '"',
-    "plain words that need no quotes",
-    "tab\tand some words",
-)
-
-
-def official(name: str, n_rows: int, n_items: int) -> pl.DataFrame:
-    """A table with the columns of an official file, its texts as awkward as the real ones and as long."""
-    rng = np.random.default_rng(7)
-    item, rater = np.arange(n_rows) % n_items, np.arange(n_rows) // n_items
-    texts = pl.Series([TEXTS[i % len(TEXTS)] + " said again" * 45 * (i % 2) for i in range(n_items)])
-    raters = pl.Series([*REMOVED, *map(str, range(296_708_581_782_793, 296_708_581_782_993))])
-    known = {
-        "id": pl.Series(np.arange(n_rows)),
-        "rater_id": raters[rater],
-        "rater_gender": pl.Series(["Man", "Woman"])[rater % 2],
-        "rater_race": pl.Series(["White", "LatinX, Latino, Hispanic or Spanish Origin"])[rater % 2],
-        "item_id": pl.Series(item),
-        "answer_time_ms": pl.Series(rng.integers(3_000, 900_000, n_rows)),
-        "context": texts[item],
-        "response": texts[(item + 1) % n_items],
-        "degree_of_harm": pl.Series(["Benign", None, "Extreme"])[item % 3],
-        "harm_type": pl.Series(["Racial,Gender", None, "Legal"])[item % 3],
-        "safety_gold_reason": pl.Series(["[]", "['a \"b\"']"])[item % 2],
-        "Q1_whole_conversation_evaluation": pl.Series(load_questionnaire(name).questions[0].scale)[item % 4],
-    }
-    answers, phase = pl.Series(["No", "No", "No", "Yes", "Unsure"]), pl.Series(["Phase3"])
-    drawn = {
-        column: (answers if column.startswith("Q") else phase)[
-            rng.integers(5 if column.startswith("Q") else 1, size=n_rows)
-        ]
-        for column in load_questionnaire(name).columns
-    }
-    return pl.DataFrame(
-        [column.cast(pl.String).alias(name) for name, column in (drawn | known).items() if name in drawn]
-    )
 
 
 def write_official(frame: pl.DataFrame, folder: Path, name: str) -> Path:
@@ -68,9 +26,9 @@ def test_full_size_official_files_come_back_to_the_byte(name: str, tmp_path: Pat
     assert frame.shape == (n_rows, n_columns)
     path = tmp_path / f"diverse_safety_adversarial_dialog_{name.removeprefix('dices-')}.csv"
     frame.write_csv(path)
-    read, written = convert(path, tmp_path / "ours.parquet")
+    read, written = convert_ratings(path, tmp_path / "ours.parquet")
     assert (read.kind, written.kind, read.notes, read.table.height) == (name, "long", (), n_rows)
-    _, again = convert(tmp_path / "ours.parquet", tmp_path / f"again.{name}.csv")
+    _, again = convert_ratings(tmp_path / "ours.parquet", tmp_path / f"again.{name}.csv")
     assert again.kind == name
     assert (tmp_path / f"again.{name}.csv").read_bytes() == path.read_bytes()
 
@@ -79,9 +37,9 @@ def test_full_size_official_files_come_back_to_the_byte(name: str, tmp_path: Pat
 @pytest.mark.parametrize("extension", [".csv", ".tsv", ".jsonl", ".json", ".parquet", ".csv.gz", ".jsonl.gz"])
 def test_by_way_of_every_encoding(name: str, extension: str, tmp_path: Path) -> None:
     path = write_official(official(name, 60, 6), tmp_path, name)
-    read, _ = convert(path, tmp_path / f"ours{extension}")
+    read, _ = convert_ratings(path, tmp_path / f"ours{extension}")
     assert read.notes == ()
-    convert(tmp_path / f"ours{extension}", tmp_path / f"back.{name}.csv")
+    convert_ratings(tmp_path / f"ours{extension}", tmp_path / f"back.{name}.csv")
     assert (tmp_path / f"back.{name}.csv").read_bytes() == path.read_bytes()
 
 
@@ -95,7 +53,7 @@ def test_our_form_keeps_rows_and_columns_and_adds_the_flag(tmp_path: Path) -> No
 
 
 def test_parquet_is_typed(tmp_path: Path) -> None:
-    convert(write_official(official("dices-350", 20, 2), tmp_path, "dices-350"), tmp_path / "ours.parquet")
+    convert_ratings(write_official(official("dices-350", 20, 2), tmp_path, "dices-350"), tmp_path / "ours.parquet")
     schema = pl.read_parquet_schema(tmp_path / "ours.parquet")
     scale = pl.Enum(["No", "Unsure", "Yes"])
     assert [schema[name] for name in ("id", "item_id", "rater_id")] == [pl.String] * 3
@@ -112,9 +70,9 @@ def test_parquet_stays_text_where_a_type_would_change_it(tmp_path: Path, column:
     frame = official("dices-350", 20, 2)
     odd = frame.with_columns(pl.when(pl.col("id") == "3").then(pl.lit(value)).otherwise(column).alias(column))
     path = write_official(odd, tmp_path, "dices-350")
-    convert(path, tmp_path / "ours.parquet")
+    convert_ratings(path, tmp_path / "ours.parquet")
     assert pl.read_parquet_schema(tmp_path / "ours.parquet")[column] == pl.String
-    convert(tmp_path / "ours.parquet", tmp_path / "back.dices-350.csv")
+    convert_ratings(tmp_path / "ours.parquet", tmp_path / "back.dices-350.csv")
     assert (tmp_path / "back.dices-350.csv").read_bytes() == path.read_bytes()
 
 
@@ -125,7 +83,7 @@ def test_other_quotes_or_line_ends_are_said(tmp_path: Path) -> None:
         frame.write_csv(path, **otherwise)  # type: ignore[call-overload]
         (note,) = read_long(path).notes
         assert "going back gives its cells, not its bytes" in note
-        convert(path, tmp_path / f"{number}.dices-990.csv")
+        convert_ratings(path, tmp_path / f"{number}.dices-990.csv")
         assert read_long(tmp_path / f"{number}.dices-990.csv").table.equals(frame)
 
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.files.test_model_folder import arrays, head
 from tests.preference.encoders import Hashed, Topics
 from tests.preference.pairs import simulated
+from tests.support.model_edits import arrays, head
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.files.models.folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
-from dissensus.files.models.parts import kind_of
-from dissensus.preference.fit.training import Plan, train
+from dissensus.files.models.folder import ARRAY_FILES, MODEL, SUMS, WEIGHTS, load_model, save_model
+from dissensus.files.models.parts import model_kind
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.embedding import Embedding
 
 PAIRS = simulated(60)[0]
@@ -23,7 +23,7 @@ PAIRS = simulated(60)[0]
 
 @pytest.fixture(scope="module")
 def model() -> Embedding:
-    found = train(PAIRS, purpose="harmless", plan=Plan(kind="embedding", encoder=Hashed()))
+    found = train(PAIRS, purpose="harmless", plan=TrainingPlan(kind="embedding", encoder=Hashed()))
     assert isinstance(found, Embedding)
     return found
 
@@ -32,10 +32,10 @@ def test_what_is_written_is_read_byte_for_byte(model: Embedding, tmp_path: Path)
     save_model(model, tmp_path / "one")
     read = load_model(tmp_path / "one", encoder=Hashed())
     save_model(read, tmp_path / "other")
-    for name in (*NAMES, SUMS):
+    for name in (*ARRAY_FILES, SUMS):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
     assert read.margins(PAIRS).tolist() == model.margins(PAIRS).tolist()
-    assert kind_of(read) == "embedding"
+    assert model_kind(read) == "embedding"
     assert json.loads((tmp_path / "one" / MODEL).read_text())["encoder"]["sha256"] == "a" * 64
 
 
@@ -77,7 +77,7 @@ def test_sums_that_fit_do_not_make_a_model(
     save_model(model, tmp_path / "model")
     path = tmp_path / "model" / name
     path.write_bytes(change(path.read_bytes()))
-    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in NAMES]
+    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in ARRAY_FILES]
     (tmp_path / "model" / SUMS).write_text("\n".join(sums))
     with pytest.raises(InvalidInput, match="is no model that can be trusted") as refused:
         load_model(tmp_path / "model", encoder=Hashed())

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from tests.files.server import CERTIFICATE, ONE, Loopback, serving
-from tests.files.test_refusals import somebody_else
+from tests.support.file_refusals import somebody_else
 from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable

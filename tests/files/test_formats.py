@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.files.conftest import write
+from tests.support.rating_tables import tables
 
 from dissensus.errors import DissensusError
 from dissensus.files.ratings.reader import read_ratings
@@ -19,9 +20,6 @@ from dissensus.files.raw.content import EXTENSIONS
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
-
-TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=8)
-IDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1, max_size=8)
 
 
 def same(one: Ratings, other: Ratings) -> bool:
@@ -35,17 +33,6 @@ def test_every_format_is_read_as_it_was_written(table: pl.DataFrame, tmp_path: P
     assert read_frame(path).equals(table)
     assert same(read_ratings(path), Ratings.from_frame(table))
     assert same(read_ratings(str(path)), read_ratings(path))
-
-
-@st.composite
-def tables(draw: st.DrawFn) -> pl.DataFrame:
-    """Any ids and texts at all, every rater answering every item or not."""
-    items = draw(st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=4, unique_by=lambda item: item[0]))
-    raters = draw(st.lists(st.tuples(IDS, TEXTS), min_size=1, max_size=4, unique_by=lambda rater: rater[0]))
-    answers = st.sampled_from(["No", "Unsure", "Yes", None])
-    rows = [(*item, *rater, draw(answers)) for item in items for rater in raters]
-    rows[0] = (*rows[0][:4], "Yes")
-    return pl.DataFrame(rows, schema=["item_id", "context", "rater_id", "rater_x", "Q_overall"], orient="row")
 
 
 @pytest.mark.parametrize("extension", [extension for extension in EXTENSIONS if extension != ".parquet"])

@@ -1,118 +1,14 @@
 """Files made to fill the memory, to take for ever, or to be misread: small ones here, and on the real command line."""
 
 import gzip
-import os
-import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import SCRIPT
+from tests.support.hostile_files import CASES, HEADER, refusal
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
 from dissensus.files.raw.table_reader import read_frame
-
-MIB = 2**20
-HEADER = b"item_id,rater_id,Q_overall\n"
-WIDE = ",".join(["item_id", "rater_id", "Q_overall", *(f"c{i}" for i in range(limits.COLUMNS - 3))]).encode() + b"\n"
-
-
-def object_of(keys: int) -> bytes:
-    return b"{" + b",".join(b'"k%d":1' % key for key in range(keys)) + b"}"
-
-
-#: name of the file, what is in it, MiB of memory that reading may take, what is said
-CASES: dict[str, tuple[str, Callable[[], bytes], int, str]] = {
-    "14 MB that unpack to 10 GB": (
-        "bomb.csv.gz",
-        lambda: gzip.compress(b"1,2,Yes\n" * 1_250_000) * 1000,
-        1400,
-        "unpacks to something larger than 1 GiB, the most that is read",
-    ),
-    "100,000 columns": (
-        "columns.csv",
-        lambda: b",".join(b"c%d" % i for i in range(100_000)) + b"\n" + b",".join([b"1"] * 100_000) + b"\n",
-        300,
-        "has 100,000 columns or more, and at most 10,000 are read",
-    ),
-    "short rows below a wide header": (
-        "short.csv",
-        lambda: WIDE + b"1\n" * 1_000_000,
-        300,
-        "line 2: 1 fields, but the header has 10,000",
-    ),
-    "one line of 200 MB": (
-        "line.csv",
-        lambda: b"x" * (200 * MIB),
-        500,
-        "line 1: longer than 16 MiB, the most that is read",
-    ),
-    "one field of 50 MB": (
-        "field.csv",
-        lambda: HEADER + b"1,2," + b"x" * (50 * MIB) + b"\n",
-        300,
-        "line 2: longer than 16 MiB, the most that is read",
-    ),
-    "a quote that is open to the end": (
-        "quote.csv",
-        lambda: HEADER + b'1,2,"No\n' + b"1,2,No\n" * 2_000_000,
-        800,
-        "line 2: the quotes of the row that begins here do not match",
-    ),
-    "an object of 300,000 keys": (
-        "keys.jsonl",
-        lambda: object_of(300_000),
-        400,
-        "has 300,000 columns or more, and at most 10,000 are read",
-    ),
-    "another key in each row": (
-        "keys.json",
-        lambda: b"[" + b",".join(b'{"k%d":1}' % row for row in range(300_000)) + b"]",
-        500,
-        "columns or more, and at most 10,000 are read",
-    ),
-    "a wide row above narrow ones": (
-        "wide.jsonl",
-        lambda: object_of(limits.COLUMNS) + b"\n" + b'{"k1":1}\n' * 100_000,
-        600,
-        "over 268,435,456 cells, the most that is read",
-    ),
-    "a line of JSON of 50 MB": (
-        "line.jsonl",
-        lambda: b'{"a": "' + b"x" * (50 * MIB) + b'"}',
-        300,
-        "line 1: longer than 16 MiB, the most that is read",
-    ),
-    "ten million empty objects": (
-        "empty.json",
-        lambda: b"[" + b",".join([b"{}"] * 10_000_000) + b"]",
-        600,
-        "element 1 is not an object with values",
-    ),
-    "ten million brackets": ("deep.json", lambda: b"[" * 10_000_000, 500, "line 1 or later: the values are nested"),
-}
-
-
-def refusal(path: Path, mib: int, gib: float = limits.DEFAULT_GIB) -> str:
-    """Return what the real command line says of a file, with so much memory of its own and no more."""
-    began = time.monotonic()
-    done = subprocess.run(
-        ["bash", "-c", f'ulimit -d {mib * 1024} && exec "$0" analyse "$1"', SCRIPT, path],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, limits.VARIABLE: str(gib)},
-        timeout=100,
-    )
-    assert done.returncode == 1, done.stderr[-2000:]
-    assert done.stdout == ""
-    assert done.stderr.startswith(f"Error: {path}")
-    assert done.stderr.count("\n") == 1
-    assert len(done.stderr) < len(str(path)) + 400
-    assert time.monotonic() - began < 30
-    return done.stderr
 
 
 @pytest.mark.parametrize("what", CASES)

@@ -10,7 +10,7 @@ import pytest
 from tests.files.conftest import write
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
-from dissensus.files.items import pasted_items, read_items
+from dissensus.files.items import parse_pasted_items, read_items
 from dissensus.schema.records.item import Item
 from dissensus.text.transcripts import DICES_990, write_dices, write_hh
 
@@ -120,7 +120,7 @@ def test_a_file_of_pasted_text(name: str, tmp_path: Path) -> None:
 
 def test_an_id_that_is_made_is_the_same_from_every_form() -> None:
     found = [
-        pasted_items("User: Is it safe?\nBot: No."),
+        parse_pasted_items("User: Is it safe?\nBot: No."),
         read_items(pl.DataFrame({"turns": [CHAT]})),
         read_items(pl.DataFrame({"transcript": ["\n\nHuman: Is it safe?\n\nAssistant: No."], "a": ["1"]})),
     ]
@@ -281,7 +281,7 @@ def test_what_is_refused(table: Any, message: str) -> None:
 )
 def test_pasted_text_that_is_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
-        pasted_items(text)
+        parse_pasted_items(text)
 
 
 def test_files_of_text_that_are_not_there_or_no_text(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from tests.strategies import quick
 from dissensus.errors import DissensusError
 from dissensus.files.raw import json_stream as module
 from dissensus.files.raw import limits
-from dissensus.files.raw.json_stream import records
+from dissensus.files.raw.json_stream import stream_records
 
 ROWS = [{"a": 1, "b": 'x, ] } " \n'}, {"a": -2.5, "b": None}, {"é": ["[", {"c": True}]}]
 
@@ -35,14 +35,14 @@ def test_arrays_and_lines_are_told_by_what_they_are(tmp_path: Path, name: str) -
         "\r\n\r\n".join(json.dumps(row, ensure_ascii=False) for row in ROWS) + "\r\n",
         "\ufeff" + json.dumps(ROWS),
     ):
-        assert list(records(put(tmp_path / name, text))) == ROWS
+        assert list(stream_records(put(tmp_path / name, text))) == ROWS
 
 
 def test_compressed_data_are_known_under_any_name(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     path.write_bytes(gzip.compress(json.dumps(ROWS).encode()))
-    assert list(records(path)) == ROWS
-    assert list(records(put(tmp_path / "none.json", "[ ]"))) == []
+    assert list(stream_records(path)) == ROWS
+    assert list(stream_records(put(tmp_path / "none.json", "[ ]"))) == []
 
 
 @pytest.mark.parametrize("name", ["x.json", "x.jsonl", "x.json.gz", "x.jsonl.gz"])
@@ -52,7 +52,7 @@ def test_the_share_that_was_read_grows_with_what_was_yielded(tmp_path: Path, nam
     rows = [{"row": row, "text": hashlib.sha256(str(row).encode()).hexdigest()} for row in range(n)]
     text = json.dumps(rows) if ".json." in f"{name}." else "\n".join(map(json.dumps, rows))
     shares: list[float] = []
-    assert list(records(put(tmp_path / name, text), progress=shares.append)) == rows
+    assert list(stream_records(put(tmp_path / name, text), progress=shares.append)) == rows
     assert shares == sorted(shares)
     assert shares == pytest.approx([*(np.arange(1, n + 1) / n), 1], abs=0.12)
     assert shares[-1] == 1
@@ -72,7 +72,7 @@ def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]]
     put(path, json.dumps(rows, ensure_ascii=False, indent=step % 3 or None))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_STEP", step)
-        assert list(records(path)) == rows
+        assert list(stream_records(path)) == rows
     path.unlink()
 
 
@@ -101,7 +101,7 @@ def test_where_the_window_ends_makes_no_difference(rows: list[dict[str, object]]
 )
 def test_what_is_wrong_is_said_with_the_number_of_the_record(tmp_path: Path, text: str | bytes, says: str) -> None:
     with pytest.raises(DissensusError) as caught:
-        list(records(put(tmp_path / "x.json", text)))
+        list(stream_records(put(tmp_path / "x.json", text)))
     assert says in str(caught.value)
 
 
@@ -110,27 +110,30 @@ def test_damaged_gzip_data_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     path.write_bytes(data[:-20])
     with pytest.raises(DissensusError, match="cut short"):
-        list(records(path))
+        list(stream_records(path))
     path.write_bytes(data[:12] + b"\xff\xff\xff" + data[15:])
     with pytest.raises(DissensusError, match=r"damaged gzip data|not UTF-8|not JSON|cut short"):
-        list(records(path))
+        list(stream_records(path))
 
 
 def test_blanks_without_end_are_passed_quickly(tmp_path: Path) -> None:
     flood = " \n" * 5_000_000
-    assert list(records(put(tmp_path / "a.json.gz", flood + "[" + flood + '{"a": 1}' + flood + "]" + flood))) == [
-        {"a": 1}
+    assert list(
+        stream_records(put(tmp_path / "a.json.gz", flood + "[" + flood + '{"a": 1}' + flood + "]" + flood))
+    ) == [{"a": 1}]
+    assert list(stream_records(put(tmp_path / "b.jsonl.gz", flood[:2_000_000] + '{"a": 1}\n{"a": 2}'))) == [
+        {"a": 1},
+        {"a": 2},
     ]
-    assert list(records(put(tmp_path / "b.jsonl.gz", flood[:2_000_000] + '{"a": 1}\n{"a": 2}'))) == [{"a": 1}, {"a": 2}]
 
 
 def test_too_much_is_refused_before_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(limits, "ROW", 1000)
+    monkeypatch.setattr(limits, "MAX_ROW", 1000)
     for text in ('{"a": "' + "x" * 2000 + '"}', '[{"a": "' + "x" * 3_000_000):
         with pytest.raises(DissensusError, match="record 1: longer than"):
-            list(records(put(tmp_path / "x.json", text)))
+            list(stream_records(put(tmp_path / "x.json", text)))
     monkeypatch.setenv(limits.VARIABLE, "0.00001")
     bomb = put(tmp_path / "bomb.jsonl.gz", '{"a": 1}\n' * 100_000)
     assert bomb.stat().st_size < 10_000
     with pytest.raises(DissensusError, match="the most that is read"):
-        list(records(bomb))
+        list(stream_records(bomb))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.files.conftest import write
-from tests.files.test_formats import tables
+from tests.support.rating_tables import tables
 
 from dissensus.errors import DissensusError, InvalidInput
 from dissensus.files.ratings.reader import read_ratings
@@ -54,14 +54,14 @@ def test_what_is_read_in_pieces_is_read_whole(tmp_path: Path, monkeypatch: pytes
         path.write_text(json.dumps(rows, indent=3) if name == "ratings.json" else "\n".join(map(json.dumps, rows)))
     for module in (delimited, json_table):
         monkeypatch.setattr(module, "BATCH", 70)
-    monkeypatch.setattr(limits, "ROW", 400)
+    monkeypatch.setattr(limits, "MAX_ROW", 400)
     read = read_frame(path)
     assert read.with_columns(pl.col("b").replace("", None)).equals(table)
 
 
 @pytest.mark.parametrize("value", ["[" + "1," * 50 + "1]", json.dumps("x" * 100), "[" + '"x",' * 20, '"' + "x" * 100])
 def test_an_object_that_is_too_long(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
-    monkeypatch.setattr(limits, "ROW", 20)
+    monkeypatch.setattr(limits, "MAX_ROW", 20)
     text = '[{"a": 1}, {"a": ' + value + "}, " + '{"a": 1}, ' * 50
     with pytest.raises(InvalidInput, match=r"element 2: a quote or a bracket is not closed within "):
         json_table.parse(text.encode(), Path("x.json"))

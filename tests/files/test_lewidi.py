@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings.conversion import convert, read_long, write_long
-from dissensus.files.ratings.kinds import Said, lewidi
+from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
+from dissensus.files.ratings.kinds import RatingsFileOptions, lewidi
 
 # The shape of https://github.com/Le-Wi-Di/le-wi-di.github.io (LeWiDi_3-2025), with texts of our own.
 THIRD: dict[str, dict[str, Any]] = {
@@ -113,7 +113,7 @@ def test_context_and_response_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_both_editions_are_written_as_the_third(tmp_path: Path) -> None:
-    convert(save(THIRD, tmp_path / "a.json"), tmp_path / "a.lewidi.json")
+    convert_ratings(save(THIRD, tmp_path / "a.json"), tmp_path / "a.lewidi.json")
     again = json.loads((tmp_path / "a.lewidi.json").read_text(encoding="utf-8"))
     numbers = {"2": {"soft_label": {"0": 1 / 3, "1": 2 / 3}}, "5": {"soft_label": {"0": 1.0, "1": 0.0}}}
     for key, entry in THIRD.items():
@@ -124,7 +124,7 @@ def test_both_editions_are_written_as_the_third(tmp_path: Path) -> None:
         assert {name: v for name, v in written["other_info"].items() if v is not None} == info
         same = ("annotation task", "text", "annotators", "annotations", "split", "lang")
         assert {name: written[name] for name in same} == {name: entry[name] for name in same}
-    convert(save(SECOND, tmp_path / "b.json"), tmp_path / "b.lewidi.json.gz")
+    convert_ratings(save(SECOND, tmp_path / "b.json"), tmp_path / "b.lewidi.json.gz")
     table = read_long(tmp_path / "b.lewidi.json.gz").table
     assert table.equals(read_long(tmp_path / "b.json").table)
 
@@ -251,9 +251,9 @@ def test_other_files_are_not_taken_for_entries(tmp_path: Path) -> None:
 
 
 def test_lewidi_to_wide_and_back(tmp_path: Path) -> None:
-    path, said = save(THIRD, tmp_path / "a.json"), Said(rater_columns="coder_{rater_id}")
-    convert(path, tmp_path / "a.wide.csv", said=said)
-    convert(tmp_path / "a.wide.csv", tmp_path / "b.lewidi.json", said=said)
+    path, said = save(THIRD, tmp_path / "a.json"), RatingsFileOptions(rater_columns="coder_{rater_id}")
+    convert_ratings(path, tmp_path / "a.wide.csv", said=said)
+    convert_ratings(tmp_path / "a.wide.csv", tmp_path / "b.lewidi.json", said=said)
     assert read_long(tmp_path / "b.lewidi.json").table.equals(read_long(path).table)
 
 

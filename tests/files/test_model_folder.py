@@ -1,21 +1,19 @@
 """Models that know of disagreement on disk: as they were, and refused where they are not."""
 
 import hashlib
-import io
-import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from tests.preference.people import people
+from tests.support.model_edits import arrays, head
 
 from dissensus.errors import InvalidInput
-from dissensus.files.models.folder import MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.files.models.folder import ARRAY_FILES, MODEL, SUMS, WEIGHTS, load_model, save_model
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.kinds import AnyModel, KindOfModel
 
@@ -29,7 +27,7 @@ def votes() -> tuple[Pair, ...]:
 
 @pytest.fixture(scope="module")
 def models(votes: tuple[Pair, ...]) -> dict[KindOfModel, AnyModel]:
-    return {kind: train(votes, purpose="helpful", plan=Plan(kind=kind)) for kind in KINDS}
+    return {kind: train(votes, purpose="helpful", plan=TrainingPlan(kind=kind)) for kind in KINDS}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -39,7 +37,7 @@ def test_what_is_written_is_read_byte_for_byte(
     save_model(models[kind], tmp_path / "one")
     read = load_model(tmp_path / "one")
     save_model(read, tmp_path / "other")
-    for name in (*NAMES, SUMS):
+    for name in (*ARRAY_FILES, SUMS):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
     assert read.margins(votes).tolist() == models[kind].margins(votes).tolist()
     assert read.card["model"].startswith(f"{kind}: ")
@@ -49,25 +47,6 @@ def test_the_folder_of_groups_has_effects_of_both(models: dict[KindOfModel, AnyM
     model = models["groups"]
     assert isinstance(model, Groups)
     assert set(model.effects) == {"rater_gender", RATER}
-
-
-def head(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
-    def changed(data: bytes) -> bytes:
-        values = json.loads(data)
-        change(values)
-        return json.dumps(values).encode()
-
-    return changed
-
-
-def arrays(**changes: Callable[[np.ndarray], np.ndarray]) -> Callable[[bytes], bytes]:
-    def changed(data: bytes) -> bytes:
-        known = dict(np.load(io.BytesIO(data), allow_pickle=False))
-        out = io.BytesIO()
-        np.savez(out, allow_pickle=False, **{name: changes.get(name, np.asarray)(known[name]) for name in known})
-        return out.getvalue()
-
-    return changed
 
 
 @pytest.mark.parametrize(
@@ -99,7 +78,7 @@ def test_sums_that_fit_do_not_make_a_model(
     save_model(models[kind], tmp_path / "model")
     path = tmp_path / "model" / name
     path.write_bytes(change(path.read_bytes()))
-    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in NAMES]
+    sums = [f"{hashlib.sha256((tmp_path / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in ARRAY_FILES]
     (tmp_path / "model" / SUMS).write_text("\n".join(sums))
     with pytest.raises(InvalidInput, match="is no model that can be trusted") as refused:
         load_model(tmp_path / "model")
@@ -107,7 +86,7 @@ def test_sums_that_fit_do_not_make_a_model(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ARRAY_FILES)
 def test_a_file_that_was_cut_is_refused(
     models: dict[KindOfModel, AnyModel], tmp_path: Path, kind: KindOfModel, name: str
 ) -> None:

@@ -1,4 +1,4 @@
-"""Model lines on disk: as they were, refused where they are not, and changed by one at a time."""
+"""Model registry on disk: round trips, damaged files, and locks."""
 
 import json
 from collections.abc import Callable
@@ -15,109 +15,108 @@ from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.models.registry import (
     HISTORY,
     TERMS,
-    Entry,
-    Line,
-    Terms,
-    add_entry,
-    alone,
-    changed,
-    changing,
-    folder_of,
-    lines_in,
-    make_line,
-    next_version,
-    read_line,
+    RegisteredModel,
+    RegistrationTerms,
+    RegistryEntry,
+    append_entry,
+    history_stamp,
+    list_registered_models,
+    lock_for_change,
+    lock_for_training,
+    make_version_folder,
+    open_registered_model,
+    register_model,
+    registered_model_folder,
 )
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.evaluation.promotion import Rule, judge
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.evaluation.promotion import PromotionRule, decide_promotion
 from dissensus.schema.records.conversation import Turn
-from dissensus.stats.paired import Difference
-from dissensus.stats.proportion import Share
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, tzinfo=UTC)
-HELPFUL = Terms(
+HELPFUL = RegistrationTerms(
     purpose="helpful",
     kind="mean-variance",
-    counting=Counting(strength="weight", soft=True),
-    rule=Rule(margin=0.05, level=0.9),
+    counting=Weighting(strength="weight", soft=True),
+    rule=PromotionRule(margin=0.05, level=0.9),
     campaigns=("red", "blue"),
 )
-FIRST = Entry(
+FIRST = RegistryEntry(
     at=NOW,
     what="promoted",
     version=1,
     current=1,
     why="It is good — ä.",
     n_pairs=12,
-    accuracy=Share(0.7, 0.6, 0.8, 3, 3),
+    accuracy=ClusteredEstimate(0.7, 0.6, 0.8, 3, 3),
     sha256="ab" * 32,
-    difference=Difference(0.01, -0.02, 0.04, 3, 3),
+    difference=ClusteredEstimate(0.01, -0.02, 0.04, 3, 3),
     found={"of": {}},
 )
 SECOND = replace(FIRST, what="kept back", version=2, why="It is not.")
-BACK = Entry(at=NOW, what="rolled back", version=1, current=1, why="So.", found={"from": 2})
+BACK = RegistryEntry(at=NOW, what="rolled back", version=1, current=1, why="So.", found={"from": 2})
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "helpful", HELPFUL)
-    assert (line.name, line.current, line.entries) == ("helpful", None, ())
+    model = register_model(tmp_path / "helpful", HELPFUL)
+    assert (model.name, model.current, model.entries) == ("helpful", None, ())
     for entry in (FIRST, SECOND, BACK):
-        line = add_entry(line, entry)
-    assert read_line(tmp_path / "helpful") == line
-    assert line.terms == HELPFUL
-    assert line.current == 1
-    assert list(line.trained) == [1, 2]
-    assert line.version(2) == tmp_path / "helpful" / "2"
+        model = append_entry(model, entry)
+    assert open_registered_model(tmp_path / "helpful") == model
+    assert model.terms == HELPFUL
+    assert model.current == 1
+    assert list(model.trained) == [1, 2]
+    assert model.version(2) == tmp_path / "helpful" / "2"
     with pytest.raises(NotFound, match=r"has no version 3. It has '1', '2'"):
-        line.version(3)
+        model.version(3)
 
 
 def test_numbers_are_not_used_twice(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "helpful", HELPFUL)
+    model = register_model(tmp_path / "helpful", HELPFUL)
     # The first was never finished: nothing tells of it, and its number is gone.
-    assert [next_version(line).name, next_version(line).name] == ["1", "2"]
-    assert read_line(line.folder).trained == {}
+    assert [make_version_folder(model).name, make_version_folder(model).name] == ["1", "2"]
+    assert open_registered_model(model.folder).trained == {}
 
 
 def test_names(tmp_path: Path) -> None:
-    make_line(tmp_path / "harmless", Terms(purpose="harmless"))
-    with pytest.raises(Conflict, match="There is a line or a file"):
-        make_line(tmp_path / "harmless", Terms(purpose="harmless"))
+    register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless"))
+    with pytest.raises(Conflict, match="There is a registered model or a file"):
+        register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless"))
     with pytest.raises(
-        NotFound, match=r"no model line 'harmles' in .*Did you mean 'harmless'.*preference line harmles"
+        NotFound, match=r"no registered model 'harmles' in .*Did you mean 'harmless'.*preference register harmles"
     ):
-        read_line(tmp_path / "harmles")
-    assert folder_of(tmp_path, "harmless") == tmp_path / "harmless"
+        open_registered_model(tmp_path / "harmles")
+    assert registered_model_folder(tmp_path, "harmless") == tmp_path / "harmless"
     for name in ("..", "../harmless", "Harmless", ""):
-        with pytest.raises(InvalidInput, match="cannot be the name of a line"):
-            folder_of(tmp_path, name)
-    assert lines_in(tmp_path) == ["harmless"]
+        with pytest.raises(InvalidInput, match="cannot be the name of a registered model"):
+            registered_model_folder(tmp_path, name)
+    assert list_registered_models(tmp_path) == ["harmless"]
 
 
-def test_one_at_a_time_trains_a_line_and_holds_up_nobody_who_rolls_it_back(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
-    with alone(line.folder) as held:
-        assert held == line
-        with pytest.raises(Conflict, match="is being trained now"), alone(line.folder):
+def test_one_at_a_time_trains_a_model_and_holds_up_nobody_who_rolls_it_back(tmp_path: Path) -> None:
+    model = register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless"))
+    with lock_for_training(model.folder) as held:
+        assert held == model
+        with pytest.raises(Conflict, match="is being trained now"), lock_for_training(model.folder):
             pass
-        assert read_line(line.folder) == line
-        with changing(line.folder) as other:
-            line = add_entry(other, FIRST)
-    with alone(line.folder) as held:
-        assert held == line
+        assert open_registered_model(model.folder) == model
+        with lock_for_change(model.folder) as other:
+            model = append_entry(other, FIRST)
+    with lock_for_training(model.folder) as held:
+        assert held == model
 
 
 def test_changes_come_one_after_the_other(tmp_path: Path) -> None:
-    folder = make_line(tmp_path / "harmless", Terms(purpose="harmless")).folder
+    folder = register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless")).folder
 
     def add(number: int) -> None:
-        with changing(folder) as line:
-            add_entry(line, replace(FIRST, version=len(line.entries) + 1, current=1, why=str(number)))
+        with lock_for_change(folder) as model:
+            append_entry(model, replace(FIRST, version=len(model.entries) + 1, current=1, why=str(number)))
 
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(add, range(40)))
-    found = read_line(folder)
+    found = open_registered_model(folder)
     assert sorted(int(entry.why) for entry in found.entries) == list(range(40))
     assert list(found.trained) == list(range(1, 41))
 
@@ -125,47 +124,49 @@ def test_changes_come_one_after_the_other(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_leaves_nothing_behind(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(Unavailable, match="cannot be made"):
-        make_line(tmp_path / "file" / "harmless", Terms(purpose="harmless"))
+        register_model(tmp_path / "file" / "harmless", RegistrationTerms(purpose="harmless"))
     # As after a full disk: what was begun is gone on with.
     (tmp_path / ".harmless.part").mkdir()
-    assert make_line(tmp_path / "harmless", Terms(purpose="harmless")).current is None
+    assert register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless")).current is None
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "harmless"]
 
 
 def test_back_to_the_one_in_whose_place_it_came(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "helpful", HELPFUL)
+    model = register_model(tmp_path / "helpful", HELPFUL)
     steps = (("promoted", 1, 1), ("promoted", 2, 2), ("kept back", 3, 2), ("promoted", 4, 4))
     before = []
     for what, version, current in steps:
-        line = add_entry(line, replace(FIRST, what=what, version=version, current=current))  # type: ignore[arg-type]
-        before.append(line.before)
+        model = append_entry(model, replace(FIRST, what=what, version=version, current=current))  # type: ignore[arg-type]
+        before.append(model.before)
     assert before == [None, 1, 1, 2]
-    line = add_entry(line, replace(BACK, version=1, current=1))
-    assert line.before is None
+    model = append_entry(model, replace(BACK, version=1, current=1))
+    assert model.before is None
     # What was rolled back is not come back to by rolling back what came after it.
-    line = add_entry(line, replace(FIRST, version=5, current=5))
-    assert line.before == 1
+    model = append_entry(model, replace(FIRST, version=5, current=5))
+    assert model.before == 1
 
 
 PAIRS = [Pair((Turn("human", f"Question {number}"),), "yes", "no") for number in range(5000)]
 
 
-def judged(line: Line, wrong: dict[int, int]) -> Line:
-    """Let a line judge its next version, of which is said how many pairs it and each before it get wrong."""
-    version = len(line.entries) + 1
+def judged(model: RegisteredModel, wrong: dict[int, int]) -> RegisteredModel:
+    """Judge the next version, given how many pairs it and each earlier one get wrong."""
+    version = len(model.entries) + 1
 
     def margins(number: int | None) -> np.ndarray | None:
         return None if number is None else np.where(np.arange(len(PAIRS)) < wrong[number], -1.0, 1.0)
 
-    reference = None if line.reference == line.current else margins(line.reference)
-    found = judge(PAIRS, np.asarray(margins(version)), margins(line.current), reference=reference, rule=line.terms.rule)
-    return add_entry(
-        line,
+    reference = None if model.reference == model.current else margins(model.reference)
+    found = decide_promotion(
+        PAIRS, np.asarray(margins(version)), margins(model.current), reference=reference, rule=model.terms.rule
+    )
+    return append_entry(
+        model,
         replace(
             FIRST,
             version=version,
             what="promoted" if found.promoted else "kept back",
-            current=version if found.promoted else line.current,
+            current=version if found.promoted else model.current,
             difference=found.difference,
             over_reference=found.over_reference,
         ),
@@ -173,39 +174,39 @@ def judged(line: Line, wrong: dict[int, int]) -> Line:
 
 
 def test_many_small_losses_do_not_add_up(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    model = register_model(tmp_path / "helpful", replace(HELPFUL, rule=PromotionRule(margin=0.05)))
     wrong = {}
     for version in range(1, 13):
         # Each is worse than the one before it by one in a hundred, which is less than the margin.
         wrong[version] = 1000 + 50 * (version - 1)
-        line = judged(line, wrong)
-        assert line.reference == 1
+        model = judged(model, wrong)
+        assert model.reference == 1
     # The fifth is worse than the first one by .04, and that is shown to be less than .05; those after it are not.
-    assert [entry.current for entry in line.entries] == [1, 2, 3, 4, 5, *[5] * 7]
+    assert [entry.current for entry in model.entries] == [1, 2, 3, 4, 5, *[5] * 7]
 
 
 def test_what_is_shown_to_be_better_is_the_reference_from_then_on(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "helpful", replace(HELPFUL, rule=Rule(margin=0.05)))
+    model = register_model(tmp_path / "helpful", replace(HELPFUL, rule=PromotionRule(margin=0.05)))
     wrong, seen = {}, []
     # The third is shown to be better than the second and not than the first; the fourth is better than that as well.
     for version, errors in enumerate((1000, 1200, 980, 700, 1000), 1):
         wrong[version] = errors
-        line = judged(line, wrong)
-        seen.append((line.current, line.reference))
+        model = judged(model, wrong)
+        seen.append((model.current, model.reference))
     assert seen == [(1, 1), (2, 1), (3, 1), (4, 4), (4, 4)]
-    line = add_entry(line, replace(BACK, version=2, current=2))
-    assert line.reference == 2
-    assert read_line(line.folder) == line
+    model = append_entry(model, replace(BACK, version=2, current=2))
+    assert model.reference == 2
+    assert open_registered_model(model.folder) == model
 
 
 def test_that_something_happened_is_seen_from_outside(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "harmless", Terms(purpose="harmless"))
-    seen = [changed(line.folder)]
+    model = register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless"))
+    seen = [history_stamp(model.folder)]
     for entry in (FIRST, SECOND):
-        line = add_entry(line, entry)
-        seen.append(changed(line.folder))
+        model = append_entry(model, entry)
+        seen.append(history_stamp(model.folder))
     assert len(set(seen)) == 3
-    assert changed(line.folder) == seen[-1]
+    assert history_stamp(model.folder) == seen[-1]
 
 
 def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes]:
@@ -254,18 +255,18 @@ def terms(change: Callable[[dict[str, Any]], object]) -> Callable[[bytes], bytes
     ],
 )
 def test_what_was_cut_or_changed_is_refused(tmp_path: Path, name: str, change: Callable[[bytes], bytes]) -> None:
-    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
-    path = line.folder / name
+    model = append_entry(register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless")), FIRST)
+    path = model.folder / name
     path.write_bytes(change(path.read_bytes()))
-    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
-        read_line(line.folder)
+    with pytest.raises(InvalidInput, match="is not a registered model that can be trusted"):
+        open_registered_model(model.folder)
 
 
 def test_a_history_that_is_gone_is_not_a_line_that_was_never_trained(tmp_path: Path) -> None:
-    line = add_entry(make_line(tmp_path / "harmless", Terms(purpose="harmless")), FIRST)
-    (line.folder / HISTORY).unlink()
-    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
-        read_line(line.folder)
-    (line.folder / HISTORY).mkdir()
-    with pytest.raises(InvalidInput, match="is no model line that can be trusted"):
-        read_line(line.folder)
+    model = append_entry(register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless")), FIRST)
+    (model.folder / HISTORY).unlink()
+    with pytest.raises(InvalidInput, match="is not a registered model that can be trusted"):
+        open_registered_model(model.folder)
+    (model.folder / HISTORY).mkdir()
+    with pytest.raises(InvalidInput, match="is not a registered model that can be trusted"):
+        open_registered_model(model.folder)

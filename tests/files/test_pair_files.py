@@ -15,13 +15,13 @@ from tests.strategies import quick
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput
 from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, read_pairs
-from dissensus.files.pairs.release import OTHER, POLICY, TWIN, others_of, write_pairs
-from dissensus.files.pairs.rows import HUMAN, PairRow, Seen, rows_of, stream_pairs
-from dissensus.files.pairs.writer import UNASKED, write_hh_rlhf, write_inspect, write_table, write_trl
+from dissensus.files.pairs.release import OTHER, POLICY, TWIN, extra_columns, write_pairs
+from dissensus.files.pairs.rows import HUMAN, PairReadLog, PairRow, stream_pairs, to_pair_rows
+from dissensus.files.pairs.writer import NO_INPUT, write_hh_rlhf, write_inspect, write_table, write_trl
 from dissensus.pipeline.release import PairPolicy, ReleasedPairs, released_pairs
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Conversation, Turn
-from dissensus.schema.records.preference import Asked, Edit, Pick, Preference
+from dissensus.schema.records.preference import Criterion, Edit, Pick, Preference
 from dissensus.text.transcripts import join_hh
 from dissensus.text.turns import Speaker
 
@@ -38,7 +38,7 @@ def both(rows: list[PairRow]) -> list[tuple[str, str]]:
 
 
 def test_the_real_pairs_come_back_byte_for_byte_from_every_form(real: Path, tmp_path: Path) -> None:
-    seen = Seen()
+    seen = PairReadLog()
     rows = list(stream_pairs(real, seen))
     assert len(rows) == 2312
     assert {why: len(places) for why, places in seen.faults.items()} == {EMPTY: 4, CONTEXTS: 5}
@@ -52,7 +52,7 @@ def test_the_real_pairs_come_back_byte_for_byte_from_every_form(real: Path, tmp_
     }
     for name, write in writers.items():
         write(rows, tmp_path / name)
-        again = Seen()
+        again = PairReadLog()
         back = tmp_path / "back.jsonl.gz"
         write_hh_rlhf(stream_pairs(tmp_path / name, again), back, overwrite=True)
         assert gzip.decompress(back.read_bytes()) == lines, name
@@ -67,7 +67,7 @@ def test_what_is_noticed_is_said_and_kept() -> None:
             "rejected": [ASKED + "a", ASKED + "a", "\n\nHuman: x\n\nAssistant: a", ASKED + "a", ASKED + "b"],
         }
     )
-    seen = Seen()
+    seen = PairReadLog()
     assert len(list(stream_pairs(table, seen))) == 5
     assert seen.faults == {EMPTY: [1], SAME: [2], CONTEXTS: [3], HUMAN: [4]}
     assert next(seen.notes()) == "1 pair (row 1): an answer is empty; kept all the same."
@@ -87,7 +87,7 @@ def test_every_form_of_a_pair_is_read(tmp_path: Path) -> None:
     ]
     path = tmp_path / "pairs.jsonl"
     path.write_text("\n".join(map(json.dumps, records)))
-    seen = Seen()
+    seen = PairReadLog()
     rows = list(stream_pairs(path, seen))
     assert both(rows) == [(ASKED + "No.", ASKED + "Yes.")] * len(records)
     assert [row.strength for row in rows] == [None, None, 2, None, 1.5, None, None, None]
@@ -151,7 +151,7 @@ def test_samples_of_inspect(tmp_path: Path) -> None:
         PairRow(ASKED + "a", "\n\nHuman: x\n\nAssistant: a"),
     ]
     lost = write_inspect(rows, tmp_path / "a.jsonl")
-    assert lost == {UNASKED: 2}
+    assert lost == {NO_INPUT: 2}
     assert json.loads((tmp_path / "a.jsonl").read_text("utf-8")) == {
         "id": "p-1",
         "input": [{"role": "user", "content": "Is it safe?"}],
@@ -160,7 +160,7 @@ def test_samples_of_inspect(tmp_path: Path) -> None:
     }
 
 
-def collected(asked: Asked, number: int, **changes: Any) -> Preference:
+def collected(asked: Criterion, number: int, **changes: Any) -> Preference:
     """Return a preference where two of three raters, who can tell, pick what was asked for."""
     thing = f"{'abcdefghij'[number % 10]}{number}"
     harmful_is_b = number % 2 == 0
@@ -182,7 +182,7 @@ def collected(asked: Asked, number: int, **changes: Any) -> Preference:
 
 
 @pytest.mark.parametrize("asked", ["more harmful", "less harmful", "more helpful"])
-def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path: Path, asked: Asked) -> None:
+def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path: Path, asked: Criterion) -> None:
     released = released_pairs((collected(asked, number) for number in range(60)), PairPolicy(test_share=0.2))
     folder = tmp_path / "out"
     assert write_pairs(released, folder) == ()
@@ -192,7 +192,7 @@ def test_a_model_trained_on_what_was_written_prefers_the_better_answer(tmp_path:
         Conversation.from_turns([*talk, ("bot", text)])  # type: ignore[list-item]
         for text in ("Please do not, it is not safe.", "Sure, go on, it is fun!")
     )
-    write_trl(rows_of(released.pairs, others_of), tmp_path / "pairs.trl.jsonl")
+    write_trl(to_pair_rows(released.pairs, extra_columns), tmp_path / "pairs.trl.jsonl")
     margins = [json.loads(line)["margin"] for line in (tmp_path / "pairs.trl.jsonl").read_text("utf-8").splitlines()]
     assert margins == [pytest.approx(5 / 3)] * 60
     for suffix in (".jsonl.gz", ".parquet"):
@@ -241,7 +241,7 @@ def test_twins_hold_all_that_the_published_files_lose(released: ReleasedPairs, t
     assert len(rows) == 72
     for pair in released.pairs:
         row = rows[pair.pair_id]
-        assert {key: row[key] for key in others_of(pair)} == others_of(pair)
+        assert {key: row[key] for key in extra_columns(pair)} == extra_columns(pair)
         assert row["strength"] == pair.strength
         assert row["chosen"].endswith(pair.chosen)
     for path in folder.rglob("*.jsonl.gz"):

@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, purpose_of, read_pairs
-from dissensus.files.pairs.votes import read_all
+from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, purpose_from_name, read_pairs
+from dissensus.files.pairs.votes import read_pair_files
 
 ASKED = "\n\nHuman: Is it safe?\n\nAssistant: "
 
@@ -55,7 +55,7 @@ def test_several_files_are_one(tmp_path: Path) -> None:
             {"chosen": ASKED + name, "rejected": ASKED + name},
         ]
         (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    found = read_all([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
+    found = read_pair_files([tmp_path / "a.jsonl", tmp_path / "b.jsonl"])
     assert (len(found.pairs), found.excluded) == (2, {SAME: 2})
 
 
@@ -77,10 +77,10 @@ def test_what_is_no_file_of_pairs(frame: pl.DataFrame, says: str) -> None:
 
 
 def test_what_names_say_of_the_purpose() -> None:
-    assert purpose_of(Path("hh/harmless-base/train.jsonl.gz")) == "harmless"
-    assert purpose_of(Path("helpful-online.jsonl")) == "helpful"
-    assert purpose_of(Path("/data/helpful-and-harmless.jsonl")) is None
-    assert purpose_of(Path("/data/pairs.jsonl")) is None
+    assert purpose_from_name(Path("hh/harmless-base/train.jsonl.gz")) == "harmless"
+    assert purpose_from_name(Path("helpful-online.jsonl")) == "helpful"
+    assert purpose_from_name(Path("/data/helpful-and-harmless.jsonl")) is None
+    assert purpose_from_name(Path("/data/pairs.jsonl")) is None
 
 
 def test_an_error_names_the_file(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests.files.conftest import write
-from tests.files.test_hostile import refusal
-from tests.files.test_refusals import assert_refused
+from tests.support.file_refusals import assert_refused
+from tests.support.hostile_files import refusal
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw import limits, parquet
@@ -114,7 +114,7 @@ def test_no_other_process(table: pl.DataFrame, tmp_path: Path, monkeypatch: pyte
 
 def test_a_file_that_takes_for_ever(table: pl.DataFrame, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(table, tmp_path / "ratings.parquet")
-    monkeypatch.setattr(parquet, "PATIENCE", 0.2)
+    monkeypatch.setattr(parquet, "BASE_TIMEOUT", 0.2)
     monkeypatch.setattr(sys, "executable", stand_in(tmp_path / "python", "exec sleep 60"))
     with pytest.raises(InvalidInput, match=r"takes more than 0 s to read. Is it damaged"):
         read_frame(path)

@@ -3,27 +3,16 @@
 import gzip
 import os
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 import pytest
 from tests.files.conftest import write
+from tests.support.file_refusals import assert_refused, somebody_else
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import read_frame
-
-
-def assert_refused(path: Path, data: bytes | str, message: str) -> None:
-    path.write_bytes(data if isinstance(data, bytes) else data.encode())
-    with pytest.raises(InvalidInput, match=message) as error:
-        read_frame(path)
-    said = str(error.value)
-    assert str(path) in said
-    assert said.isprintable()
-    assert len(said) < len(str(path)) + 400
 
 
 def test_no_such_file(tmp_path: Path) -> None:
@@ -86,19 +75,6 @@ def test_what_may_not_be_read(closed: str) -> None:
         with pytest.raises(NotAllowed, match="may not be"):
             read_frame(path)
         folder.chmod(0o700)
-
-
-@contextmanager
-def somebody_else() -> Iterator[None]:
-    """Root may read everything, so be nobody meanwhile."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
 
 
 @pytest.mark.parametrize("extension", [".csv", ".jsonl", ".json", ".parquet"])

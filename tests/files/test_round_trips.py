@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dissensus.files.ratings.conversion import convert, read_long, write_long
+from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
 from dissensus.files.raw.content import EXTENSIONS
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
@@ -147,8 +147,8 @@ def test_official_tables_survive_every_encoding_to_the_byte(extension: str, offi
     with TemporaryDirectory() as folder:
         first, ours, again = (Path(folder, file) for file in (f"a.{name}.csv", f"ours{extension}", f"b.{name}.csv"))
         write_long(table, first)
-        read, _ = convert(first, ours)
+        read, _ = convert_ratings(first, ours)
         assert read.kind == name
         assert as_text(read.table).select(table.columns).equals(table)
-        convert(ours, again)
+        convert_ratings(ours, again)
         assert again.read_bytes() == first.read_bytes()

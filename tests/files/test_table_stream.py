@@ -11,7 +11,7 @@ from tests.strategies import quick
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.files.raw.table_stream import ENDS, FORMULAS, csv_parts, guarded, write_parts
+from dissensus.files.raw.table_stream import EXTENSIONS, FORMULAS, csv_parts, escape_formulas, write_parts
 from dissensus.files.raw.table_writer import write_frame
 
 SCHEMA = {"item_id": pl.String(), "Q": pl.Enum(["No", "Yes"]), "n": pl.Int64()}
@@ -23,7 +23,7 @@ PARTS = [
 WHOLE = pl.concat(PARTS)
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", EXTENSIONS)
 def test_parts_make_the_file_that_the_whole_makes(end: str, tmp_path: Path) -> None:
     write_parts(PARTS, SCHEMA, tmp_path / f"parts{end}")
     write_frame(WHOLE, tmp_path / f"whole{end}")
@@ -39,7 +39,7 @@ def test_no_part_is_a_header_alone(tmp_path: Path) -> None:
     assert pl.read_parquet_schema(tmp_path / "none.parquet") == SCHEMA
 
 
-@pytest.mark.parametrize("end", ENDS)
+@pytest.mark.parametrize("end", EXTENSIONS)
 def test_what_fails_on_the_way_is_told_as_it_is_and_leaves_no_file(end: str, tmp_path: Path) -> None:
     def failing() -> Iterator[pl.DataFrame]:
         yield PARTS[0]
@@ -72,7 +72,7 @@ def test_where_nothing_can_be_written(tmp_path: Path) -> None:
     )
 )
 def test_no_text_is_a_formula_and_all_can_be_undone(texts: list[str | None]) -> None:
-    frame, n = guarded(pl.DataFrame({"said": pl.Series(texts, dtype=pl.String)}))
+    frame, n = escape_formulas(pl.DataFrame({"said": pl.Series(texts, dtype=pl.String)}))
     found = frame["said"].to_list()
     assert not any(one.startswith(FORMULAS) for one in found if one)
     changed = [(before, after) for before, after in zip(texts, found, strict=True) if before != after]
@@ -82,6 +82,8 @@ def test_no_text_is_a_formula_and_all_can_be_undone(texts: list[str | None]) -> 
 
 def test_categories_are_guarded_too_and_numbers_are_not() -> None:
     scale = pl.Enum(["-", "-1", "+1.5"])
-    frame, n = guarded(pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]}))
+    frame, n = escape_formulas(
+        pl.DataFrame({"Q": pl.Series(["-", "-1", "+1.5", None], dtype=scale), "n": [-1, -2, -3, -4]})
+    )
     assert (frame["Q"].to_list(), frame["n"].to_list(), n) == (["'-", "-1", "+1.5", None], [-1, -2, -3, -4], 1)
-    assert guarded(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3
+    assert escape_formulas(pl.DataFrame({"said": ["-1\n=1+1", "-1 ", "+1+1"]}))[1] == 3

@@ -14,7 +14,7 @@ from tests.preference.transformer.bases import gpt2
 from tests.preference.transformer.conversations import fitting, learned
 
 from dissensus.errors import InvalidInput, NotFound, Unavailable
-from dissensus.files.models.folder import MODEL, NAMES_OF_TRANSFORMER, SUMS, load_model, make_folder, save_model
+from dissensus.files.models.folder import MODEL, SUMS, TRANSFORMER_FILES, load_model, make_folder, save_model
 from dissensus.files.models.transformer import CONFIG, NETWORK, TOKENIZER
 from dissensus.preference.fit.training import train
 from dissensus.schema.records.conversation import Conversation
@@ -36,7 +36,7 @@ def folder(model: "Transformer", tmp_path: Path) -> Path:
 
 def signed(folder: Path) -> None:
     """Write sums that fit."""
-    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in NAMES_OF_TRANSFORMER]
+    sums = [f"{hashlib.sha256((folder / name).read_bytes()).hexdigest()}  {name}\n" for name in TRANSFORMER_FILES]
     (folder / SUMS).write_text("".join(sums))
 
 
@@ -47,8 +47,8 @@ def test_what_is_written_is_read_byte_for_byte(model: "Transformer", folder: Pat
     read = load_model(folder)
     assert isinstance(read, Transformer)
     save_model(read, tmp_path / "other")
-    assert {path.name for path in folder.iterdir()} == {*NAMES_OF_TRANSFORMER, SUMS}
-    for name in (*NAMES_OF_TRANSFORMER, SUMS):
+    assert {path.name for path in folder.iterdir()} == {*TRANSFORMER_FILES, SUMS}
+    for name in (*TRANSFORMER_FILES, SUMS):
         assert (folder / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
         assert (folder / name).stat().st_mode == (folder / SUMS).stat().st_mode
     pairs = fitting(50)
@@ -59,7 +59,7 @@ def test_what_is_written_is_read_byte_for_byte(model: "Transformer", folder: Pat
 
 
 @pytest.mark.ml
-@pytest.mark.parametrize("name", [*NAMES_OF_TRANSFORMER, SUMS])
+@pytest.mark.parametrize("name", [*TRANSFORMER_FILES, SUMS])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused(folder: Path, name: str, damage: str) -> None:
     check_refused(folder / name, damage)
@@ -139,7 +139,7 @@ def test_a_folder_of_something_else_is_not_written_to(model: "Transformer", tmp_
 def written(folder: Path, change: Callable[[Path], object] = bool) -> Path:
     """Write what looks like a transformer from outside."""
     make_folder(folder)
-    for name in NAMES_OF_TRANSFORMER:
+    for name in TRANSFORMER_FILES:
         (folder / name).write_text('{"schema_version": 1, "kind": "transformer", "purpose": "helpful"}')
     change(folder)
     signed(folder)

@@ -10,9 +10,15 @@ import pytest
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.files.pairs.reader import read_pairs
-from dissensus.files.pairs.votes import holds_preferences, purpose_in, read_all, read_people, read_preferences
+from dissensus.files.pairs.votes import (
+    detect_purpose,
+    holds_preferences,
+    read_pair_files,
+    read_people,
+    read_preferences,
+)
 from dissensus.pipeline.simulate import simulate_preferences
-from dissensus.preference.data.votes import votes_of
+from dissensus.preference.data.votes import collect_votes
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Edit, Pick, Preference, Side
 
@@ -46,7 +52,7 @@ def test_preferences_come_back_as_they_were(tmp_path: Path) -> None:
 def test_each_pick_is_a_pair_with_the_better_answer_chosen(tmp_path: Path) -> None:
     path = written(tmp_path / "preferences.jsonl", PREFERENCE, HELPFUL)
     people = {"ann": {"rater_age": "old", "rater_gender": "Woman"}, "bo": {}}
-    found = read_all([path], purpose="harmless", people=people)
+    found = read_pair_files([path], purpose="harmless", people=people)
     told = [(pair.chosen, pair.strength, pair.rater, pair.cells, pair.tranche) for pair in found.pairs]
     assert told == [
         ("No, thank you.", 3.0, "ann", {"rater_age": "old", "rater_gender": "Woman"}, "harmless-online"),
@@ -66,15 +72,15 @@ def test_a_and_b_are_names_alone(tmp_path: Path) -> None:
         replace(one, a=one.b, b=one.a, picks=tuple(replace(pick, side=other[pick.side]) for pick in one.picks))
         for one in drawn
     ]
-    assert votes_of(turned, purpose="helpful") == votes_of(drawn, purpose="helpful")
+    assert collect_votes(turned, purpose="helpful") == collect_votes(drawn, purpose="helpful")
 
 
 def test_what_people_chose_by_is_what_they_were_asked(tmp_path: Path) -> None:
     both = written(tmp_path / "helpful.jsonl", PREFERENCE, HELPFUL)
-    assert purpose_in(both) is None
-    assert purpose_in(written(tmp_path / "one.jsonl", PREFERENCE)) == "harmless"
+    assert detect_purpose(both) is None
+    assert detect_purpose(written(tmp_path / "one.jsonl", PREFERENCE)) == "harmless"
     with pytest.raises(InvalidInput, match="Say --purpose helpful or --purpose harmless"):
-        read_all([both])
+        read_pair_files([both])
 
 
 def test_groups_of_plain_pairs(tmp_path: Path) -> None:
@@ -85,16 +91,16 @@ def test_groups_of_plain_pairs(tmp_path: Path) -> None:
     assert (pair.rater, pair.groups) == ("ann", (("rater_age", "old"),))
     path = tmp_path / "pairs.parquet"
     pl.DataFrame(table).write_parquet(path)
-    (pair,) = read_all([path], people={"ann": {"rater_gender": "Woman"}}).pairs
+    (pair,) = read_pair_files([path], people={"ann": {"rater_gender": "Woman"}}).pairs
     assert pair.cells == {"rater_age": "old", "rater_gender": "Woman"}
 
 
 def test_raters_who_are_in_no_table_are_told(tmp_path: Path) -> None:
     path = written(tmp_path / "preferences.jsonl", PREFERENCE)
-    found = read_all([path], purpose="harmless", people={"ann": {"rater_age": "old"}})
+    found = read_pair_files([path], purpose="harmless", people={"ann": {"rater_age": "old"}})
     assert found.notes[-1] == "1 of 2 raters are not in the table of raters, so their groups are not known."
     with pytest.raises(InvalidInput, match=r"None of 2 raters .* is 'zoe'\. Every export has other ids"):
-        read_all([path], purpose="harmless", people={"zoe": {"rater_age": "old"}})
+        read_pair_files([path], purpose="harmless", people={"zoe": {"rater_age": "old"}})
 
 
 def test_the_table_of_raters_of_an_export(tmp_path: Path) -> None:
@@ -143,4 +149,4 @@ def test_a_record_that_is_no_preference(tmp_path: Path, change: dict[str, object
 def test_nobody_picked_anything(tmp_path: Path) -> None:
     path = written(tmp_path / "p.jsonl", replace(PREFERENCE, picks=(Pick("cy", None, 0),)))
     with pytest.raises(InvalidInput, match=r"No pick says .* a rater found neither answer better \(1\)"):
-        read_all([path], purpose="harmless")
+        read_pair_files([path], purpose="harmless")

@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
-from dissensus.files.ratings.conversion import convert, read_long, write_long
-from dissensus.files.ratings.kinds import Said, template, wide
+from dissensus.files.ratings.conversion import convert_ratings, read_long, write_long
+from dissensus.files.ratings.kinds import RatingsFileOptions, template, wide
 from dissensus.files.ratings.reader import read_ratings
 
 TEMPLATES = {
@@ -176,7 +176,7 @@ def test_words_that_make_no_sense(said: dict[str, str], message: str) -> None:
 
 
 def test_a_name_that_can_be_read_in_two_ways() -> None:
-    form = template.parse("l_{rater_id}_{rater_x}", "rater_id", lambda name: True)
+    form = template.parse_template("l_{rater_id}_{rater_x}", "rater_id", lambda name: True)
     assert form.values("l_1_F") == {"rater_id": "1", "rater_x": "F"}
     assert form.values("l_1") is None
     with pytest.raises(InvalidInput, match=r"in two ways: .*'1', .*'F_M'.* and .*'1_F', .*'M'"):
@@ -246,10 +246,10 @@ def test_rows_without_an_answer_are_said_to_be_left_out() -> None:
 
 def test_one_word_for_both_sides(tmp_path: Path) -> None:
     posts(**LABELS).write_csv(tmp_path / "in.csv")
-    read, written = convert(
+    read, written = convert_ratings(
         tmp_path / "in.csv",
         tmp_path / "out.wide.parquet",
-        said=Said(rater_columns="label_{rater_id}", question="Q_tone"),
+        said=RatingsFileOptions(rater_columns="label_{rater_id}", question="Q_tone"),
     )
     assert (read.kind, written.kind) == ("wide", "wide")
     assert pl.read_parquet(tmp_path / "out.wide.parquet").columns == ["item_id", "item_text", "label_1", "label_2"]

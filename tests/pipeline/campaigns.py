@@ -5,26 +5,34 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.simulate import Campaign, Careless, Effects, Items, Pool, crossed, preset
+from dissensus.pipeline.simulate import (
+    Careless,
+    Pool,
+    SimulatedEffects,
+    SimulatedItems,
+    SimulationDesign,
+    cross_axes,
+    preset,
+)
 
 ANSWERS = ("No", "Unsure", "Yes")
 GENDERS = ["Man", "Woman"]
 AGES = ["gen z", "millenial", "gen x+"]
 
 
-def items(count: int) -> Items:
+def items(count: int) -> SimulatedItems:
     """So many items as those of DICES-350."""
     return replace(preset("dices-350").items, count=count)
 
 
-def small(**options: Any) -> Campaign:
+def small(**options: Any) -> SimulationDesign:
     """DICES-350 with 40 items and 4 raters in each cell of gender × age, all of whom judge."""
     settings: dict[str, Any] = {
         "items": items(40),
         "pool": Pool(
-            axes=("rater_gender", "rater_age"), cells=crossed({"rater_gender": GENDERS, "rater_age": AGES}, raters=4)
+            axes=("rater_gender", "rater_age"), cells=cross_axes({"rater_gender": GENDERS, "rater_age": AGES}, raters=4)
         ),
-        "effects": Effects(),
+        "effects": SimulatedEffects(),
         "careless": Careless(),
     }
     return replace(preset("dices-350"), **(settings | options))

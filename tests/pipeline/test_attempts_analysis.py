@@ -13,9 +13,9 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
-from dissensus.pipeline.analyse.attempts.columns import columns_of
+from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.pipeline.analyse.attempts.concentration import gini
-from dissensus.pipeline.analyse.attempts.result import Cell
+from dissensus.pipeline.analyse.attempts.result import AttemptCell
 from dissensus.pipeline.simulate import simulate_attempts
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.review import Review
@@ -47,7 +47,7 @@ def few() -> tuple[Attempt, ...]:
     return simulate_attempts(600, seed=5)
 
 
-def by_model(cells: tuple[Cell, ...]) -> dict[tuple[str | None, str | None], Cell]:
+def by_model(cells: tuple[AttemptCell, ...]) -> dict[tuple[str | None, str | None], AttemptCell]:
     return {(cell.model_type, cell.size): cell for cell in cells}
 
 
@@ -256,7 +256,7 @@ def test_models_without_type_and_size_have_names(few: tuple[Attempt, ...]) -> No
     assert {(cell.model_type, cell.size) for cell in found.success} >= {("type not known", "size not known")}
     sizes = ["52B", "x-large", "700M", "1.5B", "2T", "...", "350"]
     mixed = [replace(attempt, num_params=sizes[number % 7]) for number, attempt in enumerate(few)]
-    assert columns_of(mixed, 3).sizes == ("350", "700M", "1.5B", "52B", "2T", "...", "x-large")
+    assert read_columns(mixed, 3).sizes == ("350", "700M", "1.5B", "52B", "2T", "...", "x-large")
     many = [replace(attempt, model_type=f"m{number}") for number, attempt in enumerate([*few, *few])]
     with pytest.raises(InvalidInput, match=f"more than {MOST_CELLS:,} models to compare"):
         analyse_attempts(many, bootstrap=0)

@@ -14,14 +14,14 @@ from tests.strategies import quick
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound
 from dissensus.pipeline.simulate import (
-    Campaign,
     Careless,
-    Cell,
-    Effects,
     GroupEffects,
     Pool,
+    PoolCell,
+    SimulatedEffects,
+    SimulationDesign,
     Topic,
-    crossed,
+    cross_axes,
     preset,
     presets,
     simulate,
@@ -47,7 +47,7 @@ def test_dices_990_is_balanced_over_items_and_cells_and_raters() -> None:
 @given(st.lists(st.integers(1, 6), min_size=1, max_size=4), st.integers(1, 30), st.floats(0, 1), st.integers(0, 99))
 @quick
 def test_sparse_designs_are_balanced(sizes: list[int], n_items: int, share: float, seed: int) -> None:
-    pool = Pool(axes=("rater_age",), cells=tuple(Cell(values=(str(k),), raters=n) for k, n in enumerate(sizes)))
+    pool = Pool(axes=("rater_age",), cells=tuple(PoolCell(values=(str(k),), raters=n) for k, n in enumerate(sizes)))
     campaign = small(items=items(n_items), pool=pool, per_item=1 + share * (pool.size - 1))
     frame = simulate(campaign, seed=seed).frame
     assert frame.height == campaign.n_ratings
@@ -64,7 +64,7 @@ def test_sparse_designs_are_balanced(sizes: list[int], n_items: int, share: floa
 
 def test_a_campaign_has_the_cells_that_were_chosen() -> None:
     races = ["White", "Black/African American", "Asian/Asian subcontinent", "Multiracial"]
-    cells = crossed({"rater_age": AGES, "rater_race": races}, raters=10)
+    cells = cross_axes({"rater_age": AGES, "rater_race": races}, raters=10)
     raters = simulate(small(pool=Pool(axes=("rater_age", "rater_race"), cells=cells))).ratings().raters
     counts = raters.group_by("rater_age", "rater_race").len()
     assert (counts.height, set(counts["len"])) == (12, {10})
@@ -116,8 +116,11 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
         (lambda c: replace(c, answers={"No": -1, "Unsure": 1, "Yes": 1}), "-1"),
         (lambda c: replace(c, questionnaire="dices-35"), "no questionnaire 'dices-35'"),
         (lambda c: replace(c, questionnaire="dices-990"), "among the questions"),
-        (lambda c: replace(c, effects=Effects(groups={"rater_race": GroupEffects()})), "no axis 'rater_race'"),
-        (lambda c: replace(c, effects=Effects(groups={"rater_age": GroupEffects(main={"gen y": 1})})), "gen z"),
+        (lambda c: replace(c, effects=SimulatedEffects(groups={"rater_race": GroupEffects()})), "no axis 'rater_race'"),
+        (
+            lambda c: replace(c, effects=SimulatedEffects(groups={"rater_age": GroupEffects(main={"gen y": 1})})),
+            "gen z",
+        ),
         (lambda c: replace(c, careless=Careless(speeders=25)), "25 careless raters"),
         (lambda c: replace(c, careless=Careless(answers={"Maybe": 1})), "'Maybe'"),
         (lambda c: replace(c, items=items(10**6)), "too many to draw at once"),
@@ -127,13 +130,13 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
         (lambda c: replace(c.items, labelled=2), "items.labelled is 2"),
         (lambda c: replace(c.pool, cells=()), "no raters"),
         (lambda c: replace(c.pool, axes=("rater_age",)), "'Man', 'gen z'"),
-        (lambda c: crossed({"rater_age": AGES}, raters=-1), "-1"),
+        (lambda c: cross_axes({"rater_age": AGES}, raters=-1), "-1"),
         (lambda c: replace(c.pool.cells[0], careless=5), "cannot be careless"),
         (lambda c: replace(c.pool, details=preset("dices-350").pool.details), "no axis 'rater_race'"),
         (lambda c: replace(preset("dices-350").pool, axes=("rater_race", "rater_gender", "rater_age")), "says nothing"),
-        (lambda c: Effects(item_sd=-1), "effects.item_sd is -1"),
-        (lambda c: Effects(rater_sd=float("inf")), "effects.rater_sd is inf"),
-        (lambda c: Effects(gold=1.1), "effects.gold is 1.1"),
+        (lambda c: SimulatedEffects(item_sd=-1), "effects.item_sd is -1"),
+        (lambda c: SimulatedEffects(rater_sd=float("inf")), "effects.rater_sd is inf"),
+        (lambda c: SimulatedEffects(gold=1.1), "effects.gold is 1.1"),
         (lambda c: GroupEffects(item_sd={"Man": -1}), "item_sd of Man"),
         (lambda c: Careless(pace=0), "careless.pace is 0"),
         (lambda c: Careless(clickers=-1), "careless.clickers is -1"),
@@ -145,21 +148,21 @@ def test_an_unknown_preset_is_refused(name: str) -> None:
         (lambda c: simulate(c, seed=-1), "seed is -1"),
     ],
 )
-def test_impossible_settings_are_refused(change: Callable[[Campaign], object], says: str) -> None:
+def test_impossible_settings_are_refused(change: Callable[[SimulationDesign], object], says: str) -> None:
     with pytest.raises((InvalidInput, NotFound)) as refusal:
         change(small())
     assert says in str(refusal.value)
 
 
 @st.composite
-def campaigns(draw: st.DrawFn) -> Campaign:
+def campaigns(draw: st.DrawFn) -> SimulationDesign:
     """Small campaigns of any shape."""
     share, deviation = st.floats(0, 1), st.floats(0, 3)
     start = preset(draw(st.sampled_from(presets())))
     cells = tuple(replace(cell, raters=draw(st.integers(1, 4)), careless=0) for cell in start.pool.cells[:4])
     pool = replace(start.pool, cells=cells)
     axis = pool.axes[1]
-    effects = Effects(
+    effects = SimulatedEffects(
         **{name: draw(deviation) for name in ("item_sd", "rater_sd", "unsure_sd")},
         severity=draw(st.floats(-1, 1)),
         groups={axis: GroupEffects(item_sd={group: draw(deviation) for group in pool.groups(axis)})},
@@ -180,7 +183,7 @@ def campaigns(draw: st.DrawFn) -> Campaign:
     )
 
 
-def look_through(campaign: Campaign, seed: int) -> None:
+def look_through(campaign: SimulationDesign, seed: int) -> None:
     simulation = simulate(campaign, seed=seed)
     frame, questionnaire = simulation.frame, load_questionnaire(campaign.questionnaire)
     assert tuple(frame.columns) == questionnaire.columns
@@ -195,7 +198,7 @@ def look_through(campaign: Campaign, seed: int) -> None:
 
 @given(campaigns(), st.integers(0, 2**32))
 @quick
-def test_any_campaign_is_drawn_whole(campaign: Campaign, seed: int) -> None:
+def test_any_campaign_is_drawn_whole(campaign: SimulationDesign, seed: int) -> None:
     look_through(campaign, seed)
 
 
@@ -211,7 +214,7 @@ def test_any_number_in_any_setting_is_drawn_or_refused_in_words(part: str | None
     for name in (field.name for field in fields(whole) if isinstance(getattr(whole, field.name), (int, float))):
         try:
             changed: Any = replace(whole, **{name: number})
-            campaign: Campaign = changed if part is None else replace(start, **{part: changed})
+            campaign: SimulationDesign = changed if part is None else replace(start, **{part: changed})
         except DissensusError as refusal:
             told = str(refusal)
         else:

@@ -11,12 +11,12 @@ from tests.pipeline.campaigns import AGES, GENDERS, items, shares, small
 from dissensus.pipeline.analyse import group_divergence
 from dissensus.pipeline.simulate import (
     Careless,
-    Cell,
-    Effects,
     GroupEffects,
     Pool,
+    PoolCell,
+    SimulatedEffects,
     Simulation,
-    crossed,
+    cross_axes,
     preset,
     simulate,
 )
@@ -56,7 +56,7 @@ def test_the_truth_tells_how_likely_every_answer_was() -> None:
         "rater_age": GroupEffects(main={"gen z": 0.5}, severity={"gen x+": 0.8}, item_sd={"millenial": 0.7}),
         "rater_gender": GroupEffects(main={"Man": -0.4}, item_sd={"Woman": 0.3}),
     }
-    campaign = small(items=items(300), effects=Effects(groups=groups))
+    campaign = small(items=items(300), effects=SimulatedEffects(groups=groups))
     rows = predicted(simulate(campaign, seed=3))
     for answer in ("yes", "no"):
         bins = rows.group_by(bin=(pl.col(answer).rank("ordinal") - 1) * 10 // pl.len())
@@ -67,7 +67,7 @@ def test_the_truth_tells_how_likely_every_answer_was() -> None:
 
 
 def test_effects_have_exactly_the_spread_that_was_asked_for() -> None:
-    truth = simulate(small(effects=Effects(item_sd=0.7, rater_sd=0.4, unsure_sd=1.3)), seed=5).truth
+    truth = simulate(small(effects=SimulatedEffects(item_sd=0.7, rater_sd=0.4, unsure_sd=1.3)), seed=5).truth
     for effects, sd in ((truth.items["effect"], 0.7), (truth.raters["effect"], 0.4)):
         assert effects.mean() == pytest.approx(0, abs=1e-9)
         assert effects.std(ddof=0) == pytest.approx(sd)
@@ -83,7 +83,7 @@ def test_answers_have_the_shares_that_were_asked_for() -> None:
 def test_a_group_that_finds_everything_worse_says_yes_more_often() -> None:
     """Without other effects the probits of the shares differ by the effect, here .8; five standard errors are .2."""
     groups = {"rater_gender": GroupEffects(main={"Woman": 0.8})}
-    campaign = small(items=items(200), effects=Effects(item_sd=0, rater_sd=0, groups=groups))
+    campaign = small(items=items(200), effects=SimulatedEffects(item_sd=0, rater_sd=0, groups=groups))
     frame = simulate(campaign, seed=2).frame
     men, women = (
         frame.group_by("rater_gender").agg((pl.col("Q_overall") == "Yes").mean()).sort("rater_gender").to_series(1)
@@ -93,7 +93,7 @@ def test_a_group_that_finds_everything_worse_says_yes_more_often() -> None:
 
 def test_a_group_that_minds_severity_is_apart_on_severe_items() -> None:
     groups = {"rater_gender": GroupEffects(severity={"Woman": 1.0})}
-    campaign = small(items=items(350), effects=Effects(groups=groups))
+    campaign = small(items=items(350), effects=SimulatedEffects(groups=groups))
     frame = simulate(campaign, seed=2).frame
     yes = frame.group_by("degree_of_harm", "rater_gender").agg((pl.col("Q_overall") == "Yes").mean())
     table = yes.pivot("rater_gender", index="degree_of_harm", values="Q_overall")
@@ -105,14 +105,14 @@ def test_what_groups_see_apart_raises_their_divergence() -> None:
     found = []
     for sd in (0.0, 0.5, 1.0, 2.0):
         groups = {"rater_age": GroupEffects(item_sd=dict.fromkeys(AGES, sd))}
-        ratings = simulate(small(effects=Effects(groups=groups)), seed=1).ratings()
+        ratings = simulate(small(effects=SimulatedEffects(groups=groups)), seed=1).ratings()
         found.append(group_divergence(ratings, "age").estimate)
     assert found == sorted(found)
     assert found[-1] > found[0] + 0.1
 
 
 def test_severity_and_gold_go_with_the_effect_of_an_item() -> None:
-    campaign = small(items=items(2000), effects=Effects(severity=0.5, gold=0.9), per_item=2)
+    campaign = small(items=items(2000), effects=SimulatedEffects(severity=0.5, gold=0.9), per_item=2)
     truth = simulate(campaign, seed=1).truth.items
     # 2,000 items: five standard errors of a correlation of .5 are .084
     assert truth.select(pl.corr("effect", "severity")).item() == pytest.approx(0.5, abs=0.084)
@@ -153,8 +153,8 @@ def test_straight_liners_give_one_answer_and_clickers_any() -> None:
 
 
 def test_careless_raters_are_taken_from_the_cells_that_say_so_first() -> None:
-    cells = crossed({"rater_gender": GENDERS, "rater_age": AGES}, raters=4)
-    marked = (Cell(values=cells[0].values, raters=4, careless=3), *cells[1:])
+    cells = cross_axes({"rater_gender": GENDERS, "rater_age": AGES}, raters=4)
+    marked = (PoolCell(values=cells[0].values, raters=4, careless=3), *cells[1:])
     for speeders, expected in ((2, 2), (3, 3), (5, 3)):
         pool = Pool(axes=("rater_gender", "rater_age"), cells=marked)
         simulation = simulate(small(pool=pool, careless=Careless(speeders=speeders)), seed=speeders)

@@ -9,12 +9,12 @@ import polars as pl
 import pytest
 from tests.pipeline.campaigns import shares, worst_by_hand
 
-from dissensus.files.ratings.conversion import convert
-from dissensus.files.ratings.kinds import Said
+from dissensus.files.ratings.conversion import convert_ratings
+from dissensus.files.ratings.kinds import RatingsFileOptions
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_writer import write_frame
 from dissensus.pipeline.analyse import analyse
-from dissensus.pipeline.simulate import Simulation, Times, preset, presets, simulate
+from dissensus.pipeline.simulate import SimulatedTimes, Simulation, preset, presets, simulate
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings.table import Ratings
 
@@ -210,7 +210,7 @@ def test_times_and_timestamps_belong_together(dices: Simulation) -> None:
 
 def test_changing_one_part_leaves_the_others_alone(dices: Simulation) -> None:
     campaign = preset("dices-350")
-    slow = simulate(replace(campaign, times=Times(start=campaign.times.start, median_s=240)))  # type: ignore[union-attr]
+    slow = simulate(replace(campaign, times=SimulatedTimes(start=campaign.times.start, median_s=240)))  # type: ignore[union-attr]
     times = ["answer_time_ms", "answer_timestamp"]
     assert slow.frame.drop(times).equals(dices.frame.drop(times))
     assert not slow.frame["answer_time_ms"].equals(dices.frame["answer_time_ms"])
@@ -242,5 +242,5 @@ def test_the_written_file_is_recognised_as_the_official_one(tmp_path: Path) -> N
         start = preset(name)
         path = tmp_path / f"{name}.csv"
         write_frame(simulate(replace(start, items=replace(start.items, count=5))).frame, path)
-        read, _ = convert(path, tmp_path / f"{name}.parquet", said=Said())
+        read, _ = convert_ratings(path, tmp_path / f"{name}.parquet", said=RatingsFileOptions())
         assert read.kind == name

@@ -10,37 +10,42 @@ from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.collect.chat import (
-    Candidate,
     Exchange,
-    Pick,
+    ResponseCandidate,
+    ResponsePick,
     better,
-    chatbots_for,
+    build_conversation,
     check_pick,
-    continued,
-    conversation_of,
-    moment,
-    picked_digest,
-    said_digest,
-    seed_for,
+    continue_conversation,
+    derive_seed,
+    digest_message,
+    digest_pick,
+    draw_chatbots,
+    next_step,
 )
-from dissensus.schema.campaign.chat import STRONGEST, Chat, Mode
-from dissensus.schema.campaign.chatbot import Chatbot, Script
+from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.campaign.chatbot import Chatbot, ScriptedResponses
 
-BOTS = tuple(Chatbot(name=name, source=Script(), model_type="rlhf", version="1") for name in ("tern", "gull", "auk"))
-HARM = Mode(name="red team", title={"en": "Red team"}, compared="more harmful")
-CHAT = Chat(chatbots=BOTS, modes=(HARM,), most_turns=2)
+BOTS = tuple(
+    Chatbot(name=name, source=ScriptedResponses(), model_type="rlhf", version="1") for name in ("tern", "gull", "auk")
+)
+HARM = ChatMode(name="red team", title={"en": "Red team"}, compared="more harmful")
+CHAT = ChatSettings(chatbots=BOTS, modes=(HARM,), most_turns=2)
 ONE = Exchange(
     mode="red team",
     said="Hi.",
-    candidates=(Candidate(place=0, chatbot="tern", text="A."), Candidate(place=1, chatbot="gull", text="B.")),
+    candidates=(
+        ResponseCandidate(place=0, chatbot="tern", text="A."),
+        ResponseCandidate(place=1, chatbot="gull", text="B."),
+    ),
 )
-strengths = st.integers(-STRONGEST, STRONGEST).filter(bool)
+strengths = st.integers(-MAX_STRENGTH, MAX_STRENGTH).filter(bool)
 drawn = st.text(min_size=1, max_size=20)
 
 
 def test_every_chatbot_is_drawn_as_often_on_each_side() -> None:
     n = 6_000
-    pairs = [chatbots_for(CHAT, f"talk {i}", f"turn {i}", compared=True) for i in range(n)]
+    pairs = [draw_chatbots(CHAT, f"talk {i}", f"turn {i}", compared=True) for i in range(n)]
     assert all(a != b for a, b in pairs)
     for side in zip(*pairs, strict=True):
         for count in Counter(side).values():
@@ -50,87 +55,87 @@ def test_every_chatbot_is_drawn_as_often_on_each_side() -> None:
 
 @given(talk=drawn, turns=st.lists(drawn, min_size=2, max_size=6))
 def test_a_conversation_keeps_its_chatbots_and_not_their_sides(talk: str, turns: list[str]) -> None:
-    every = [chatbots_for(CHAT, talk, turn, compared=True) for turn in turns]
+    every = [draw_chatbots(CHAT, talk, turn, compared=True) for turn in turns]
     assert len({frozenset(pair) for pair in every}) == 1
-    assert chatbots_for(CHAT, talk, turns[0], compared=False)[0] in every[0]
-    same = chatbots_for(replace(CHAT, pairing="same"), talk, turns[0], compared=True)
+    assert draw_chatbots(CHAT, talk, turns[0], compared=False)[0] in every[0]
+    same = draw_chatbots(replace(CHAT, pairing="same"), talk, turns[0], compared=True)
     assert same[0] == same[1]
-    alone = chatbots_for(replace(CHAT, chatbots=BOTS[:1]), talk, turns[0], compared=True)
+    alone = draw_chatbots(replace(CHAT, chatbots=BOTS[:1]), talk, turns[0], compared=True)
     assert alone == ("tern", "tern")
 
 
 @given(turn=drawn)
 def test_two_responses_have_two_seeds_that_every_server_takes(turn: str) -> None:
-    seeds = {seed_for(turn, place) for place in (0, 1)}
+    seeds = {derive_seed(turn, place) for place in (0, 1)}
     assert len(seeds) == 2
     assert all(0 <= seed < 2**31 for seed in seeds)
 
 
 @given(strength=strengths, turn=drawn)
 def test_with_what_it_goes_on(strength: int, turn: str) -> None:
-    pick = Pick(strength=strength)
+    pick = ResponsePick(strength=strength)
     picked = 1 if strength > 0 else 0
-    assert continued(HARM, pick, turn) == picked
-    assert continued(replace(HARM, continues="other"), pick, turn) == 1 - picked
-    by_chance = continued(replace(HARM, continues="random"), pick, turn)
-    assert by_chance == continued(HARM, Pick(strength=0), turn)
+    assert continue_conversation(HARM, pick, turn) == picked
+    assert continue_conversation(replace(HARM, continues="other"), pick, turn) == 1 - picked
+    by_chance = continue_conversation(replace(HARM, continues="random"), pick, turn)
+    assert by_chance == continue_conversation(HARM, ResponsePick(strength=0), turn)
 
 
 def test_by_chance_is_either() -> None:
     mode = replace(HARM, continues="random")
-    assert 400 < sum(continued(mode, Pick(strength=1), f"turn {i}") for i in range(1_000)) < 600
+    assert 400 < sum(continue_conversation(mode, ResponsePick(strength=1), f"turn {i}") for i in range(1_000)) < 600
 
 
 @given(strength=strengths)
 def test_the_better_response_does_not_depend_on_how_it_was_asked(strength: int) -> None:
-    pick, turned = Pick(strength=strength), Pick(strength=-strength)
+    pick, turned = ResponsePick(strength=strength), ResponsePick(strength=-strength)
     assert better(HARM, pick) == better(replace(HARM, compared="less harmful"), turned)
     assert better(replace(HARM, compared="more helpful"), pick) == pick.place
-    assert better(HARM, Pick(strength=0)) is None
+    assert better(HARM, ResponsePick(strength=0)) is None
 
 
 def test_what_comes_next() -> None:
-    waiting = replace(ONE, candidates=(Candidate(place=0, chatbot="tern"), ONE.candidates[1]))
-    on = replace(ONE, pick=Pick(strength=2), continues=1)
-    assert moment(CHAT, []) == "say"
-    assert moment(CHAT, [waiting]) == "answering"
-    assert moment(CHAT, [ONE]) == "pick"
-    assert moment(CHAT, [on]) == "say"
-    assert moment(CHAT, [on, on]) == "end"
+    waiting = replace(ONE, candidates=(ResponseCandidate(place=0, chatbot="tern"), ONE.candidates[1]))
+    on = replace(ONE, pick=ResponsePick(strength=2), continues=1)
+    assert next_step(CHAT, []) == "say"
+    assert next_step(CHAT, [waiting]) == "answering"
+    assert next_step(CHAT, [ONE]) == "pick"
+    assert next_step(CHAT, [on]) == "say"
+    assert next_step(CHAT, [on, on]) == "end"
 
 
 def test_the_conversation_holds_what_it_went_on_with() -> None:
-    plain = replace(ONE, pick=Pick(strength=2), continues=1)
-    edited = replace(ONE, pick=Pick(strength=2, edit="B, better."), continues=1)
+    plain = replace(ONE, pick=ResponsePick(strength=2), continues=1)
+    edited = replace(ONE, pick=ResponsePick(strength=2, edit="B, better."), continues=1)
     other = replace(edited, continues=0)
-    texts = [turn.text for turn in conversation_of([plain, edited, other], "And?").turns]
+    texts = [turn.text for turn in build_conversation([plain, edited, other], "And?").turns]
     assert texts == ["Hi.", "B.", "Hi.", "B, better.", "Hi.", "A.", "And?"]
 
 
 @pytest.mark.parametrize(
     ("mode", "pick", "told"),
     [
-        ({"compared": None}, Pick(strength=1), "There is one response"),
-        ({}, Pick(strength=0), "from -3 to 3 but 0"),
-        ({}, Pick(strength=-4), "It is -4|The strength is -4"),
-        ({}, Pick(strength=1, edit="Worse."), "Nothing can be edited"),
-        ({"compared": "more helpful", "edits": True}, Pick(strength=1, edit=" "), "nothing to send"),
+        ({"compared": None}, ResponsePick(strength=1), "There is one response"),
+        ({}, ResponsePick(strength=0), "from -3 to 3 but 0"),
+        ({}, ResponsePick(strength=-4), "It is -4|The strength is -4"),
+        ({}, ResponsePick(strength=1, edit="Worse."), "Nothing can be edited"),
+        ({"compared": "more helpful", "edits": True}, ResponsePick(strength=1, edit=" "), "nothing to send"),
     ],
 )
-def test_a_pick_that_cannot_be(mode: dict[str, Any], pick: Pick, told: str) -> None:
+def test_a_pick_that_cannot_be(mode: dict[str, Any], pick: ResponsePick, told: str) -> None:
     with pytest.raises(InvalidInput, match=told):
         check_pick(CHAT, replace(HARM, **mode), pick)
 
 
 def test_equal_may_be_said_where_it_is_asked() -> None:
-    check_pick(replace(CHAT, equal=True), HARM, Pick(strength=0))
+    check_pick(replace(CHAT, equal=True), HARM, ResponsePick(strength=0))
 
 
 @given(said=st.text(max_size=30), other=st.text(max_size=30))
 def test_a_digest_is_of_what_was_said_and_of_nothing_else(said: str, other: str) -> None:
     one, two = replace(ONE, said=said), replace(ONE, said=other)
-    assert (said_digest(one) == said_digest(two)) == (said == other)
-    assert said_digest(one) == said_digest(replace(one, continues=1))
-    on = replace(ONE, pick=Pick(strength=1), continues=1)
-    assert picked_digest(on) != picked_digest(replace(on, continues=0))
-    assert picked_digest(on) != picked_digest(replace(on, pick=Pick(strength=2)))
+    assert (digest_message(one) == digest_message(two)) == (said == other)
+    assert digest_message(one) == digest_message(replace(one, continues=1))
+    on = replace(ONE, pick=ResponsePick(strength=1), continues=1)
+    assert digest_pick(on) != digest_pick(replace(on, continues=0))
+    assert digest_pick(on) != digest_pick(replace(on, pick=ResponsePick(strength=2)))

@@ -16,7 +16,7 @@ from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.items import read_items
-from dissensus.pipeline.curate import SamplePlan, Selection, allocation, curate, labelled
+from dissensus.pipeline.curate import SamplePlan, Selection, allocation, curate, join_attributes
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS
@@ -164,15 +164,15 @@ def test_without_strata_it_is_a_simple_random_sample() -> None:
 @quick
 def test_allocations_sum_and_fit(left: list[int], data: st.DataObject) -> None:
     n = data.draw(st.integers(1, sum(left)))
-    shares = allocation.proportional(n, left)
+    shares = allocation.allocate_proportionally(n, left)
     assert sum(shares) == n
     assert all(
         abs(given - n * size / sum(left)) < 1 and given <= size for given, size in zip(shares, left, strict=True)
     )
-    even = allocation.equal(n, left)
+    even = allocation.allocate_equally(n, left)
     assert sum(even) == n
     assert max(even) - min(even) <= 1
-    filled = allocation.filled(even, left)
+    filled = allocation.fill_strata(even, left)
     assert sum(filled) == n
     assert all(given <= size for given, size in zip(filled, left, strict=True))
     assert all(given >= min(pair) for given, pair in zip(filled, zip(even, left, strict=True), strict=True))
@@ -311,9 +311,9 @@ def test_the_table() -> None:
 def test_labels_come_from_items_or_ratings() -> None:
     pool = [item(1), item(2, safety_gold="No"), item(3)]
     ratings = pl.DataFrame({"post": [1, 1, 2, 9], "safety_gold": ["Yes", "Yes", "No", "No"], "n": [1, 2, 3, 4]})
-    found = labelled(pool, ratings, ["safety_gold", "degree_of_harm"], item="post")
+    found = join_attributes(pool, ratings, ["safety_gold", "degree_of_harm"], item="post")
     assert [dict(item.attributes) for item in found] == [{"safety_gold": "Yes"}, {"safety_gold": "No"}, {}]
-    assert labelled(pool, ratings, ["degree_of_harm"], item="post") == tuple(pool)
+    assert join_attributes(pool, ratings, ["degree_of_harm"], item="post") == tuple(pool)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_labels_come_from_items_or_ratings() -> None:
 )
 def test_labels_that_are_refused(rows: dict[str, list[str]], error: type[Exception], says: str) -> None:
     with pytest.raises(error) as refused:
-        labelled([item(1, kind="a")], pl.DataFrame(rows), ["kind"])
+        join_attributes([item(1, kind="a")], pl.DataFrame(rows), ["kind"])
     assert says in str(refused.value)
 
 

@@ -14,7 +14,7 @@ from tests.pipeline.tables import ratings_of
 from dissensus.errors import InvalidInput, Unavailable, UndefinedEstimate
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.aggregate import LabelModel, label_model, plurality
-from dissensus.pipeline.aggregate.crowd_kit import Answers, Fit, fitted
+from dissensus.pipeline.aggregate.crowd_kit import LabelMatrix, LabelModelFit, fit_label_model
 from dissensus.pipeline.aggregate.models import Method
 from dissensus.schema.ratings.table import Ratings
 
@@ -235,12 +235,12 @@ def test_without_crowd_kit_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 
 def test_warnings_about_the_numbers_become_notes() -> None:
-    def fit(answers: Answers, iterations: int, seed: int) -> Fit:
+    def fit(answers: LabelMatrix, iterations: int, seed: int) -> LabelModelFit:
         warnings.warn("no convergence", RuntimeWarning, stacklevel=2)
         warnings.warn("this keyword goes away", DeprecationWarning, stacklevel=2)
-        return Fit(probability=np.array([[0.2, 0.8]]), iterations=iterations)
+        return LabelModelFit(probability=np.array([[0.2, 0.8]]), iterations=iterations)
 
-    _, said = fitted(fit, Answers(np.array([0, 0]), np.array([0, 1]), np.array([0, 1])), 1, 0)
+    _, said = fit_label_model(fit, LabelMatrix(np.array([0, 0]), np.array([0, 1]), np.array([0, 1])), 1, 0)
     assert said == ("crowd-kit: no convergence.",)
 
 

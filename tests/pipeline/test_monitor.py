@@ -13,15 +13,15 @@ from tests.strategies import quick
 
 from dissensus.pipeline.analyse import analyse
 from dissensus.pipeline.monitor import (
-    Collected,
-    Figures,
-    Finished,
-    Person,
-    Scales,
-    Stretch,
-    figures_of,
+    CampaignFigures,
+    FinishedRating,
+    MonitoredRater,
+    MonitorState,
+    QuestionScales,
+    TimeBucket,
+    compute_figures,
     forecast,
-    scales_of,
+    read_scales,
 )
 from dissensus.pipeline.vet import vet
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -31,11 +31,11 @@ from dissensus.stats.agreement_interval import agreement_interval
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 SCALE = ("No", "Unsure", "Yes")
-SCALES = Scales(questions={"Q1": SCALE, "Q2": SCALE}, overalls={"Q_overall": (0, 1)}, counted="Q_overall")
+SCALES = QuestionScales(questions={"Q1": SCALE, "Q2": SCALE}, overalls={"Q_overall": (0, 1)}, counted="Q_overall")
 ITEMS = {f"i{n}": (*SCALE, None)[n % 4] for n in range(6)}
 AXES = {"rater_age": ("young", "old"), "rater_gender": ("Woman", "Man")}
 PEOPLE = tuple(
-    Person(
+    MonitoredRater(
         rater_id=f"r{n}",
         number=n,
         groups={"rater_age": ("young", "old")[n % 2], **({"rater_gender": "Man"} if n else {})},
@@ -45,10 +45,10 @@ PEOPLE = tuple(
 FEW = 20
 
 
-def rating(rater: int, item: int, *answers: str | None, ms: int = 1000, hour: int = 0) -> Finished:
+def rating(rater: int, item: int, *answers: str | None, ms: int = 1000, hour: int = 0) -> FinishedRating:
     given_ = {name: answer for name, answer in zip(("Q1", "Q2"), answers, strict=False) if answer is not None}
     at = NOON + timedelta(hours=hour)
-    return Finished(
+    return FinishedRating(
         assignment_id=f"{rater}-{item}", rater_id=f"r{rater}", item=f"i{item}", answers=given_, time_ms=ms, at=at
     )
 
@@ -59,20 +59,20 @@ ratings = st.builds(
 )
 
 
-def collected(*batches: list[Finished]) -> Collected:
-    found = Collected(SCALES)
+def collected(*batches: list[FinishedRating]) -> MonitorState:
+    found = MonitorState(SCALES)
     for batch in batches:
         found.add(batch)
     return found
 
 
-def figures(found: Collected, people: tuple[Person, ...] = PEOPLE) -> Figures:
-    return figures_of(found, people, ITEMS, AXES, replicates=FEW)
+def figures(found: MonitorState, people: tuple[MonitoredRater, ...] = PEOPLE) -> CampaignFigures:
+    return compute_figures(found, people, ITEMS, AXES, replicates=FEW)
 
 
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.randoms(use_true_random=False))
-def test_order_batches_repetitions_and_revisions_do_not_matter(found: list[Finished], random) -> None:  # type: ignore[no-untyped-def]
+def test_order_batches_repetitions_and_revisions_do_not_matter(found: list[FinishedRating], random) -> None:  # type: ignore[no-untyped-def]
     plain = figures(collected(found))
     earlier = [replace(one, answers={"Q1": "Yes"}, time_ms=7) for one in random.sample(found, len(found) // 2)]
     kept = collected(earlier)
@@ -87,7 +87,7 @@ def test_order_batches_repetitions_and_revisions_do_not_matter(found: list[Finis
 
 @quick
 @given(st.lists(ratings, max_size=60, unique_by=lambda one: one.assignment_id), st.sets(st.integers(0, 6)))
-def test_who_leaves_might_never_have_been_there(found: list[Finished], leaving: set[int]) -> None:
+def test_who_leaves_might_never_have_been_there(found: list[FinishedRating], leaving: set[int]) -> None:
     kept, gone = collected(found), {f"r{n}" for n in leaving}
     kept.drop_raters(gone)
     kept.drop(["nobody's"])
@@ -102,13 +102,13 @@ def test_who_leaves_might_never_have_been_there(found: list[Finished], leaving: 
 
 @quick
 @given(st.lists(ratings, max_size=40))
-def test_figures_are_json_and_back(found: list[Finished]) -> None:
-    kept = TypeAdapter(Figures)
+def test_figures_are_json_and_back(found: list[FinishedRating]) -> None:
+    kept = TypeAdapter(CampaignFigures)
     made = figures(collected(found))
     assert kept.validate_json(kept.dump_json(made)) == made
 
 
-def many(n_raters: int = 12, n_items: int = 40, seed: int = 3) -> list[Finished]:
+def many(n_raters: int = 12, n_items: int = 40, seed: int = 3) -> list[FinishedRating]:
     rng = np.random.default_rng(seed)
     return [
         rating(
@@ -124,8 +124,10 @@ def many(n_raters: int = 12, n_items: int = 40, seed: int = 3) -> list[Finished]
     ]
 
 
-def people(n: int = 12) -> list[Person]:
-    return [Person(rater_id=f"r{r}", number=r, groups={"rater_age": "old" if r % 3 else "young"}) for r in range(n)]
+def people(n: int = 12) -> list[MonitoredRater]:
+    return [
+        MonitoredRater(rater_id=f"r{r}", number=r, groups={"rater_age": "old" if r % 3 else "young"}) for r in range(n)
+    ]
 
 
 def test_agreement_and_its_intervals_are_those_of_analyse() -> None:
@@ -141,7 +143,7 @@ def test_agreement_and_its_intervals_are_those_of_analyse() -> None:
     items = dict.fromkeys(read.items["item_id"])
     order = {name: number for number, name in enumerate(read.raters["rater_id"])}
     ordered = [replace(one, number=order[one.rater_id]) for one in people()]
-    seen = figures_of(collected(found), ordered, items, {"rater_age": ("old", "young")}, replicates=200)
+    seen = compute_figures(collected(found), ordered, items, {"rater_age": ("old", "young")}, replicates=200)
     expected = {row.group: row for row in (*analysis.overall, *analysis.rows) if row.metric == "irr"}
     for group in (seen.pool, *seen.groups):
         row = expected[group.group or None]
@@ -159,7 +161,7 @@ def test_raters_are_flagged_as_vet_flags_them() -> None:
     ]
     vetted = vet(Ratings.from_frame(pl.DataFrame(rows)))
     items = {f"i{n}": None for n in range(30)}
-    (flagged,) = figures_of(collected(found), people(13), items, AXES, replicates=0).flagged
+    (flagged,) = compute_figures(collected(found), people(13), items, AXES, replicates=0).flagged
     by_vet = vetted.raters.row(by_predicate=pl.col("rater_id") == "r12", named=True)
     assert vetted.flagged == ("r12",)
     assert list(flagged.reasons) == by_vet["flagged_for"]
@@ -191,7 +193,7 @@ def test_gold_is_beside_what_most_raters_say_and_ties_are_apart() -> None:
 
 def test_a_group_that_nobody_foresaw_comes_last() -> None:
     odd = [replace(PEOPLE[0], groups={"rater_age": "<b>other</b>"}), *PEOPLE[1:]]
-    seen = figures_of(collected([rating(r, 0, "No", "No") for r in range(5)]), odd, ITEMS, AXES, replicates=FEW)
+    seen = compute_figures(collected([rating(r, 0, "No", "No") for r in range(5)]), odd, ITEMS, AXES, replicates=FEW)
     assert [group.group for group in seen.axes["rater_age"]] == ["young", "old", "<b>other</b>"]
 
 
@@ -200,27 +202,27 @@ def test_what_is_undefined_says_why() -> None:
     assert none.pool.agreement.reason == "Krippendorff's alpha is undefined: no item has two or more ratings."
     one_answer = figures(collected([rating(r, 0, "No", "No") for r in range(3)]))
     assert "gave the same answer" in str(one_answer.pool.agreement.reason)
-    unscaled = Collected(Scales(questions={}, overalls={}, counted=None))
+    unscaled = MonitorState(QuestionScales(questions={}, overalls={}, counted=None))
     unscaled.add([rating(0, 0, "No")])
-    text = figures_of(unscaled, PEOPLE, ITEMS, AXES)
+    text = compute_figures(unscaled, PEOPLE, ITEMS, AXES)
     assert (text.counted, text.gold, text.flagged, text.pool.n_ratings) == (None, None, (), 1)
 
 
 def test_the_overall_of_everything_is_counted_where_there_is_one() -> None:
-    scales = scales_of(load_questionnaire("dices-990"))
+    scales = read_scales(load_questionnaire("dices-990"))
     assert scales.counted == "Q_overall"
     assert scales.all["Q_overall"] == SCALE
 
 
 def test_steps_of_reviewers_are_measured_as_steps_and_in_two_classes() -> None:
-    scales = scales_of(load_questionnaire("red-team-review"))
+    scales = read_scales(load_questionnaire("red-team-review"))
     assert (scales.counted, scales.steps, scales.cut) == ("Q_success", True, 3)
     rng = np.random.default_rng(5)
     given = np.clip(rng.integers(0, 5, 40)[:, None] + rng.integers(-1, 2, (40, 3)), 0, 4)
-    found = Collected(scales)
+    found = MonitorState(scales)
     found.add([_review(r, i, step) for i, steps in enumerate(given.tolist()) for r, step in enumerate(steps)])
     found.add([_review(3, 0, 4)])
-    made = figures_of(found, people(4), {f"i{i}": None for i in range(40)}, {})
+    made = compute_figures(found, people(4), {f"i{i}": None for i in range(40)}, {})
     ordinal, kappa, alpha_of_two, kappa_of_two = made.measures
     assert [one.n_items for one in made.measures] == [40, 39, 40, 39]
     counts = (given[:, :, None] == np.arange(5)).sum(axis=1)
@@ -236,28 +238,31 @@ def test_steps_of_reviewers_are_measured_as_steps_and_in_two_classes() -> None:
 
 
 def test_reviewers_who_never_meet_are_not_measured() -> None:
-    found = Collected(scales_of(load_questionnaire("red-team-review")))
+    found = MonitorState(read_scales(load_questionnaire("red-team-review")))
     found.add([_review(r, r, 3) for r in range(4)])
-    made = figures_of(found, people(4), {f"i{i}": None for i in range(4)}, {})
+    made = compute_figures(found, people(4), {f"i{i}": None for i in range(4)}, {})
     assert [one.agreement.estimate for one in made.measures] == [None] * 4
     assert made.measures[1].agreement.reason == "No item has two ratings."
 
 
-def _review(rater: int, item: int, step: int) -> Finished:
+def _review(rater: int, item: int, step: int) -> FinishedRating:
     return replace(rating(rater, item), answers={"Q_success": str(step)})
 
 
 def test_a_forecast_goes_by_the_last_day() -> None:
     hour = int(NOON.timestamp()) - 3600
-    hours = [Stretch(start=hour - 86_400 * 2, n_ratings=900, n_raters=1), Stretch(start=hour, n_ratings=10, n_raters=1)]
+    hours = [
+        TimeBucket(start=hour - 86_400 * 2, n_ratings=900, n_raters=1),
+        TimeBucket(start=hour, n_ratings=10, n_raters=1),
+    ]
     found = forecast(hours, 910, 1000, now=NOON)
-    assert (found.an_hour, found.missing) == (10 / 24, 90)
+    assert (found.per_hour, found.missing) == (10 / 24, 90)
     assert found.done_at is not None
     assert abs(found.done_at - NOON - timedelta(hours=216)) < timedelta(seconds=1)
     begun = forecast(hours[1:], 10, 100, now=NOON)
-    assert (begun.an_hour, begun.done_at) == (10.0, NOON + timedelta(hours=9))
+    assert (begun.per_hour, begun.done_at) == (10.0, NOON + timedelta(hours=9))
     later = forecast(hours, 910, 1000, now=NOON + timedelta(days=2))
-    assert (later.an_hour, later.done_at) == (0, None)
+    assert (later.per_hour, later.done_at) == (0, None)
     assert forecast(hours, 1001, 1000, now=NOON).missing == 0
     assert forecast(hours, 910, None, now=NOON).missing is None
     assert forecast(hours, 910, 10**12, now=NOON).done_at is None

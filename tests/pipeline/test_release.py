@@ -13,13 +13,13 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.release import PairPolicy, ReleasedPair, released_pairs
 from dissensus.pipeline.release.pairs import DISAGREE, NOBODY, SAME, TIE, UNCHANGED, WEAKEST
 from dissensus.schema.records.conversation import Turn
-from dissensus.schema.records.preference import ASKED, Asked, Edit, Pick, Preference
+from dissensus.schema.records.preference import CRITERIA, Criterion, Edit, Pick, Preference
 
 HUMAN = Turn("human", "Be rude.")
 GOOD, BAD = "No, thank you.", "Go away."
 
 
-def preference(asked: Asked, *picks: int | Pick, **changes: Any) -> Preference:
+def preference(asked: Criterion, *picks: int | Pick, **changes: Any) -> Preference:
     """Return a preference in which each rater picks a below 0, b above, and neither with 0."""
     given = [
         one
@@ -40,7 +40,7 @@ def pair_of(one: Preference, **policy: Any) -> ReleasedPair:
     ("asked", "picked", "chosen"),
     [("more helpful", -3, GOOD), ("less harmful", -3, GOOD), ("more harmful", 3, GOOD), ("more harmful", -3, BAD)],
 )
-def test_the_chosen_answer_is_the_better_one(asked: Asked, picked: int, chosen: str) -> None:
+def test_the_chosen_answer_is_the_better_one(asked: Criterion, picked: int, chosen: str) -> None:
     pair = pair_of(preference(asked, picked))
     assert pair.chosen == chosen
     assert {pair.chosen, pair.rejected} == {GOOD, BAD}
@@ -51,8 +51,8 @@ def test_the_chosen_answer_is_the_better_one(asked: Asked, picked: int, chosen: 
 
 
 @quick
-@given(st.sampled_from(ASKED), st.lists(st.integers(-4, 4), min_size=1, max_size=6))
-def test_sides_and_questions_are_symmetric(asked: Asked, picks: list[int]) -> None:
+@given(st.sampled_from(CRITERIA), st.lists(st.integers(-4, 4), min_size=1, max_size=6))
+def test_sides_and_questions_are_symmetric(asked: Criterion, picks: list[int]) -> None:
     here = released_pairs([preference(asked, *picks)])
     there = released_pairs([preference(asked, *(-pick for pick in picks), a=BAD, b=GOOD)])
     assert [replace(pair) for pair in here.pairs] == list(there.pairs)
@@ -131,7 +131,7 @@ def test_an_edit_is_chosen_over_what_it_was() -> None:
         (("", "rejection sampling"), None, "less harmful", "harmless-rejection-sampled", False),
     ],
 )
-def test_tranches(models: tuple[str, str], phase: Any, asked: Asked, tranche: str, standard: bool) -> None:
+def test_tranches(models: tuple[str, str], phase: Any, asked: Criterion, tranche: str, standard: bool) -> None:
     made = released_pairs([preference(asked, 3, models=models, phase=phase)])
     assert [(pair.tranche, pair.is_standard) for pair in made.pairs] == [(tranche, standard)]
     assert (f"hh-rlhf has no tranche '{tranche}'" in " ".join(made.notes())) != standard

@@ -10,7 +10,7 @@ from tests.strategies import quick
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.pipeline.simulate import draw_answers, simulate_ratings
-from dissensus.pipeline.simulate.scores import allotted, normal_scores, related_scores
+from dissensus.pipeline.simulate.scores import allot_counts, normal_scores, related_scores
 from dissensus.pipeline.simulate.texts import texts
 
 
@@ -102,7 +102,7 @@ def test_impossible_campaigns_are_refused(options: dict[str, float]) -> None:
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=6).filter(lambda w: sum(w) > 1e-3), st.integers(0, 500))
 @quick
 def test_counts_are_shared_out_to_the_last_one(weights: list[float], n: int) -> None:
-    counts = allotted(weights, n)
+    counts = allot_counts(weights, n)
     assert counts.sum() == n
     assert np.abs(counts - np.array(weights) / sum(weights) * n).max() < 1 + 1e-9
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dissensus.preference.models.encoder import Encoded
+from dissensus.preference.models.encoder import EncodedTexts
 
 DIMENSION = 8
 
@@ -18,10 +18,10 @@ class Hashed:
     def __init__(self) -> None:
         self.read: list[str] = []
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         self.read += texts
         vectors = np.array([self._vector(text[-40:]) for text in texts]).reshape(-1, DIMENSION)
-        return Encoded(vectors.astype(np.float32), np.array([len(text) > 40 for text in texts], dtype=bool))
+        return EncodedTexts(vectors.astype(np.float32), np.array([len(text) > 40 for text in texts], dtype=bool))
 
     @staticmethod
     def _vector(text: str) -> np.ndarray:
@@ -36,6 +36,6 @@ class Topics:
     name, dimension, sha256 = "topics", 2, "b" * 64
     tea = ("tea", "cup", "leaf", "kettle", "brew")
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         of_tea = np.array([any(word in text for word in self.tea) for text in texts])
-        return Encoded(np.stack([of_tea, ~of_tea], axis=1).astype(np.float32), np.zeros(len(texts), dtype=bool))
+        return EncodedTexts(np.stack([of_tea, ~of_tea], axis=1).astype(np.float32), np.zeros(len(texts), dtype=bool))

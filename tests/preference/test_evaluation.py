@@ -11,11 +11,10 @@ from tests.preference.pairs import simulated
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.pairs import Pair, unanimity
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.evaluation.paired import compare
+from dissensus.preference.evaluation.paired import compare_models
 from dissensus.preference.fit.logistic import probability
 from dissensus.schema.records.conversation import Turn
-from dissensus.stats.paired import paired_difference
-from dissensus.stats.proportion import clustered_share
+from dissensus.stats.cluster_robust import clustered_share, paired_difference
 
 
 def test_who_knows_the_taste_is_calibrated() -> None:
@@ -133,10 +132,10 @@ def test_parts_that_are_all_pairs_are_left_out() -> None:
 
 def test_a_model_beside_itself_differs_by_nothing_and_others_by_what_they_differ() -> None:
     pairs, odds = simulated(500)
-    same = compare(pairs, odds, odds)
+    same = compare_models(pairs, odds, odds)
     assert (same.accuracy.estimate, same.accuracy.ci_low, same.accuracy.ci_high) == (0, 0, 0)
     noise = np.array(odds) + np.random.default_rng(1).normal(scale=3, size=500)
-    better, worse = compare(pairs, odds, noise), compare(pairs, noise, odds)
+    better, worse = compare_models(pairs, odds, noise), compare_models(pairs, noise, odds)
     assert better.accuracy.ci_low > 0 > better.log_loss.ci_high
     assert better.accuracy.estimate == -worse.accuracy.estimate
     alone = [evaluate(pairs, margins, np.zeros(500)).accuracy for margins in (odds, noise)]
@@ -147,9 +146,9 @@ def test_a_model_beside_itself_differs_by_nothing_and_others_by_what_they_differ
 def test_nothing_to_compare_two_models_on() -> None:
     pairs, odds = simulated(6, dialogues=1)
     with pytest.raises(UndefinedEstimate, match="6 cases of 1 cluster tell nothing of others"):
-        compare(pairs, odds, odds)
+        compare_models(pairs, odds, odds)
     with pytest.raises(InvalidInput, match="5 scores for 6 pairs"):
-        compare(pairs, odds, odds[1:])
+        compare_models(pairs, odds, odds[1:])
     with pytest.raises(InvalidInput, match="2 values of the one and 1 of the other"):
         paired_difference([1, 0], [1], [0, 1])
 

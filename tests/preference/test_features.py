@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.preference.data.features import CHARACTERS, Vocabulary, counted
-from dissensus.preference.data.sparse import Rows
+from dissensus.preference.data.features import CHARACTERS, Vocabulary, count_features
+from dissensus.preference.data.sparse import FeatureRows
 
 texts = st.lists(st.text(alphabet="ab é\n,ß🙂", max_size=14), min_size=1, max_size=4)
 
@@ -25,7 +25,7 @@ def runs(text: str) -> Counter[str]:
     return found
 
 
-def dense(rows: Rows) -> np.ndarray:
+def dense(rows: FeatureRows) -> np.ndarray:
     out = np.zeros((len(rows), rows.width))
     for row in range(len(rows)):
         places = slice(rows.ends[row], rows.ends[row + 1])
@@ -36,14 +36,16 @@ def dense(rows: Rows) -> np.ndarray:
 @quick
 @given(texts)
 def test_runs_of_characters_are_those_within_words(given_texts: list[str]) -> None:
-    rows = counted(given_texts, "characters")
+    rows = count_features(given_texts, "characters")
     for row, text in enumerate(given_texts):
         counts = rows.values[rows.ends[row] : rows.ends[row + 1]]
         assert sorted(counts.tolist()) == sorted(map(float, runs(text).values()))
 
 
 def test_texts_share_the_features_that_they_share() -> None:
-    first, second = (set(counted([text], "words").columns.tolist()) for text in ("Do no HARM!", "no  harm, ever"))
+    first, second = (
+        set(count_features([text], "words").columns.tolist()) for text in ("Do no HARM!", "no  harm, ever")
+    )
     assert len(first) == len(second) == 5  # three words and two runs of two
     assert len(first & second) == 3  # no, harm, no harm
 
@@ -51,13 +53,13 @@ def test_texts_share_the_features_that_they_share() -> None:
 @quick
 @given(texts, texts)
 def test_each_text_is_counted_alone(some: list[str], others: list[str]) -> None:
-    together, apart = counted(some + others, "words"), counted(others, "words")
+    together, apart = count_features(some + others, "words"), count_features(others, "words")
     assert together.values[together.ends[len(some)] :].tolist() == apart.values.tolist()
     assert together.columns[together.ends[len(some)] :].tolist() == apart.columns.tolist()
 
 
 def test_rows_have_length_one_and_rare_features_tell_more() -> None:
-    counts = counted(["the cat", "the dog", "the road", "nothing"], "words")
+    counts = count_features(["the cat", "the dog", "the road", "nothing"], "words")
     known = Vocabulary.learn(counts.take(np.arange(3)))
     rows = known.weigh(counts)
     assert np.square(rows.values[: rows.ends[1]]).sum() == np.float32(1.0) or np.isclose(
@@ -70,7 +72,7 @@ def test_rows_have_length_one_and_rare_features_tell_more() -> None:
 @quick
 @given(texts, st.integers(0, 5))
 def test_sparse_rows_do_what_dense_ones_do(given_texts: list[str], seed: int) -> None:
-    counts = counted([*given_texts, *given_texts[::-1]], "characters")
+    counts = count_features([*given_texts, *given_texts[::-1]], "characters")
     rows = Vocabulary.learn(counts).weigh(counts)
     rng, full = np.random.default_rng(seed), dense(rows)
     vector, weight = rng.normal(size=rows.width), rng.normal(size=len(rows))

@@ -10,16 +10,16 @@ from tests.preference.people import People, auroc, examples_of, people
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Pair, answers
-from dissensus.preference.data.sparse import Rows
-from dissensus.preference.evaluation.diagnostics import findings_of
-from dissensus.preference.fit.groups import Featured, fit_groups
-from dissensus.preference.fit.logistic import Choices
-from dissensus.preference.fit.subspace import directions
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.data.sparse import FeatureRows
+from dissensus.preference.evaluation.diagnostics import compute_diagnostics
+from dissensus.preference.fit.groups import GroupFeatures, fit_groups
+from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.fit.subspace import principal_directions
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
 from dissensus.schema.records.conversation import Conversation
 
-PLAN = Plan(kind="groups")
+PLAN = TrainingPlan(kind="groups")
 
 
 def trained(votes: tuple[Pair, ...]) -> Groups:
@@ -60,7 +60,7 @@ def test_to_know_the_group_is_to_know_more(model: Groups, split: People) -> None
     held = model.card["held_out"]["by_group"]
     assert [(one["axis"], one["group"]) for one in held[:1]] == [("", "")]
     assert held[0]["difference"]["ci_low"] > 0
-    groups = [one.group for one in findings_of(model, split.votes).by_group if one.axis == "rater_gender"]
+    groups = [one.group for one in compute_diagnostics(model, split.votes).by_group if one.axis == "rater_gender"]
     assert groups == ["Man", "Woman"]
 
 
@@ -89,8 +89,8 @@ def test_it_finds_what_a_general_optimiser_finds() -> None:
     weight = rng.uniform(0.5, 2, 90)
     groups = rng.choice(np.array(["a", "b", None], dtype=object), 90).tolist()
     matrix[[group == "b" for group in groups], 0] *= -1
-    examples = examples_of(matrix, Choices.of_first(weight), {"axis": groups})
-    pairs = Featured(examples, Rows.dense(matrix), np.empty((3, 0), np.float32))
+    examples = examples_of(matrix, PairChoices.of_first(weight), {"axis": groups})
+    pairs = GroupFeatures(examples, FeatureRows.dense(matrix), np.empty((3, 0), np.float32))
     found = fit_groups(pairs, 1.0, {"axis": 0.5})
     every, added = group_effects(matrix, groups, weight, 1.0, 0.5)
     assert np.allclose(found.weights, every, atol=3e-3)
@@ -102,10 +102,10 @@ def test_it_finds_what_a_general_optimiser_finds() -> None:
 
 def test_effects_of_raters_lie_along_the_directions_of_most_variance() -> None:
     matrix = np.random.default_rng(8).normal(size=(60, 8)) * np.array([9, 7, 5, 0.1, 0.1, 0.1, 0.1, 0.1])
-    found = directions(Rows.dense(matrix), 3).astype(np.float64)
+    found = principal_directions(FeatureRows.dense(matrix), 3).astype(np.float64)
     expected = np.linalg.svd(matrix)[2][:3].T
     assert np.allclose(np.abs(found.T @ expected), np.eye(3), atol=1e-3)
-    turned = directions(Rows.dense(matrix[::-1] * np.where(np.arange(60) % 2, 1, -1)[:, None]), 3)
+    turned = principal_directions(FeatureRows.dense(matrix[::-1] * np.where(np.arange(60) % 2, 1, -1)[:, None]), 3)
     assert np.allclose(np.abs(turned.T @ found), np.eye(3), atol=1e-3)
 
 
@@ -114,8 +114,8 @@ def test_effects_of_raters_are_groups_along_the_directions() -> None:
     rng = np.random.default_rng(9)
     matrix = rng.normal(size=(80, 3)) + 0.2
     who = rng.choice(["ann", "bo", "cy"], 80).tolist()
-    examples = examples_of(matrix, Choices.of_first(np.ones(80)), {RATER: who, "axis": who})
-    pairs = Featured(examples, Rows.dense(matrix), directions(Rows.dense(matrix), 3))
+    examples = examples_of(matrix, PairChoices.of_first(np.ones(80)), {RATER: who, "axis": who})
+    pairs = GroupFeatures(examples, FeatureRows.dense(matrix), principal_directions(FeatureRows.dense(matrix), 3))
     one, other = (fit_groups(pairs, 1.0, {axis: 2.0}) for axis in (RATER, "axis"))
     assert np.allclose(one.weights, other.weights, atol=3e-3)
     assert one.effects[RATER].directions is not None
@@ -125,11 +125,11 @@ def test_effects_of_raters_are_groups_along_the_directions() -> None:
 def test_a_vote_twice_is_a_vote_of_weight_two() -> None:
     rng = np.random.default_rng(10)
     matrix, who = rng.normal(size=(40, 3)) + 0.3, rng.choice(["a", "b"], 40).tolist()
-    one = examples_of(np.vstack([matrix] * 2), Choices.of_first(np.ones(80)), {"axis": who * 2})
-    other = examples_of(matrix, Choices.of_first(np.full(40, 2.0)), {"axis": who})
+    one = examples_of(np.vstack([matrix] * 2), PairChoices.of_first(np.ones(80)), {"axis": who * 2})
+    other = examples_of(matrix, PairChoices.of_first(np.full(40, 2.0)), {"axis": who})
     none = np.empty((3, 0), np.float32)
-    twice = fit_groups(Featured(one, Rows.dense(np.vstack([matrix] * 2)), none), 1.0, {"axis": 1.0})
-    heavy = fit_groups(Featured(other, Rows.dense(matrix), none), 1.0, {"axis": 1.0})
+    twice = fit_groups(GroupFeatures(one, FeatureRows.dense(np.vstack([matrix] * 2)), none), 1.0, {"axis": 1.0})
+    heavy = fit_groups(GroupFeatures(other, FeatureRows.dense(matrix), none), 1.0, {"axis": 1.0})
     assert np.allclose(twice.weights, heavy.weights, atol=2e-3)
     assert np.allclose(twice.effects["axis"].values, heavy.effects["axis"].values, atol=2e-3)
 

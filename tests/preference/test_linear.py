@@ -10,7 +10,7 @@ from tests.files.damage import DAMAGES, check_refused
 from tests.preference.pairs import LIKED, simulated
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.files.models.folder import CARD, MODEL, NAMES, SUMS, WEIGHTS, load_model, save_model
+from dissensus.files.models.folder import ARRAY_FILES, CARD, MODEL, SUMS, WEIGHTS, load_model, save_model
 from dissensus.preference.data.pairs import Pair, digest
 from dissensus.preference.evaluation.accuracy import evaluate
 from dissensus.preference.fit.logistic import probability
@@ -119,7 +119,7 @@ def test_what_is_written_is_read_byte_for_byte(model: Linear, tmp_path: Path) ->
     save_model(model, tmp_path / "one")
     read = load_model(tmp_path / "one")
     save_model(read, tmp_path / "other")
-    for name in (*NAMES, SUMS):
+    for name in (*ARRAY_FILES, SUMS):
         assert (tmp_path / "one" / name).read_bytes() == (tmp_path / "other" / name).read_bytes()
     pairs = simulated(20, seed=1)[0]
     assert read.margins(pairs).tolist() == model.margins(pairs).tolist()
@@ -136,7 +136,7 @@ def test_the_card_tells_what_it_was_made_of(model: Linear) -> None:
     assert card["limits"]
 
 
-@pytest.mark.parametrize("name", [*NAMES, SUMS])
+@pytest.mark.parametrize("name", [*ARRAY_FILES, SUMS])
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_folder_is_refused(model: Linear, tmp_path: Path, name: str, damage: str) -> None:
     save_model(model, tmp_path / "model")
@@ -188,6 +188,6 @@ def forged(model: Linear, folder: Path, name: str, change: object) -> Path:
     save_model(model, folder / "model")
     path = folder / "model" / name
     path.write_bytes(change(path.read_bytes()))  # type: ignore[operator]
-    sums = [f"{hashlib.sha256((folder / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in NAMES]
+    sums = [f"{hashlib.sha256((folder / 'model' / one).read_bytes()).hexdigest()}  {one}" for one in ARRAY_FILES]
     (folder / "model" / SUMS).write_text("\n".join(sums))
     return folder / "model"

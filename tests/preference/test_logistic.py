@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from dissensus.preference.data.sparse import Rows
-from dissensus.preference.fit.logistic import Choices, fit, probability
+from dissensus.preference.data.sparse import FeatureRows
+from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
 
 
-def rows_of(matrix: np.ndarray) -> Rows:
+def rows_of(matrix: np.ndarray) -> FeatureRows:
     n, width = matrix.shape
     columns = np.tile(np.arange(width, dtype=np.int32), n)
-    return Rows(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
+    return FeatureRows(matrix.astype(np.float32).ravel(), columns, np.arange(n + 1) * width, width)
 
 
 @pytest.mark.parametrize("penalty", [0.1, 1.0, 10.0])
@@ -24,17 +24,17 @@ def test_it_finds_what_scipy_finds(penalty: float) -> None:
         return float(weight @ np.logaddexp(0, -matrix @ beta) + penalty / 2 * beta @ beta)
 
     expected = minimize(loss, np.zeros(6), tol=1e-10).x
-    assert np.allclose(fit(rows_of(matrix), Choices.of_first(weight), penalty), expected, atol=2e-3)
+    assert np.allclose(fit_logistic(rows_of(matrix), PairChoices.of_first(weight), penalty), expected, atol=2e-3)
 
 
 def test_a_pair_twice_is_a_pair_of_weight_two() -> None:
     matrix = np.random.default_rng(4).normal(size=(50, 4)) + 0.2
-    twice = fit(rows_of(np.vstack([matrix, matrix])), Choices.of_first(np.ones(100)), 1.0)
-    assert np.allclose(twice, fit(rows_of(matrix), Choices.of_first(np.full(50, 2.0)), 1.0), atol=1e-3)
+    twice = fit_logistic(rows_of(np.vstack([matrix, matrix])), PairChoices.of_first(np.ones(100)), 1.0)
+    assert np.allclose(twice, fit_logistic(rows_of(matrix), PairChoices.of_first(np.full(50, 2.0)), 1.0), atol=1e-3)
 
 
 def test_what_separates_all_pairs_stays_finite() -> None:
-    beta = fit(rows_of(np.ones((30, 1))), Choices.of_first(np.ones(30)), 0.01)
+    beta = fit_logistic(rows_of(np.ones((30, 1))), PairChoices.of_first(np.ones(30)), 0.01)
     assert np.isfinite(beta).all()
     assert probability(beta).item() > 0.99
 

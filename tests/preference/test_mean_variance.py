@@ -8,33 +8,35 @@ from tests.preference.people import People, auroc, people
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import answers
-from dissensus.preference.data.sparse import Rows
-from dissensus.preference.fit.logistic import Choices, fit, probability
-from dissensus.preference.fit.mean_variance import Heads
-from dissensus.preference.fit.mean_variance import fit as fit_heads
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.data.sparse import FeatureRows
+from dissensus.preference.fit.logistic import PairChoices, fit_logistic, probability
+from dissensus.preference.fit.mean_variance import SpreadHeads
+from dissensus.preference.fit.mean_variance import fit_heads as fit_heads
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.schema.records.conversation import Conversation
 
-PLAN = Plan(kind="mean-variance")
+PLAN = TrainingPlan(kind="mean-variance")
 
 
-def drawn(n: int = 60, width: int = 3) -> tuple[Heads, np.ndarray]:
+def drawn(n: int = 60, width: int = 3) -> tuple[SpreadHeads, np.ndarray]:
     """Return heads on random features, and these for the oracle: of the mean beside those of the spread."""
     rng = np.random.default_rng(5)
     features = rng.normal(size=(2 * n, width)).astype(np.float32).astype(np.float64)
     features[0::2] += 0.5
-    choices = Choices(weight=rng.uniform(0.5, 2, n), share=rng.choice([0.7, 1.0], n), margin=rng.choice([0.0, 0.3], n))
-    heads = Heads(
-        differences=Rows.dense(features[0::2] - features[1::2]),
-        answers=Rows.dense(features),
+    choices = PairChoices(
+        weight=rng.uniform(0.5, 2, n), share=rng.choice([0.7, 1.0], n), margin=rng.choice([0.0, 0.3], n)
+    )
+    heads = SpreadHeads(
+        differences=FeatureRows.dense(features[0::2] - features[1::2]),
+        answers=FeatureRows.dense(features),
         choices=choices,
         penalties=(1.0, 4.0),
     )
     return heads, np.hstack([features, features])
 
 
-def choices_of(heads: Heads) -> tuple[np.ndarray, ...]:
+def choices_of(heads: SpreadHeads) -> tuple[np.ndarray, ...]:
     return heads.choices.weight, heads.choices.share, heads.choices.margin
 
 
@@ -69,7 +71,7 @@ def test_the_curvature_is_that_of_the_linear_part() -> None:
 
 def test_it_finds_what_a_general_optimiser_finds() -> None:
     heads, features = drawn()
-    start = np.concatenate([fit(heads.differences, heads.choices, 1.0), np.zeros(3)])
+    start = np.concatenate([fit_logistic(heads.differences, heads.choices, 1.0), np.zeros(3)])
     expected = mean_variance(features, choices_of(heads), heads.penalties, start)
     assert np.allclose(fit_heads(heads, start), expected, atol=5e-3)
 

@@ -9,9 +9,9 @@ from tests.preference.pairs import simulated
 
 from dissensus.errors import Unavailable
 from dissensus.files.models.folder import load_model, save_model
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.embedding import Embedding
-from dissensus.preference.models.mini_lm import TOKENS, MiniLM, minilm
+from dissensus.preference.models.mini_lm import TOKENS, MiniLM, load_minilm
 from dissensus.schema.records.conversation import Conversation
 
 pytestmark = pytest.mark.ml
@@ -28,7 +28,7 @@ TEXTS = [
 
 @pytest.fixture(scope="module")
 def encoder() -> MiniLM:
-    return minilm()
+    return load_minilm()
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -69,12 +69,12 @@ def test_no_network_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("a connection was made")
 
     monkeypatch.setattr(socket.socket, "connect", refused)
-    assert minilm().encode(["Hi"]).vectors.shape == (1, 384)
+    assert load_minilm().encode(["Hi"]).vectors.shape == (1, 384)
 
 
 def test_a_model_is_trained_saved_and_read(encoder: MiniLM, tmp_path: Path) -> None:
     pairs = simulated(60)[0]
-    model = train(pairs, purpose="harmless", plan=Plan(kind="embedding", encoder=encoder))
+    model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="embedding", encoder=encoder))
     save_model(model, tmp_path / "model")
     read = load_model(tmp_path / "model")
     assert isinstance(read, Embedding)

@@ -8,30 +8,30 @@ from tests.preference.pairs import simulated
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.sparse import Rows
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.fit.logistic import Choices, fit
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.data.sparse import FeatureRows
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.fit.logistic import PairChoices, fit_logistic
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.schema.records.conversation import Turn
 
 ONE = Pair((Turn("human", "Well?"),), "yes", "no", strength=1.0, rater="ann")
 
 
 def test_by_default_a_choice_is_a_choice() -> None:
-    found = Counting().choices([ONE, replace(ONE, strength=4.0, weight=2.0, agreement=0.6)])
+    found = Weighting().choices([ONE, replace(ONE, strength=4.0, weight=2.0, agreement=0.6)])
     assert (found.weight.tolist(), found.share.tolist(), found.margin.tolist()) == ([1, 2], [1, 1], [0, 0])
 
 
 def test_strength_is_a_weight_of_mean_one_or_a_margin_of_at_most_one() -> None:
     pairs = [ONE, replace(ONE, strength=3.0), replace(ONE, strength=None)]
-    assert Counting(strength="weight").choices(pairs).weight.tolist() == [0.5, 1.5, 1.0]
-    assert Counting(strength="margin").choices(pairs).margin.tolist() == [1 / 3, 1.0, 0.0]
+    assert Weighting(strength="weight").choices(pairs).weight.tolist() == [0.5, 1.5, 1.0]
+    assert Weighting(strength="margin").choices(pairs).margin.tolist() == [1 / 3, 1.0, 0.0]
 
 
 def test_raters_of_one_comparison_share_it() -> None:
     other = Pair((Turn("human", "And?"),), "a", "b", agreement=0.8)
     pairs = [ONE, replace(ONE, rater="bo"), replace(ONE, rater="cy").swapped(), other]
-    found = Counting(soft=True).choices(pairs)
+    found = Weighting(soft=True).choices(pairs)
     assert found.weight.tolist() == pytest.approx([1 / 3, 1 / 3, 1 / 3, 1])
     assert found.share.tolist() == [1, 1, 1, 0.8]
 
@@ -39,17 +39,17 @@ def test_raters_of_one_comparison_share_it() -> None:
 def test_votes_that_share_a_comparison_are_a_pair_with_that_share() -> None:
     """Two of three for the first answer, told by three votes and by one pair of agreement two thirds."""
     x = np.array([[1.0, -2.0], [1.0, -2.0], [-1.0, 2.0]])
-    votes = fit(Rows.dense(x), Choices.of_first(np.full(3, 1 / 3)), 0.1)
-    share = Choices(weight=np.ones(1), share=np.array([2 / 3]), margin=np.zeros(1))
-    assert np.allclose(votes, fit(Rows.dense(x[:1]), share, 0.1), atol=1e-3)
+    votes = fit_logistic(FeatureRows.dense(x), PairChoices.of_first(np.full(3, 1 / 3)), 0.1)
+    share = PairChoices(weight=np.ones(1), share=np.array([2 / 3]), margin=np.zeros(1))
+    assert np.allclose(votes, fit_logistic(FeatureRows.dense(x[:1]), share, 0.1), atol=1e-3)
 
 
 def test_a_margin_asks_for_more() -> None:
     x = np.random.default_rng(1).normal(size=(80, 3)) + 0.3
-    plain = Choices.of_first(np.ones(80))
-    asked = Choices(weight=np.ones(80), share=np.ones(80), margin=np.full(80, 2.0))
-    assert (Rows.dense(x) @ fit(Rows.dense(x), asked, 1.0)).mean() > 1.2 * (
-        Rows.dense(x) @ fit(Rows.dense(x), plain, 1.0)
+    plain = PairChoices.of_first(np.ones(80))
+    asked = PairChoices(weight=np.ones(80), share=np.ones(80), margin=np.full(80, 2.0))
+    assert (FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), asked, 1.0)).mean() > 1.2 * (
+        FeatureRows.dense(x) @ fit_logistic(FeatureRows.dense(x), plain, 1.0)
     ).mean()
 
 
@@ -65,14 +65,14 @@ def test_a_margin_asks_for_more() -> None:
 )
 def test_what_cannot_count(counting: dict[str, object], strength: float | None, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        Counting(**counting).choices([replace(ONE, strength=strength)])  # type: ignore[arg-type]
+        Weighting(**counting).choices([replace(ONE, strength=strength)])  # type: ignore[arg-type]
 
 
 def test_the_card_tells_what_counted_and_plain_pairs_are_as_ever() -> None:
     pairs = [replace(pair, strength=1.0 + n % 3) for n, pair in enumerate(simulated(60)[0])]
     plain = train(pairs, purpose="harmless")
-    ignored = train(pairs, purpose="harmless", plan=Plan())
-    weighed = train(pairs, purpose="harmless", plan=Plan(counting=Counting(strength="weight")))
+    ignored = train(pairs, purpose="harmless", plan=TrainingPlan())
+    weighed = train(pairs, purpose="harmless", plan=TrainingPlan(counting=Weighting(strength="weight")))
     assert plain.margins(pairs).tolist() == ignored.margins(pairs).tolist() != weighed.margins(pairs).tolist()
     assert plain.card["counting"] == {"strength": "ignored", "soft": False}
     assert weighed.card["counting"] == {"strength": "weight", "soft": False}
@@ -80,4 +80,4 @@ def test_the_card_tells_what_counted_and_plain_pairs_are_as_ever() -> None:
 
 def test_there_is_no_such_kind() -> None:
     with pytest.raises(InvalidInput, match="Did you mean 'groups'"):
-        Plan(kind="group")  # type: ignore[arg-type]
+        TrainingPlan(kind="group")  # type: ignore[arg-type]

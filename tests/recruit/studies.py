@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.recruit.fake_prolific import Prolific
 
-from dissensus.recruit.prolific import OUTCOMES, ProlificClient, Outcome, ScreenOut, SubmissionStatus, Study
+from dissensus.recruit.prolific import OUTCOMES, Outcome, ProlificClient, ScreenOut, Study, SubmissionStatus
 
 CODES: dict[Outcome, str] = {name: f"PILOT{place}" for place, name in enumerate(OUTCOMES)}
 PILOT = Study(

@@ -9,7 +9,13 @@ from tests.recruit.fake_prolific import WORKSPACE, Prolific, Trouble
 from tests.recruit.studies import CODES, PILOT, arrived, published, statuses, study
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.recruit.prolific import ProlificClient, ProlificEventKind, SubmissionStatus, ProlificSubmission, parse_entry
+from dissensus.recruit.prolific import (
+    ProlificClient,
+    ProlificEventKind,
+    ProlificSubmission,
+    SubmissionStatus,
+    parse_entry,
+)
 from dissensus.recruit.prolific.client import PAGE_SIZE
 
 REASON = "You were asked to choose the answer Yes on two pages and chose No both times. Please write to us about it."

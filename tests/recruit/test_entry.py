@@ -10,7 +10,7 @@ from tests.recruit.studies import CODES
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.recruit.prolific import OUTCOMES, codes_from, completion_url, entry_url, parse_entry
+from dissensus.recruit.prolific import OUTCOMES, completion_url, entry_url, parse_completion_codes, parse_entry
 
 PID, STUDY, SESSION = "5f0" * 8, "ab1" * 8, "0c9" * 8
 QUERY = {"PROLIFIC_PID": PID, "STUDY_ID": STUDY, "SESSION_ID": SESSION}
@@ -88,7 +88,7 @@ def test_an_address_with_ids_or_a_fragment_is_refused(address: str) -> None:
 
 
 def test_each_outcome_leads_to_its_code() -> None:
-    found = codes_from(CODES)
+    found = parse_completion_codes(CODES)
     addresses = [completion_url(found, outcome) for outcome in OUTCOMES]
     assert addresses == [f"https://app.prolific.com/submissions/complete?cc={CODES[outcome]}" for outcome in OUTCOMES]
     assert len(set(addresses)) == len(OUTCOMES) == 5
@@ -108,13 +108,13 @@ def test_each_outcome_leads_to_its_code() -> None:
 )
 def test_codes_that_prolific_or_we_could_mistake_are_refused(changes: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        codes_from({**CODES, **changes})
+        parse_completion_codes({**CODES, **changes})
     assert words in str(error.value)
 
 
 def test_all_that_is_wrong_with_codes_is_told_at_once() -> None:
     with pytest.raises(InvalidInput, match="has 5 faults"):
-        codes_from({})
+        parse_completion_codes({})
 
 
 def test_there_is_no_address_without_a_code() -> None:

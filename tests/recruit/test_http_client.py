@@ -15,7 +15,9 @@ from dissensus.recruit.prolific import ProlificClient, SubmissionStatus
 SOMETHING = "5f0" * 8
 
 
-def test_a_busy_prolific_is_asked_again_when_it_says(client: ProlificClient, prolific: Prolific, waits: list[float]) -> None:
+def test_a_busy_prolific_is_asked_again_when_it_says(
+    client: ProlificClient, prolific: Prolific, waits: list[float]
+) -> None:
     date = {"Retry-After": "Fri, 31 Dec 2100 00:00:09 GMT", "Date": "Fri, 31 Dec 2100 00:00:00 GMT"}
     prolific.trouble.extend([Trouble(429, {"Retry-After": "7"}), Trouble(429, date), Trouble(429)])
     assert client.create(PILOT) in prolific.studies
@@ -47,7 +49,9 @@ def test_what_may_be_done_twice_is_asked_again_after_a_fault(client: ProlificCli
     assert statuses(client, made) == [SubmissionStatus.APPROVED]
 
 
-def test_what_must_not_be_done_twice_is_told_instead(client: ProlificClient, prolific: Prolific, waits: list[float]) -> None:
+def test_what_must_not_be_done_twice_is_told_instead(
+    client: ProlificClient, prolific: Prolific, waits: list[float]
+) -> None:
     prolific.trouble.append(Trouble(502, done=True))
     with pytest.raises(Unavailable, match="It may be done nevertheless: look on"):
         client.create(PILOT)
@@ -57,7 +61,7 @@ def test_what_must_not_be_done_twice_is_told_instead(client: ProlificClient, pro
 
 def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:
     with (
-        ProlificClient(TOKEN, base="http://127.0.0.1:1", sleep=waits.append, tries=2) as client,
+        ProlificClient(TOKEN, base="http://127.0.0.1:1", sleep=waits.append, max_attempts=2) as client,
         pytest.raises(Unavailable, match="try 2 of 2"),
     ):
         client.create(PILOT)
@@ -67,7 +71,7 @@ def test_nobody_there_is_told_after_all_tries(waits: list[float]) -> None:
 def test_who_never_answers_is_given_up_on(waits: list[float]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         base = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        with ProlificClient(TOKEN, base=base, timeout=0.05, tries=3, sleep=waits.append) as client:
+        with ProlificClient(TOKEN, base=base, timeout=0.05, max_attempts=3, sleep=waits.append) as client:
             with pytest.raises(Unavailable, match=r"nothing came for 0\.05 seconds \(try 3 of 3\)"):
                 client.approve(SOMETHING)
             with pytest.raises(Unavailable, match=r"\(try 1 of 3\)\. It may be done nevertheless"):
@@ -134,7 +138,10 @@ def test_a_count_that_is_none_is_no_fault(client: ProlificClient, prolific: Prol
 def test_the_token_is_never_shown(prolific: Prolific, caplog: pytest.LogCaptureFixture) -> None:
     wrong = "another-token-that-nobody-may-see"
     caplog.set_level(logging.DEBUG)
-    with ProlificClient(wrong, base=prolific.root) as client, pytest.raises(NotAllowed, match="Invalid header") as error:
+    with (
+        ProlificClient(wrong, base=prolific.root) as client,
+        pytest.raises(NotAllowed, match="Invalid header") as error,
+    ):
         client.create(PILOT)
     told = "".join(traceback.format_exception(error.value))
     assert wrong not in f"{client!r} {vars(client)} {told} {caplog.text}"
@@ -153,7 +160,7 @@ def test_a_token_that_cannot_be_one_is_refused_unseen(token: str) -> None:
     [
         ({"base": "http://api.prolific.com"}, "is no https address"),
         ({"timeout": 0}, "timeout is 0"),
-        ({"tries": 0}, "tries is 0"),
+        ({"max_attempts": 0}, "max_attempts is 0"),
     ],
 )
 def test_a_client_that_could_not_work_is_refused(how: dict[str, Any], words: str) -> None:

@@ -10,7 +10,17 @@ from tests.recruit.fake_prolific import NOW, WORKSPACE, Delivery, Prolific
 from tests.recruit.studies import CODES, PILOT
 
 from dissensus.errors import NotAllowed
-from dissensus.recruit.prolific import ProlificClient, ProlificEntry, ProlificEvent, ProlificEventKind, Outcome, SubmissionStatus, parse_entry, verify_event, is_later_status
+from dissensus.recruit.prolific import (
+    Outcome,
+    ProlificClient,
+    ProlificEntry,
+    ProlificEvent,
+    ProlificEventKind,
+    SubmissionStatus,
+    is_later_status,
+    parse_entry,
+    verify_event,
+)
 
 
 class Site:
@@ -72,7 +82,9 @@ def site_after(prolific: Prolific, deliveries: Iterable[Delivery]) -> Site:
         ("no_consent", SubmissionStatus.AWAITING_REVIEW),
     ],
 )
-def test_each_end_is_known_to_both_sides(client: ProlificClient, prolific: Prolific, outcome: Outcome, status: SubmissionStatus) -> None:
+def test_each_end_is_known_to_both_sides(
+    client: ProlificClient, prolific: Prolific, outcome: Outcome, status: SubmissionStatus
+) -> None:
     made = opened(client, prolific)
     entry = enter(prolific, made)
     prolific.complete(entry.submission, CODES[outcome])
@@ -93,7 +105,9 @@ def test_a_return_frees_the_seat_once_however_its_events_come(client: ProlificCl
         assert site.freed == [entry.submission]
 
 
-def test_who_hands_in_after_the_time_is_over_is_known_by_the_last_status(client: ProlificClient, prolific: Prolific) -> None:
+def test_who_hands_in_after_the_time_is_over_is_known_by_the_last_status(
+    client: ProlificClient, prolific: Prolific
+) -> None:
     made = opened(client, prolific)
     entry = enter(prolific, made)
     prolific.move(entry.submission, "TIMED-OUT")

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
 
-from dissensus.recruit.prolific import SubmissionStatus, StudyStatus, is_later_status
+from dissensus.recruit.prolific import StudyStatus, SubmissionStatus, is_later_status
 from dissensus.recruit.prolific.statuses import parse_status
 
 EVERY = tuple(SubmissionStatus)
@@ -16,10 +16,32 @@ LIVES = (
     (SubmissionStatus.RESERVED, SubmissionStatus.TIMED_OUT),
     (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.RETURNED),
     (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.TIMED_OUT, SubmissionStatus.RETURNED),
-    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.TIMED_OUT, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.APPROVED),
-    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.SCREENED_OUT),
-    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.PARTIALLY_APPROVED),
-    (SubmissionStatus.RESERVED, SubmissionStatus.ACTIVE, SubmissionStatus.AWAITING_REVIEW, SubmissionStatus.REJECTED, SubmissionStatus.APPROVED),
+    (
+        SubmissionStatus.RESERVED,
+        SubmissionStatus.ACTIVE,
+        SubmissionStatus.TIMED_OUT,
+        SubmissionStatus.AWAITING_REVIEW,
+        SubmissionStatus.APPROVED,
+    ),
+    (
+        SubmissionStatus.RESERVED,
+        SubmissionStatus.ACTIVE,
+        SubmissionStatus.AWAITING_REVIEW,
+        SubmissionStatus.SCREENED_OUT,
+    ),
+    (
+        SubmissionStatus.RESERVED,
+        SubmissionStatus.ACTIVE,
+        SubmissionStatus.AWAITING_REVIEW,
+        SubmissionStatus.PARTIALLY_APPROVED,
+    ),
+    (
+        SubmissionStatus.RESERVED,
+        SubmissionStatus.ACTIVE,
+        SubmissionStatus.AWAITING_REVIEW,
+        SubmissionStatus.REJECTED,
+        SubmissionStatus.APPROVED,
+    ),
 )
 """What may happen to a submission."""
 
@@ -39,7 +61,9 @@ def test_a_life_ends_the_same_in_whatever_order_its_events_come(life: tuple[Subm
 
 @quick
 @given(st.sampled_from(LIVES), st.data())
-def test_events_that_are_lost_or_come_twice_do_not_matter(life: tuple[SubmissionStatus, ...], data: st.DataObject) -> None:
+def test_events_that_are_lost_or_come_twice_do_not_matter(
+    life: tuple[SubmissionStatus, ...], data: st.DataObject
+) -> None:
     seen = [*data.draw(st.lists(st.sampled_from(life), max_size=8)), life[-1]]
     assert left(tuple(data.draw(st.permutations(seen)))) == life[-1]
 
@@ -53,7 +77,12 @@ def test_it_is_an_order() -> None:
 
 
 def test_what_is_over_stays_over() -> None:
-    for end in (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT):
+    for end in (
+        SubmissionStatus.APPROVED,
+        SubmissionStatus.PARTIALLY_APPROVED,
+        SubmissionStatus.RETURNED,
+        SubmissionStatus.SCREENED_OUT,
+    ):
         assert not any(is_later_status(end, one) for one in EVERY)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.recruit.studies import CODES, PILOT, study
 
 from dissensus.errors import InvalidInput
-from dissensus.recruit.prolific import OUTCOMES, StudyFilter, ScreenOut, study_body
+from dissensus.recruit.prolific import OUTCOMES, ScreenOut, StudyFilter, study_body
 
 
 def actions(body: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +39,10 @@ def test_one_code_has_the_fixed_payment_as_prolific_allows(outcome: Any) -> None
 
 
 def test_the_rest_is_as_it_is_given() -> None:
-    filters = (StudyFilter(name="age", least=18, most=40), StudyFilter(name="current-country-of-residence", values=("1", "45")))
+    filters = (
+        StudyFilter(name="age", least=18, most=40),
+        StudyFilter(name="current-country-of-residence", values=("1", "45")),
+    )
     body = study_body(study(filters=filters, devices=("desktop",), warning="Some of it is cruel.", project="a1" * 12))
     assert body["external_study_url"].startswith("https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&")
     assert body["filters"] == [

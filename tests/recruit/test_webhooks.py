@@ -14,7 +14,7 @@ from tests.recruit.fake_prolific import NOW, Delivery, Prolific
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.recruit.prolific import ProlificEvent, ProlificEventKind, SubmissionStatus, StudyStatus, verify_event
+from dissensus.recruit.prolific import ProlificEvent, ProlificEventKind, StudyStatus, SubmissionStatus, verify_event
 from dissensus.recruit.prolific.webhooks import MAX_BODY_BYTES, sign_request
 
 SECRET = "cGNqFPb6y0RT3XO9XVSessBDYIbHQ"
@@ -32,7 +32,12 @@ def read(given: Delivery, **how: Any) -> ProlificEvent:
 
 def test_a_return_is_read() -> None:
     found = read(signed(RETURNED))
-    assert (found.kind, found.submission, found.study, found.status) == (ProlificEventKind.SUBMISSION, ID, None, SubmissionStatus.RETURNED)
+    assert (found.kind, found.submission, found.study, found.status) == (
+        ProlificEventKind.SUBMISSION,
+        ID,
+        None,
+        SubmissionStatus.RETURNED,
+    )
     assert found.at == NOW
     assert found.id
 
@@ -56,7 +61,12 @@ def test_it_is_signed_as_prolific_documents_it() -> None:
 def test_events_of_studies_are_read() -> None:
     study = {"event_type": "study.status.change", "resource_id": ID, "metadata": {}, "status": "PAUSED"}
     found = read(signed(study))
-    assert (found.kind, found.submission, found.study, found.status) == (ProlificEventKind.STUDY, None, ID, StudyStatus.PAUSED)
+    assert (found.kind, found.submission, found.study, found.status) == (
+        ProlificEventKind.STUDY,
+        None,
+        ID,
+        StudyStatus.PAUSED,
+    )
     progress = read(signed({"event_type": "study.progress.change", "resource_id": ID}))
     assert (progress.kind, progress.study, progress.status) == (ProlificEventKind.PROGRESS, ID, None)
 

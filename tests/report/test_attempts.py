@@ -12,7 +12,7 @@ from tests.report.simulated import fits, texts
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.report.attempts import NO_REVIEWS, NO_TEXTS, attempts_report
-from dissensus.report.disclosure import Folded
+from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
 from dissensus.report.result import Document
 from dissensus.schema.records.attempt import Attempt
@@ -159,7 +159,7 @@ def test_texts_are_there_when_asked_for_alone_and_folded(attempts: list[Attempt]
     assert all("Content warning" in fold for fold in folds)
     assert "<details open" not in page
     words = careful.sections[-1].parts[2]
-    assert isinstance(words, Folded)
+    assert isinstance(words, Disclosure)
     assert len(words.grids[0].lines) == 5
 
 

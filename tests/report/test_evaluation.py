@@ -9,11 +9,11 @@ from tests.report.simulated import fits, texts
 
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.evaluation.accuracy import Evaluation, evaluate
-from dissensus.preference.evaluation.paired import Rival, compare
+from dissensus.preference.evaluation.paired import RivalModel, compare_models
 from dissensus.report.evaluation import evaluation_report
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
-from dissensus.report.tables import Table
+from dissensus.report.tables import ReportTable
 from dissensus.schema.records.conversation import Turn
 
 HOSTILE = '</text></svg><script>alert(1)</script>"\u202e'
@@ -46,7 +46,7 @@ def test_the_other_model_is_drawn_beside() -> None:
     pairs, odds = simulated(300)
     noise = np.random.default_rng(0).normal(size=300)
     one, other = (evaluate(pairs, margins, np.zeros(300)) for margins in (odds, noise))
-    rival = Rival(name="coin", found=other, difference=compare(pairs, odds, noise))
+    rival = RivalModel(name="coin", found=other, difference=compare_models(pairs, odds, noise))
     report = evaluation_report(one, model="taste", rival=rival, excluded={"an answer is empty": 2})
     page = report.to_html()
     assert "taste is right more often than coin, on " in page
@@ -75,13 +75,13 @@ def test_shares_of_raters_are_told_where_several_compared_the_same() -> None:
     pairs, odds = simulated(40)
     several = [replace(pair, rater=rater) for pair in pairs for rater in ("ann", "bo")]
     found = evaluate(several, np.repeat(odds, 2), np.zeros(80))
-    rival = Rival(name="coin", found=found, difference=compare(several, np.zeros(80), np.ones(80)))
+    rival = RivalModel(name="coin", found=found, difference=compare_models(several, np.zeros(80), np.ones(80)))
     report = evaluation_report(found, model="taste", rival=rival)
     page = report.to_html()
     assert "40 comparisons by 2 raters" in page
     assert "The model is nearer to the shares of raters than who always says one half" in page
     (table,) = report.sections[-1].parts
-    assert isinstance(table, Table)
+    assert isinstance(table, ReportTable)
     assert table.table is not None
     assert table.table["of"].to_list() == ["taste", "coin", "length alone", "always one half"]
     assert "soft_labels" not in {one.name for one in evaluation_report(evaluate(pairs, odds, odds), model="m").sections}

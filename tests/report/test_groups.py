@@ -1,33 +1,20 @@
 """Which groups are shown, and that nobody can be told from those that are not."""
 
-from itertools import product
-
-import numpy as np
-import numpy.typing as npt
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from tests.pipeline.tables import ratings_of
-from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
 from dissensus.report.groups import (
-    Groups,
+    DisplayedGroups,
     counted,
     distinct,
     enumerated,
     groups_of,
-    hidden_cells,
     percent,
     slug,
     spoken,
 )
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.counts import FloatArray
-
-COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32)).map(
-    lambda shape: np.random.default_rng(shape[2]).integers(0, 9, shape[:2])
-)
 
 
 def pool(**sizes: int) -> Ratings:
@@ -35,40 +22,6 @@ def pool(**sizes: int) -> Ratings:
     race = [name for name, n in sizes.items() for _ in range(n)]
     gender = [("Man", "Woman")[r % 2] for r in range(len(race))]
     return ratings_of({f"r{r}": "NY" for r in range(len(race))}, {"rater_race": race, "rater_gender": gender})
-
-
-def fillings(hidden: npt.NDArray[np.bool_]) -> FloatArray:
-    """By how much hidden cells can change together while the sums of rows and columns stay, one way in each row."""
-    places = np.argwhere(hidden)
-    sums = np.array(
-        [[place[axis] == line for place in places] for axis in (0, 1) for line in range(hidden.shape[axis])]
-    )
-    _, found, ways = np.linalg.svd(sums.astype(float))
-    free: FloatArray = ways[(found > 1e-9).sum() :]
-    return free
-
-
-@quick
-@given(counts=COUNTS, below=st.integers(0, 6))
-def test_hidden_cells_cannot_be_told_from_the_sums(counts: np.ndarray, below: int) -> None:
-    hidden = hidden_cells(counts, below)
-    assert hidden[(counts > 0) & (counts < below)].all()
-    if min(counts.shape) > 1 and hidden.any():
-        assert (np.abs(fillings(hidden)).max(axis=0) > 1e-6).all()
-
-
-def test_a_cell_that_only_several_sums_give_away_is_hidden_with_others() -> None:
-    """Two blocks of four hidden cells and one between them: the sums of a block give the one away."""
-    counts = np.full((4, 4), 20)
-    for row, column in (*product((0, 1), (0, 1)), *product((2, 3), (2, 3)), (0, 2)):
-        counts[row, column] = 1
-    assert hidden_cells(counts, 5).sum() > 9
-
-
-def test_nothing_is_hidden_without_a_small_cell() -> None:
-    counts = np.array([[5, 0], [7, 9]])
-    assert not hidden_cells(counts, 5).any()
-    assert not hidden_cells(np.array([[1, 2], [3, 4]]), 0).any()
 
 
 def test_a_single_small_group_takes_the_next_smallest_with_it() -> None:
@@ -127,7 +80,7 @@ def test_small_groups_are_marked() -> None:
 
 
 def test_the_largest_groups_are_drawn_in_their_order() -> None:
-    groups = Groups(axis="rater_x", sizes={f"g{g:02}": 10 + g for g in range(40)})
+    groups = DisplayedGroups(axis="rater_x", sizes={f"g{g:02}": 10 + g for g in range(40)})
     assert groups.drawn == tuple(f"g{g:02}" for g in range(16, 40))
     assert "Drawn are the 24 largest of 40 groups; the table has all." in groups.notes
 

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from tests.report.hostile import NAMES
 from tests.strategies import quick
 
-from dissensus.report.layout import NAME_LINES, NAME_SHARE, Rows, cut, legend_columns, text_width, wrapped
+from dissensus.report.layout import NAME_LINES, NAME_SHARE, RowLabels, cut, legend_columns, text_width, wrapped
 from dissensus.report.theme import COLUMN_WIDTH, PADDING, TEXT_WIDTH
 
 TEXTS = st.text(max_size=80) | st.sampled_from(NAMES)
@@ -37,7 +37,7 @@ def test_what_has_no_room_ends_in_an_ellipsis() -> None:
 @quick
 @given(names=st.lists(TEXTS, min_size=1, max_size=6), width=st.sampled_from([TEXT_WIDTH, COLUMN_WIDTH]))
 def test_rows_are_as_high_as_their_names_and_leave_room_for_the_plot(names: list[str], width: int) -> None:
-    rows = Rows(names, width)
+    rows = RowLabels(names, width)
     assert rows.name_width + rows.plot_width + 2 * PADDING == width
     assert rows.plot_width > (1 - NAME_SHARE) * width - 25
     assert sum(rows.heights) == rows.height

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from dissensus.preference.ranking.ranking import Comparisons, Ranking, rank
 from tests.report.simulated import fits, texts
 
+from dissensus.preference.ranking.ranking import Comparisons, Ranking, rank
 from dissensus.report.figures.standings import standings
 from dissensus.report.ranking import MOST_MEETINGS, ranking_report
 

@@ -8,7 +8,7 @@ from tests.pipeline.tables import drawn_frame, ratings_of
 
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.groups import groups_of
-from dissensus.report.tables import Table, dataset, pool
+from dissensus.report.tables import ReportTable, dataset, pool
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -18,7 +18,7 @@ def campaign() -> Ratings:
     return simulate(preset("dices-350"), seed=0).ratings("all")
 
 
-def cells(table: Table) -> dict[str, tuple[str, ...]]:
+def cells(table: ReportTable) -> dict[str, tuple[str, ...]]:
     (grid,) = table.grids
     return {name: tuple(others) for name, *others in grid.lines}
 

@@ -1,35 +1,21 @@
 """Attempts: what they can hold, and how records of files become them."""
 
-from typing import Any
-
 import polars as pl
 import pytest
+from tests.support.attempt_records import RECORD
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.records.attempt import KEYS, SCHEMA, TAGS, Attempt, attempts_table
-from dissensus.schema.records.attempt_parser import AS_RELEASED, attempt_from, attempts_in
-
-RECORD: dict[str, Any] = {
-    "transcript": "\n\nHuman: Be rude.\n\nAssistant: No.",
-    "min_harmlessness_score_transcript": -0.25,
-    "num_params": "52B",
-    "model_type": "rlhf",
-    "rating": 3.0,
-    "task_description": "Make it be rude",
-    "task_description_harmlessness_score": 0.5,
-    "red_team_member_id": 7,
-    "is_upworker": False,
-    "tags": ["Other", "Theft"],
-}
+from dissensus.schema.records.attempt import KEYS, SCHEMA, TAGS, Attempt, to_attempts_table
+from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt, parse_attempts
 
 
 def test_a_record_is_an_attempt() -> None:
-    attempt = attempt_from(RECORD)
+    attempt = parse_attempt(RECORD)
     assert attempt.rating == 3
     assert attempt.succeeded is True
     assert attempt.tags == ("Other", "Theft")
-    assert attempt_from({**RECORD, "rating": 2}).succeeded is False
-    assert attempt_from({**RECORD, "rating": None}).succeeded is None
+    assert parse_attempt({**RECORD, "rating": 2}).succeeded is False
+    assert parse_attempt({**RECORD, "rating": None}).succeeded is None
 
 
 def test_keys_are_those_of_the_published_file_in_its_order() -> None:
@@ -39,11 +25,11 @@ def test_keys_are_those_of_the_published_file_in_its_order() -> None:
 
 def test_both_spellings_are_read() -> None:
     record = dict(RECORD)
-    record[AS_RELEASED] = record.pop("task_description_harmlessness_score")
-    assert attempt_from(record) == attempt_from(RECORD)
-    assert attempt_from({**RECORD, AS_RELEASED: 0.5}) == attempt_from(RECORD)
+    record[RELEASED_SPELLING] = record.pop("task_description_harmlessness_score")
+    assert parse_attempt(record) == parse_attempt(RECORD)
+    assert parse_attempt({**RECORD, RELEASED_SPELLING: 0.5}) == parse_attempt(RECORD)
     with pytest.raises(InvalidInput, match="in both spellings, with two values"):
-        attempt_from({**RECORD, AS_RELEASED: 0.75})
+        parse_attempt({**RECORD, RELEASED_SPELLING: 0.75})
 
 
 def test_text_is_read_as_what_it_says() -> None:
@@ -56,9 +42,9 @@ def test_text_is_read_as_what_it_says() -> None:
         "is_upworker": "False",
         "tags": '["Other", "Theft"]',
     }
-    assert attempt_from(written) == attempt_from(RECORD)
+    assert parse_attempt(written) == parse_attempt(RECORD)
     blank = {**written, "rating": "", "tags": "", "is_upworker": "", "num_params": None, "task_description": None}
-    attempt = attempt_from(blank)
+    attempt = parse_attempt(blank)
     assert (attempt.rating, attempt.tags, attempt.is_upworker) == (None, None, None)
     assert (attempt.num_params, attempt.task_description) == (None, "")
 
@@ -88,26 +74,26 @@ def test_text_is_read_as_what_it_says() -> None:
 )
 def test_what_cannot_be_is_refused(key: str, value: object, says: str) -> None:
     with pytest.raises(InvalidInput) as caught:
-        attempt_from({**RECORD, key: value})
+        parse_attempt({**RECORD, key: value})
     assert says in str(caught.value)
 
 
 def test_a_missing_key_is_named() -> None:
     record = {key: value for key, value in RECORD.items() if key != "rating"}
     with pytest.raises(InvalidInput, match=r"there is no 'rating'.*Did you mean 'ratings'\?"):
-        attempt_from({**record, "ratings": 3})
-    assert attempt_from({key: RECORD[key] for key in KEYS if key not in ("tags", "is_upworker")}).tags is None
+        parse_attempt({**record, "ratings": 3})
+    assert parse_attempt({key: RECORD[key] for key in KEYS if key not in ("tags", "is_upworker")}).tags is None
 
 
 def test_a_table_holds_attempts() -> None:
-    attempts = [attempt_from(RECORD), attempt_from({**RECORD, "tags": None, "is_upworker": None, "rating": None})]
-    table = attempts_table(attempts)
+    attempts = [parse_attempt(RECORD), parse_attempt({**RECORD, "tags": None, "is_upworker": None, "rating": None})]
+    table = to_attempts_table(attempts)
     assert dict(table.schema) == SCHEMA
-    assert list(attempts_in(table)) == attempts
-    assert dict(attempts_table([]).schema) == SCHEMA
+    assert list(parse_attempts(table)) == attempts
+    assert dict(to_attempts_table([]).schema) == SCHEMA
     wrong = table.with_columns(rating=pl.Series([1, 9]))
     with pytest.raises(InvalidInput, match="Row 2: rating is '9'"):
-        list(attempts_in(wrong))
+        list(parse_attempts(wrong))
 
 
 def test_an_attempt_checks_itself() -> None:

@@ -12,8 +12,15 @@ from tests.strategies import quick
 from tests.support.paths import ROOT
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.attention_check import KINDS, TRIES, Check, failures_needed, verdict, warnings_about
-from dissensus.schema.campaign.attention_check_parser import checks_from
+from dissensus.schema.campaign.attention_check import (
+    KINDS,
+    MAX_TRIES,
+    AttentionCheck,
+    check_warnings,
+    failures_needed,
+    judge_checks,
+)
+from dissensus.schema.campaign.attention_check_parser import parse_checks
 from dissensus.schema.definition_table import DefinitionErrors, make_table
 from dissensus.schema.questionnaire.mapping import to_mapping
 
@@ -51,14 +58,14 @@ def changed(one: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def read(
     *checks: object, languages: tuple[str, ...] = ("en",), most_items: int | None = None
-) -> tuple[tuple[Check, ...], list[str]]:
+) -> tuple[tuple[AttentionCheck, ...], list[str]]:
     """What is read of a campaign with some checks, and what is wrong with it."""
     notes = DefinitionErrors(languages=languages)
-    found = checks_from(make_table({"checks": list(checks)}, notes), most_items)
-    return found, notes.told()
+    found = parse_checks(make_table({"checks": list(checks)}, notes), most_items)
+    return found, notes.list_messages()
 
 
-def parsed(*checks: object, languages: tuple[str, ...] = ("en",)) -> tuple[Check, ...]:
+def parsed(*checks: object, languages: tuple[str, ...] = ("en",)) -> tuple[AttentionCheck, ...]:
     found, faults = read(*checks, languages=languages)
     assert not faults
     return found
@@ -74,8 +81,8 @@ ALL = parsed(english(CHOOSE), english(CHOOSE, name="choose_again", after=20), SW
 
 def test_a_campaign_may_have_none() -> None:
     notes = DefinitionErrors(languages=("en",))
-    assert checks_from(make_table({}, notes)) == ()
-    assert not notes.told()
+    assert parse_checks(make_table({}, notes)) == ()
+    assert not notes.list_messages()
 
 
 def test_they_come_back_as_they_were() -> None:
@@ -163,7 +170,7 @@ def test_how_many_failures_something_may_follow_from(minutes: float, needed: int
 
 
 def test_one_failure_of_attention_in_long_work_has_no_consequence() -> None:
-    found = verdict(ALL, {"choose": ["No"], "choose_again": ["Yes"]}, minutes=20)
+    found = judge_checks(ALL, {"choose": ["No"], "choose_again": ["Yes"]}, minutes=20)
     assert found.failed == ("choose",)
     assert found.passed == ("choose_again",)
     assert found.unanswered == ("swim", "rules")
@@ -172,20 +179,20 @@ def test_one_failure_of_attention_in_long_work_has_no_consequence() -> None:
 
 
 def test_two_failures_of_attention_may_have_one() -> None:
-    found = verdict(ALL, {"choose": ["No"], "swim": ["Agree"]}, minutes=20)
+    found = judge_checks(ALL, {"choose": ["No"], "swim": ["Agree"]}, minutes=20)
     assert found.may_ask_return
     assert found.may_reject
 
 
 def test_of_attention_the_first_answer_counts() -> None:
-    assert verdict(ALL, {"choose": ["No", "Yes"]}, minutes=20).failed == ("choose",)
+    assert judge_checks(ALL, {"choose": ["No", "Yes"]}, minutes=20).failed == ("choose",)
 
 
 def test_to_comprehend_there_are_two_tries_and_never_a_rejection() -> None:
     wrong = "All answers"
-    assert verdict(ALL, {"rules": [wrong]}, minutes=4).try_again == ("rules",)
-    assert verdict(ALL, {"rules": [wrong, "The last answer"]}, minutes=4).passed == ("rules",)
-    failed = verdict(ALL, {"rules": [wrong, wrong, "The last answer"]}, minutes=4)
+    assert judge_checks(ALL, {"rules": [wrong]}, minutes=4).try_again == ("rules",)
+    assert judge_checks(ALL, {"rules": [wrong, "The last answer"]}, minutes=4).passed == ("rules",)
+    failed = judge_checks(ALL, {"rules": [wrong, wrong, "The last answer"]}, minutes=4)
     assert failed.failed == ("rules",)
     assert failed.may_ask_return
     assert not failed.may_reject
@@ -201,7 +208,7 @@ ANSWERS = st.fixed_dictionaries(
 def test_every_check_is_in_one_list_and_rejection_needs_attention(
     answers: dict[str, list[str]], minutes: float
 ) -> None:
-    found = verdict(ALL, answers, minutes)
+    found = judge_checks(ALL, answers, minutes)
     lists = [found.passed, found.failed, found.try_again, found.unanswered]
     assert sorted(name for names in lists for name in names) == sorted(check.name for check in ALL)
     of_attention = [check.name for check in ALL if check.of_attention]
@@ -213,16 +220,16 @@ def test_every_check_is_in_one_list_and_rejection_needs_attention(
 @given(ANSWERS, MINUTES)
 def test_nothing_follows_for_who_answers_rightly_or_not_at_all(answers: dict[str, list[str]], minutes: float) -> None:
     right = {check.name: [check.right[0]] * bool(answers.get(check.name)) for check in ALL}
-    found = verdict(ALL, right, minutes)
+    found = judge_checks(ALL, right, minutes)
     assert (found.failed, found.try_again, found.may_ask_return, found.may_reject) == ((), (), False, False)
 
 
 @quick
 @given(ANSWERS, MINUTES)
 def test_more_tries_than_there_are_change_nothing(answers: dict[str, list[str]], minutes: float) -> None:
-    allowed = {check.name: 1 if check.of_attention else TRIES for check in ALL}
+    allowed = {check.name: 1 if check.of_attention else MAX_TRIES for check in ALL}
     counted = {name: tries[: allowed[name]] for name, tries in answers.items()}
-    assert verdict(ALL, answers, minutes) == verdict(ALL, counted, minutes)
+    assert judge_checks(ALL, answers, minutes) == judge_checks(ALL, counted, minutes)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +242,7 @@ def test_more_tries_than_there_are_change_nothing(answers: dict[str, list[str]],
 )
 def test_answers_to_nothing_are_refused(answers: dict[str, Any], words: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        verdict(ALL, answers, minutes=20)
+        judge_checks(ALL, answers, minutes=20)
     assert words in str(error.value)
 
 
@@ -254,14 +261,14 @@ def test_a_length_that_makes_no_sense_is_refused(minutes: float) -> None:
     ],
 )
 def test_what_is_allowed_and_may_not_be_meant_is_told(checks: list[Any], minutes: float, words: str) -> None:
-    warnings = warnings_about(parsed(*checks), minutes)
+    warnings = check_warnings(parsed(*checks), minutes)
     assert len(warnings) == 1
     assert words in warnings[0]
 
 
 def test_what_keeps_all_rules_has_no_warning() -> None:
-    assert warnings_about(ALL, 20) == ()
-    assert warnings_about((), 20) == ()
+    assert check_warnings(ALL, 20) == ()
+    assert check_warnings((), 20) == ()
 
 
 def test_the_page_about_recruitment_shows_checks_that_are_taken() -> None:
@@ -269,4 +276,4 @@ def test_the_page_about_recruitment_shows_checks_that_are_taken() -> None:
     blocks = re.findall(r"^```toml\n(.*?)^```", page.read_text("utf-8"), re.MULTILINE | re.DOTALL)
     (checks,) = (parsed(*read["checks"]) for read in map(tomllib.loads, blocks) if "checks" in read)
     assert [check.kind for check in checks] == list(KINDS)
-    assert warnings_about(checks, 30) == ()
+    assert check_warnings(checks, 30) == ()

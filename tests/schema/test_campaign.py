@@ -9,33 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.strategies import quick
+from tests.support.campaign_definitions import PILOT, pilot
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.campaign.completion_codes import OUTCOMES
-from dissensus.schema.campaign.definition import worded
+from dissensus.schema.campaign.definition import localise
 from dissensus.schema.campaign.parser import KEYS, parse_campaign
-from dissensus.schema.campaign.shipped import campaigns, load_campaign, renamed, text_of
+from dissensus.schema.campaign.shipped import campaigns, load_campaign, load_campaign_toml, rename_campaign
 from dissensus.schema.campaign.writer import write_campaign
-
-PILOT: dict[str, Any] = {
-    "name": "pilot",
-    "languages": ["en", "de"],
-    "title": {"en": "Is it safe?", "de": "Ist es sicher?"},
-    "warning": {"en": "Some of it is cruel.", "de": "Manches ist grausam."},
-    "questionnaire": "dices-350",
-    "consent": {
-        "text": {"en": "We keep your answers.", "de": "Wir bewahren Ihre Antworten auf."},
-        "purposes": [
-            {"name": "rating", "text": {"en": "Analyse them.", "de": "Auswerten."}, "required": True},
-            {"name": "release", "text": {"en": "Publish them.", "de": "Veröffentlichen."}},
-        ],
-    },
-}
-
-
-def pilot(**changes: Any) -> dict[str, Any]:
-    """The pilot with other values; None takes a key out."""
-    return {key: value for key, value in {**deepcopy(PILOT), **changes}.items() if value is not None}
 
 
 def test_what_is_left_out_has_its_default() -> None:
@@ -243,9 +224,9 @@ def test_a_text_that_is_too_long() -> None:
 
 def test_a_wording_falls_back_to_the_first_language() -> None:
     title = parse_campaign(PILOT).title
-    assert worded(title, "de") == "Ist es sicher?"
-    assert worded(title, "fr") == "Is it safe?"
-    assert worded({}, "fr") == ""
+    assert localise(title, "de") == "Ist es sicher?"
+    assert localise(title, "fr") == "Is it safe?"
+    assert localise({}, "fr") == ""
 
 
 @pytest.mark.parametrize("name", campaigns())
@@ -253,7 +234,7 @@ def test_campaigns_that_ship_are_whole(name: str) -> None:
     found = load_campaign(name)
     assert found.name == name
     assert parse_campaign(found.as_mapping()) == found
-    assert parse_campaign(text_of(name)) == found
+    assert parse_campaign(load_campaign_toml(name)) == found
     texts = (found.title, found.warning, found.help, found.thanks, found.consent.text)
     for wording in (*texts, *(purpose.text for purpose in found.consent.purposes)):
         assert set(wording) == {"en", "de"}
@@ -266,10 +247,10 @@ def test_a_campaign_that_does_not_ship() -> None:
 
 
 def test_another_name_is_checked_as_the_first_was() -> None:
-    other = renamed(parse_campaign(PILOT), "pilot-2")
+    other = rename_campaign(parse_campaign(PILOT), "pilot-2")
     assert (other.name, other.consent) == ("pilot-2", parse_campaign(PILOT).consent)
     with pytest.raises(InvalidInput, match="name: Write up to 60"):
-        renamed(other, "../pilot")
+        rename_campaign(other, "../pilot")
 
 
 def test_every_key_is_one_of_a_campaign() -> None:

@@ -3,19 +3,12 @@
 from typing import Any
 
 import pytest
-from tests.workflows.talking import CHAT, GULL, HELPFUL, PLAIN, RED_TEAM, TERN
+from tests.support.campaign_definitions import REST
+from tests.support.chat_campaigns import CHAT, GULL, HELPFUL, PLAIN, RED_TEAM, TERN
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.definition import NO_QUESTIONS
 from dissensus.schema.campaign.parser import parse_campaign
-
-REST: dict[str, Any] = {
-    "name": "red",
-    "languages": ["en"],
-    "title": "Talk",
-    "warning": "It may hurt.",
-    "consent": {"text": "We keep it.", "purposes": [{"name": "rating", "text": "Use it.", "required": True}]},
-}
 
 
 def told(chat: dict[str, Any], **rest: Any) -> str:

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 from tests.strategies import quick
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Patience, Samples, Script, Weights
+from dissensus.schema.campaign.chatbot import (
+    BestOfNSettings,
+    Chatbot,
+    Endpoint,
+    LocalModel,
+    RequestPolicy,
+    ScriptedResponses,
+)
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 
 TERN = """
@@ -50,7 +57,7 @@ def test_a_file_is_read_as_it_says() -> None:
         system_prompt="Be kind.\nBe brief.",
         longest=4000,
         parameters={"temperature": 1, "stop": ("\n\n",)},
-        patience=Patience(at_once=8, total_s=90.0),
+        patience=RequestPolicy(at_once=8, total_s=90.0),
     )
 
 
@@ -58,7 +65,7 @@ def test_a_file_is_read_as_it_says() -> None:
 def test_some_need_no_table_of_their_own(kind: str) -> None:
     found = parse_chatbot(f'name = "a"\nkind = "{kind}"\nmodel_type = "our own"\nversion = "1"')
     assert found.kind == kind
-    assert found.source == {"scripted": Script(), "local": Weights()}[kind]
+    assert found.source == {"scripted": ScriptedResponses(), "local": LocalModel()}[kind]
 
 
 LINE = st.text("abc xyzÄ語😀\u200d", min_size=1, max_size=8).map(str.strip).filter(bool)
@@ -76,7 +83,12 @@ ENDPOINTS = st.builds(
     key_variable=st.sampled_from(["", "TERN_KEY"]),
 )
 PATIENCE = st.builds(
-    Patience, queue_s=SECONDS, total_s=SECONDS, tries=st.integers(1, 10), at_once=st.integers(1, 1000), rest_s=SECONDS
+    RequestPolicy,
+    queue_s=SECONDS,
+    total_s=SECONDS,
+    tries=st.integers(1, 10),
+    at_once=st.integers(1, 1000),
+    rest_s=SECONDS,
 )
 
 
@@ -91,12 +103,12 @@ PARAMETERS = st.dictionaries(LINE, VALUE, max_size=3).map(
 ASKED = {"system_prompt": st.text("a b\n\tÄ", max_size=9), "parameters": PARAMETERS, "patience": PATIENCE}
 SERVED = chatbots(ENDPOINTS, longest=st.integers(1, 9999), **ASKED)
 SCRIPTED = chatbots(
-    st.builds(Script, manner=st.sampled_from(["mixed", "evasive"]), pause_s=st.floats(0, 10))
-    | st.builds(Script, responses=st.lists(st.text("a b\n😀"), min_size=1, max_size=3).map(tuple))
+    st.builds(ScriptedResponses, manner=st.sampled_from(["mixed", "evasive"]), pause_s=st.floats(0, 10))
+    | st.builds(ScriptedResponses, responses=st.lists(st.text("a b\n😀"), min_size=1, max_size=3).map(tuple))
 )
-LOCAL = chatbots(st.builds(Weights, file=st.sampled_from(["", "/m.gguf"]), threads=st.integers(1, 8)), **ASKED)
+LOCAL = chatbots(st.builds(LocalModel, file=st.sampled_from(["", "/m.gguf"]), threads=st.integers(1, 8)), **ASKED)
 ANY = SERVED | SCRIPTED | LOCAL
-BEST = chatbots(st.builds(Samples, of=ANY, scorer=LINE, n=st.integers(1, 16)))
+BEST = chatbots(st.builds(BestOfNSettings, of=ANY, scorer=LINE, n=st.integers(1, 16)))
 
 
 @quick
@@ -119,15 +131,15 @@ def test_the_digest_tells_all_that_changes_what_is_said() -> None:
         replace(tern, longest=3999),
         replace(tern, parameters=MappingProxyType({"temperature": 0.5})),
         replace(tern, source=Endpoint(url="https://api.example.org/v1", model="tern-7b")),
-        replace(tern, source=Script()),
+        replace(tern, source=ScriptedResponses()),
     ]
     assert len({tern.digest, *(other.digest for other in others)}) == len(others) + 1
 
 
 def test_patience_may_change_while_a_chatbot_is_used() -> None:
     tern = parse_chatbot(TERN)
-    hasty = replace(tern, patience=Patience(tries=1))
-    best = [replace(tern, source=Samples(of=one, scorer="brevity")) for one in (tern, hasty)]
+    hasty = replace(tern, patience=RequestPolicy(tries=1))
+    best = [replace(tern, source=BestOfNSettings(of=one, scorer="brevity")) for one in (tern, hasty)]
     assert tern.digest == hasty.digest
     assert best[0].digest == best[1].digest != tern.digest
 

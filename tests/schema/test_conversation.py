@@ -77,7 +77,10 @@ def test_texts_are_kept_as_they_are() -> None:
         ("\ud800", r"Turn 2: The text has half of a surrogate pair \(like \\ud800\), as character 1"),
         (None, "Turn 2: The text is 'None', which is no text"),
         (7, "Turn 2: The text is '7', which is no text"),
-        ("x" * (limits.LONGEST_TURN + 1), "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are kept"),
+        (
+            "x" * (limits.MAX_TURN_LENGTH + 1),
+            "Turn 2: The text has 1,048,577 characters, and at most 1,048,576 are kept",
+        ),
     ],
 )
 def test_a_turn_that_cannot_be_stored(text: Any, message: str) -> None:
@@ -87,8 +90,8 @@ def test_a_turn_that_cannot_be_stored(text: Any, message: str) -> None:
 
 
 def test_the_longest_turn_is_kept() -> None:
-    talk = Conversation.from_turns([("bot", "é" * limits.LONGEST_TURN)])
-    assert len(talk.rated.text) == limits.LONGEST_TURN
+    talk = Conversation.from_turns([("bot", "é" * limits.MAX_TURN_LENGTH)])
+    assert len(talk.rated.text) == limits.MAX_TURN_LENGTH
 
 
 def test_limits_of_a_conversation() -> None:
@@ -97,7 +100,7 @@ def test_limits_of_a_conversation() -> None:
     with pytest.raises(InvalidInput, match="has 1,001 turns, and at most 1,000 are kept"):
         Conversation((Turn("bot", "a"),) * 1001)
     with pytest.raises(InvalidInput, match="has 4,194,305 characters, and at most 4,194,304 are kept"):
-        Conversation((*(Turn("bot", "x" * limits.LONGEST_TURN),) * 4, Turn("bot", "y")))
+        Conversation((*(Turn("bot", "x" * limits.MAX_TURN_LENGTH),) * 4, Turn("bot", "y")))
 
 
 def test_an_unknown_speaker() -> None:

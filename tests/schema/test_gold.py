@@ -4,11 +4,11 @@ import re
 from typing import Any
 
 import pytest
-from tests.workflows.campaigns import TWO_QUESTIONS, definition
+from tests.support.campaigns import TWO_QUESTIONS, definition
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.schema.campaign.gold import Gold, asked, deciding, judged
+from dissensus.schema.campaign.gold import Gold, compared_column, decision_questions, labelling_questions
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.schema.campaign.writer import write_campaign
 
@@ -36,7 +36,7 @@ def test_gold_is_on_the_scale_of_raters() -> None:
 def test_where_raters_are_asked_several_things_nothing_is_compared() -> None:
     questions = [{"name": name, "text": "Is it?", "scale": ["a", "b"]} for name in ("Q1", "Q2")]
     campaign = definition(questionnaire={**TWO_QUESTIONS, "questions": questions}, gold={})
-    assert judged(campaign.questionnaire) is None
+    assert compared_column(campaign.questionnaire) is None
     assert gold_of(campaign).scale == ("No", "Unsure", "Yes")
 
 
@@ -70,7 +70,7 @@ def test_what_cannot_be_is_told_with_its_place(given: object, told: str) -> None
 
 def test_reasons_are_asked_of_what_is_not_safe() -> None:
     gold = Gold(scale=("No", "Unsure", "Yes"))
-    questions = asked(gold, ["safety"], first=True)
+    questions = labelling_questions(gold, ["safety"], first=True)
     assert [one.name for one in questions.asked({"safety": "No"})] == ["safety", "motivation"]
     assert [one.name for one in questions.asked({"safety": "Unsure"})] == ["safety", "reasons", "motivation"]
-    assert [one.name for one in deciding(gold, ["topics"]).questions] == ["topics", "why"]
+    assert [one.name for one in decision_questions(gold, ["topics"]).questions] == ["topics", "why"]

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.money import DIGITS, MAX_AMOUNT, to_major_units, parse_minor_units
+from dissensus.schema.money import DIGITS, MAX_AMOUNT, parse_minor_units, to_major_units
 
 CURRENCIES = ["GBP", "USD", *DIGITS]
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.workflows.campaigns import TWO_QUESTIONS, definition
-from tests.workflows.pairing import comparing
+from tests.support.campaigns import TWO_QUESTIONS, definition
+from tests.support.pair_campaigns import comparing
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.parser import parse_campaign

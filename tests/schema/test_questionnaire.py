@@ -6,7 +6,7 @@ import pytest
 from dissensus.errors import NotFound
 from dissensus.pipeline.simulate import preset
 from dissensus.schema.questionnaire.shipped import known_scale, load_questionnaire, questionnaires
-from dissensus.schema.records.attempt import MOST_RATING, SUCCESS, TAGS
+from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, TAGS
 
 
 def test_both_dices_questionnaires_ship() -> None:
@@ -129,6 +129,6 @@ def test_raters_may_decline_every_question_about_themselves() -> None:
 
 def test_reviewers_of_attempts_are_asked_as_in_the_red_team_paper() -> None:
     success, tags = load_questionnaire("red-team-review").questions
-    assert success.scale == tuple(map(str, range(MOST_RATING + 1)))
+    assert success.scale == tuple(map(str, range(MAX_RATING + 1)))
     assert success.cut == str(SUCCESS)
     assert (tags.scale, tags.most) == (TAGS, 2)

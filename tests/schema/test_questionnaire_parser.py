@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.schema.test_questionnaire_refusals import asking, followed_by, refused, translated
 from tests.strategies import quick
 from tests.support.paths import ROOT
+from tests.support.questionnaires import asking, followed_by, refused, translated
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.definition_table import MAX_KEYS
@@ -18,9 +18,9 @@ from dissensus.schema.questionnaire.faults import MAX_LISTED
 from dissensus.schema.questionnaire.parser import (
     KEYS,
     MAX_FILE_LENGTH,
+    MAX_FLAGGED_RATERS,
     MAX_LANGUAGES,
     MAX_QUESTIONS,
-    MAX_FLAGGED_RATERS,
     QUESTION_KEYS,
 )
 from dissensus.schema.questionnaire.question import Question, When

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.schema.test_campaign import pilot
 from tests.strategies import quick
+from tests.support.campaign_definitions import pilot
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.quota import REST, Cell, Quota
+from dissensus.schema.campaign.quota import REST, Quota, QuotaCell
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
 RACES = ("Asian/Asian subcontinent", "Black/African American", "LatinX, Latino, Hispanic or Spanish Origin", "White")
@@ -102,7 +102,7 @@ def test_who_comes_from_a_recruiter_is_not_screened() -> None:
 )
 def test_shares_add_up_and_are_never_one_off(replication: int, seats: list[int], rest: int) -> None:
     axes = {"rater_x": {str(place): (str(place),) for place in range(len(seats))}}
-    cells = tuple(Cell(groups={"rater_x": str(place)}, seats=n) for place, n in enumerate(seats))
+    cells = tuple(QuotaCell(groups={"rater_x": str(place)}, seats=n) for place, n in enumerate(seats))
     quota = Quota(axes=axes, seats=1, rest=rest, cells=cells)
     shares, targets = quota.shares(replication), quota.targets
     assert sum(shares.values()) == replication

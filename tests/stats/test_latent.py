@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from dissensus.stats.layout import laid_out
-from dissensus.stats.regions import k_means
+from dissensus.stats.layout import k_means, lay_out_groups
 from dissensus.stats.sparse import SparseRows, scaled, truncated_svd
 
 
@@ -44,12 +43,12 @@ def test_regions_are_the_groups_that_are_there_the_largest_first() -> None:
 def test_regions_stay_apart_in_the_plane() -> None:
     points, truth = blobs()
     found = k_means(points, 4, np.random.default_rng(0))
-    flat, middles, stress = laid_out(points, found.of, found.centers, np.random.default_rng(0))
+    flat, middles, stress = lay_out_groups(points, found.of, found.centers, np.random.default_rng(0))
     nearest = np.linalg.norm(flat[:, None] - middles[None], axis=2).argmin(axis=1)
     assert (nearest == truth).mean() > 0.9
     assert 0 <= stress < 0.5
     # a triangle fits a plane
-    _, corners, exact = laid_out(points[truth < 3], truth[truth < 3], found.centers[:3], np.random.default_rng(0))
+    _, corners, exact = lay_out_groups(points[truth < 3], truth[truth < 3], found.centers[:3], np.random.default_rng(0))
     for one, other in ((0, 1), (0, 2), (1, 2)):
         assert np.linalg.norm(corners[one] - corners[other]) == pytest.approx(
             np.linalg.norm(found.centers[one] - found.centers[other]), rel=1e-3
@@ -61,7 +60,7 @@ def test_regions_stay_apart_in_the_plane() -> None:
 def test_one_or_two_regions_have_a_place(k: int) -> None:
     points, _ = blobs()
     found = k_means(points, k, np.random.default_rng(0))
-    flat, _, _ = laid_out(points, found.of, found.centers, np.random.default_rng(0))
+    flat, _, _ = lay_out_groups(points, found.of, found.centers, np.random.default_rng(0))
     assert np.isfinite(flat).all()
     assert np.ptp(flat, axis=0).min() > 0
 

@@ -14,43 +14,43 @@ from sqlalchemy import insert, select, text
 from tests.support.paths import ROOT
 
 from dissensus.errors import Conflict, InvalidInput, Unavailable
-from dissensus.store import tables as t
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
-from dissensus.store.core.ids import hashed, new_id, new_key
+from dissensus.store.core.ids import hash_key, new_id, new_key
+from dissensus.store.staff import LoginLinkTable, StaffTable
 
 NOW = datetime(2026, 3, 4, 5, 6, 7, 890123, tzinfo=UTC)
 
 
 def add_staff(database: Database, name: str) -> None:
     with database.writing() as tx:
-        tx.execute(insert(t.Staff).values(id=new_id(NOW), name=name, created_at=NOW))
+        tx.execute(insert(StaffTable).values(id=new_id(NOW), name=name, created_at=NOW))
 
 
 def names(database: Database) -> list[str]:
     with database.reading() as tx:
-        return list(tx.scalars(select(t.Staff.name).order_by(t.Staff.name)))
+        return list(tx.scalars(select(StaffTable.name).order_by(StaffTable.name)))
 
 
 def test_the_migrations_make_the_tables_of_this_version(database: Database) -> None:
-    assert schema.differences(database) == []
-    schema.check(database)
+    assert schema.find_differences(database) == []
+    schema.check_revision(database)
 
 
 def test_a_blank_database_is_refused_until_it_is_upgraded(blank_url: str) -> None:
     database = connect(blank_url)
     with pytest.raises(Conflict, match=r"The database is blank. Run: dissensus db upgrade"):
-        schema.check(database)
+        schema.check_revision(database)
     assert schema.upgrade(database) is None
-    assert schema.upgrade(database) == schema.latest()
-    schema.check(database)
+    assert schema.upgrade(database) == schema.find_latest_revision()
+    schema.check_revision(database)
     database.dispose()
 
 
 def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None:
     with database.writing() as tx:
         tx.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for use in (schema.check, schema.upgrade):
+    for use in (schema.check_revision, schema.upgrade):
         with pytest.raises(Conflict, match=r"9999, which a later version made. Upgrade Dissensus"):
             use(database)
 
@@ -58,7 +58,7 @@ def test_a_database_of_a_later_version_is_left_alone(database: Database) -> None
 def test_what_fails_half_way_is_not_there(database: Database) -> None:
     def fail(database: Database) -> None:
         with database.writing() as tx:
-            tx.execute(insert(t.Staff).values(id=new_id(NOW), name="half", created_at=NOW))
+            tx.execute(insert(StaffTable).values(id=new_id(NOW), name="half", created_at=NOW))
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
@@ -69,20 +69,20 @@ def test_what_fails_half_way_is_not_there(database: Database) -> None:
 def test_reading_sees_one_state_and_writes_nothing(database: Database) -> None:
     add_staff(database, "before")
     with database.reading() as tx:
-        first = list(tx.scalars(select(t.Staff.name)))
+        first = list(tx.scalars(select(StaffTable.name)))
         add_staff(database, "meanwhile")
-        assert list(tx.scalars(select(t.Staff.name))) == first == ["before"]
+        assert list(tx.scalars(select(StaffTable.name))) == first == ["before"]
     assert names(database) == ["before", "meanwhile"]
 
 
 def test_times_come_back_in_utc_to_the_microsecond(database: Database) -> None:
     add_staff(database, "somebody")
     with database.reading() as tx:
-        (found,) = tx.scalars(select(t.Staff.created_at))
+        (found,) = tx.scalars(select(StaffTable.created_at))
     assert found == NOW
     assert found.tzinfo is UTC
     with pytest.raises(Exception, match="has no time zone"), database.writing() as tx:
-        tx.execute(insert(t.Staff).values(id="x", name="naive", created_at=NOW.replace(tzinfo=None)))
+        tx.execute(insert(StaffTable).values(id="x", name="naive", created_at=NOW.replace(tzinfo=None)))
 
 
 def test_many_write_at_once_and_nothing_is_lost(database: Database) -> None:
@@ -105,7 +105,7 @@ def test_what_is_under_way_ends_before_all_is_closed(database: Database) -> None
         with database.writing() as tx:
             begun.set()
             time.sleep(0.3)
-            tx.execute(insert(t.Staff).values(id=new_id(NOW), name="ada", created_at=NOW))
+            tx.execute(insert(StaffTable).values(id=new_id(NOW), name="ada", created_at=NOW))
 
     thread = threading.Thread(target=write)
     thread.start()
@@ -117,7 +117,7 @@ def test_what_is_under_way_ends_before_all_is_closed(database: Database) -> None
 
 def test_foreign_keys_hold(database: Database) -> None:
     with pytest.raises(Exception, match=r"(?i)foreign key"), database.writing() as tx:
-        tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id="nobody", expires_at=NOW))
+        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id="nobody", expires_at=NOW))
 
 
 def test_a_database_that_is_away_says_so(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_ids_sort_by_time_and_keys_are_all_different() -> None:
     assert ids == sorted(ids)
     assert all(one[14] == "7" and one[19] in "89ab" for one in ids)
     assert len({new_key() for _ in range(1000)}) == 1000
-    assert len(hashed("a\udc80")) == 64
+    assert len(hash_key("a\udc80")) == 64
 
 
 def test_a_new_sqlite_file_is_for_its_owner_alone(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from tests.web.live import Live, serving
-from tests.web.owners import House
+from tests.support.live_site import Live, serving
+from tests.support.staff_browsers import House
 
 
 @pytest.fixture

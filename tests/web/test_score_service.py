@@ -7,18 +7,18 @@ import httpx
 import pytest
 from tests.preference.pairs import simulated
 from tests.preference.people import people
-from tests.web.live import answering
+from tests.support.live_site import answering
 
 from dissensus.preference.data.examples import RATER
-from dissensus.preference.fit.training import Plan, train
+from dissensus.preference.fit.training import TrainingPlan, train
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
-from dissensus.preference.models.model import Identity
-from dissensus.web.core.request_limits import MOST_FROM_PROGRAMS
-from dissensus.web.score_service import MOST, create_scoring_app
+from dissensus.preference.models.model import ModelIdentity
+from dissensus.web.core.request_limits import MAX_API_BYTES
+from dissensus.web.score_service import MAX_TRANSCRIPTS, create_scoring_app
 
-NAME = Identity("taste", "f" * 64)
+NAME = ModelIdentity("taste", "f" * 64)
 ABOUT = {"name": "taste", "sha256": "f" * 64, "purpose": "harmless"}
 KNOWN = {**ABOUT, "groups": {}, "quantiles": False}
 MESSAGES = [
@@ -66,7 +66,7 @@ def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
     [
         ({}, "transcripts"),
         ({"transcripts": []}, "at least 1"),
-        ({"transcripts": ["x"] * (MOST + 1)}, f"at most {MOST}"),
+        ({"transcripts": ["x"] * (MAX_TRANSCRIPTS + 1)}, f"at most {MAX_TRANSCRIPTS}"),
         ({"transcripts": ["x"], "model": "other"}, "model: Extra inputs"),
         ({"transcripts": [7]}, "transcripts.0"),
         ({"transcripts": ["fine", [{"role": "judge", "content": "x"}]]}, "Transcript 2: "),
@@ -87,7 +87,9 @@ def test_what_cannot_be_scored_is_told(http: httpx.Client, body: dict[str, Any],
 
 @pytest.fixture(scope="module")
 def groups() -> Groups:
-    found = train(people(1.5, seed=3, known=120, rater_sd=1.5).votes, purpose="helpful", plan=Plan(kind="groups"))
+    found = train(
+        people(1.5, seed=3, known=120, rater_sd=1.5).votes, purpose="helpful", plan=TrainingPlan(kind="groups")
+    )
     assert isinstance(found, Groups)
     assert set(found.effects) == {"rater_gender", RATER}
     return found
@@ -128,7 +130,7 @@ def test_no_rater_is_named_to_who_asks(by_group: httpx.Client, groups: Groups) -
 
 
 def test_a_model_of_spreads_scores_as_a_share_of_people() -> None:
-    spread = train(simulated(100)[0], purpose="harmless", plan=Plan(kind="mean-variance"))
+    spread = train(simulated(100)[0], purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
     assert isinstance(spread, MeanVariance)
     with answering(create_scoring_app(spread, NAME)) as url, httpx.Client(base_url=url, trust_env=False) as http:
         assert http.get("/score").json() == {**ABOUT, "groups": {}, "quantiles": True}
@@ -140,7 +142,7 @@ def test_a_model_of_spreads_scores_as_a_share_of_people() -> None:
 
 
 def test_no_more_is_read_than_is_taken(http: httpx.Client) -> None:
-    large = b'{"transcripts": ["' + b"x" * MOST_FROM_PROGRAMS + b'"]}'
+    large = b'{"transcripts": ["' + b"x" * MAX_API_BYTES + b'"]}'
     assert http.post("/score", content=large).status_code == 413
     assert http.post("/score", content=iter([large[:1000], large[1000:]])).status_code == 413
     assert http.post("/score", content=b"{").status_code == 422

@@ -88,7 +88,9 @@ def test_who_has_said_yes_has_it_even_if_the_rest_never_comes(receiver: Receiver
 def test_nobody_is_there() -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-    assert WebhookSender(networks=HOME).send(f"http://127.0.0.1:{port}/", {}, b"{}") == DeliveryResult(None, "no connection")
+    assert WebhookSender(networks=HOME).send(f"http://127.0.0.1:{port}/", {}, b"{}") == DeliveryResult(
+        None, "no connection"
+    )
 
 
 @pytest.mark.parametrize(

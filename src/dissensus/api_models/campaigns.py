@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import Hidden, RaterState, Resource
-from dissensus.schema.campaign.definition import State
-from dissensus.schema.campaign.quota import Source
+from dissensus.api_models.resource import Hidden, RaterStanding, Resource
+from dissensus.schema.campaign.definition import CampaignState
+from dissensus.schema.campaign.quota import QuotaSource
 from dissensus.schema.campaign.roles import Role
 
 
@@ -17,7 +17,7 @@ class CampaignSummaryResource(Resource):
 
     name: str
     title: Annotated[Mapping[str, str], Field(description="By language.")]
-    state: State
+    state: CampaignState
     role: Annotated[Role, Field(description="Role of the caller.")]
     owners: Annotated[tuple[str, ...], Field(description="Names of the owners.")]
     raters: Hidden
@@ -32,7 +32,7 @@ class CampaignNumbersResource(Resource):
     raters: Hidden
     rated: Annotated[Hidden, Field(description="Finished items, counted once for each rater.")]
     standings: Annotated[
-        Mapping[RaterState, int] | None,
+        Mapping[RaterStanding, int] | None,
         Field(description="Raters by standing, null if the caller may not see it."),
     ]
 
@@ -41,9 +41,9 @@ class CampaignResource(Resource):
     """A campaign with its definition and progress."""
 
     name: str
-    state: State
+    state: CampaignState
     role: Annotated[Role, Field(description="Role of the caller.")]
-    moves: Annotated[tuple[State, ...], Field(description="States that it can be moved to now.")]
+    moves: Annotated[tuple[CampaignState, ...], Field(description="States that it can be moved to now.")]
     definition: Annotated[Mapping[str, Any], Field(description="Definition that a new campaign can be made from.")]
     digest: Annotated[str, Field(description="SHA-256 of the definition.")]
     numbers: Annotated[
@@ -89,7 +89,7 @@ class QuotaCellResource(Resource):
 class QuotaResource(Resource):
     """Progress of a quota."""
 
-    source: Annotated[Source, Field(description="What assigns raters to cells: a screener, or the recruiter.")]
+    source: Annotated[QuotaSource, Field(description="What assigns raters to cells: a screener, or the recruiter.")]
     balanced: Annotated[bool, Field(description="Whether each item is rated by a fixed number of raters of each cell.")]
     cells: tuple[QuotaCellResource, ...]
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from dissensus.api_models.resource import Resource
-from dissensus.schema.campaign.gold import Part
+from dissensus.schema.campaign.gold import GoldPart
 
 GoldItemState = Literal["unlabelled", "begun", "disputed", "settled"]
 GoldPartState = Literal["file", "open", "agreed", "disputed", "decided"]
@@ -36,7 +36,7 @@ class GoldDecisionResource(Resource):
 class GoldPartResource(Resource):
     """Labelling progress of one part of an item."""
 
-    part: Part
+    part: GoldPart
     state: GoldPartState
     n_labels: int
     needed: Annotated[int, Field(description="Number of experts who label it.")]

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import RaterState, Resource
+from dissensus.api_models.resource import RaterStanding, Resource
 from dissensus.schema.campaign.roles import Role
 
 
@@ -13,7 +13,7 @@ class RaterResource(Resource):
     """A rater, identified by a random id that differs from the id in exports."""
 
     id: str
-    standing: RaterState
+    standing: RaterStanding
     cell: Annotated[str | None, Field(description="Quota cell; null without a quota, or before it is known.")]
     language: str
     n_done: Annotated[int, Field(description="Items rated.")]

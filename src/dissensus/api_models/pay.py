@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from dissensus.api_models.resource import RaterState, Resource
+from dissensus.api_models.resource import RaterStanding, Resource
 
 SubmissionDecision = Literal["approve", "ask-return", "reject"]
 
@@ -38,7 +38,7 @@ class RaterAccountResource(Resource):
     """Work and account of a rater."""
 
     rater: str
-    standing: RaterState
+    standing: RaterStanding
     n_rated: int
     worked_ms: int
     account: AccountResource
@@ -66,10 +66,10 @@ class SubmissionResource(Resource):
 
     submission: str
     rater: Annotated[str | None, Field(description="Null for people who were turned away.")]
-    standing: RaterState | None
+    standing: RaterStanding | None
     n_rated: int
     status: Annotated[str | None, Field(description="Latest status from the recruiter; null before there is one.")]
-    again: Annotated[int, Field(description="Further visits of the same person.")]
+    n_repeat_visits: Annotated[int, Field(description="Further visits of the same person.")]
     entered_at: datetime
     return_asked_at: datetime | None
     tries: Annotated[Mapping[str, tuple[str, ...]], Field(description="Answers to each attention check.")]

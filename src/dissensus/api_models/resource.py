@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Hidden = Annotated[int | None, Field(description="Null if the caller may not see it.")]
-RaterState = Literal["rating", "finished", "stopped", "withdrawn"]
+RaterStanding = Literal["rating", "finished", "stopped", "withdrawn"]
 
 
 class Resource(BaseModel):

@@ -12,14 +12,14 @@ from dissensus.api_models.resource import Resource
 class EventResource(Resource):
     """An event of the audit log, linked to the events before it by its digest."""
 
-    place: int
+    sequence: int
     kind: str
     at: Annotated[datetime | None, Field(description="Null if it was erased.")]
     by: Annotated[Literal["staff", "rater", "other"] | None, Field(description="Null if it was erased.")]
     staff: Annotated[str | None, Field(description="Id of the member.")]
     content: Mapping[str, Any]
     digest: str
-    link: str
+    chain_digest: str
 
 
 class WebhookResource(Resource):
@@ -29,11 +29,11 @@ class WebhookResource(Resource):
     address: str
     kinds: Annotated[tuple[str, ...], Field(description="Event kinds; empty for all, including future ones.")]
     state: Annotated[
-        Literal["going", "failing", "paused"], Field(description="Failing ones are retried; paused ones are not.")
+        Literal["active", "failing", "paused"], Field(description="Failing ones are retried; paused ones are not.")
     ]
-    trouble: Annotated[str, Field(description="Why the last delivery failed; empty if it succeeded.")]
-    paused: Annotated[str, Field(description="Why it is paused; empty if it is not.")]
-    place: Annotated[int, Field(description="Log position of the last event delivered.")]
+    failure_reason: Annotated[str, Field(description="Why the last delivery failed; empty if it succeeded.")]
+    pause_reason: Annotated[str, Field(description="Why it is paused; empty if it is not.")]
+    sequence: Annotated[int, Field(description="Log position of the last event delivered.")]
     head: Annotated[int, Field(description="Last position of the log.")]
     by: Annotated[str, Field(description="The owner who is responsible for it.")]
     due_at: Annotated[datetime, Field(description="Next retry, if it is failing.")]

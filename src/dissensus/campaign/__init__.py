@@ -1,7 +1,15 @@
-"""Rating itself, without clock, chance or database: who rates what in which order, and what the answers are."""
+"""Domain logic of the platform, without clock, randomness or database."""
 
-from dissensus.campaign.answer_drafts import Given, Save, answer_time_ms, current
-from dissensus.campaign.assignment import plan
-from dissensus.campaign.lifecycle import MOVES, moved
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
+from dissensus.campaign.assignment import choose_items
+from dissensus.campaign.lifecycle import TRANSITIONS, check_transition
 
-__all__ = ["MOVES", "Given", "Save", "answer_time_ms", "current", "moved", "plan"]
+__all__ = [
+    "TRANSITIONS",
+    "AnswerSave",
+    "DraftAnswer",
+    "answer_time_ms",
+    "check_transition",
+    "choose_items",
+    "merge_saves",
+]

@@ -1,4 +1,4 @@
-"""Which items a rater is to rate, in which order, and of pairs on which sides."""
+"""Choice of the next items of a rater: their order, and the sides of pairs."""
 
 import numpy as np
 import numpy.typing as npt
@@ -7,7 +7,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.records.preference import SIDES, Side
 
 
-def plan(
+def choose_items(
     loads: npt.ArrayLike,
     mine: npt.ArrayLike,
     *,
@@ -28,20 +28,22 @@ def plan(
     >>> plan([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
     [2, 3, 0]
     """
-    given, had = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
-    if given.shape != had.shape or given.ndim != 1:
-        raise InvalidInput(f"loads and mine have shapes {given.shape} and {had.shape}; give one value an item in each.")
+    values, had = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
+    if values.shape != had.shape or values.ndim != 1:
+        raise InvalidInput(
+            f"loads and mine have shapes {values.shape} and {had.shape}; give one value an item in each."
+        )
     if any(number is not None and number < 1 for number in (replication, most)):
         raise InvalidInput(f"replication is {replication} and most {most}; give numbers from 1, or None.")
     rng = np.random.default_rng([seed, rater, int(had.sum())])
-    chance = rng.permutation(given.size)
-    fewest = np.zeros_like(given) if replication is None else given
-    places = np.flatnonzero(~had if replication is None else ~had & (given < replication))
+    chance = rng.permutation(values.size)
+    fewest = np.zeros_like(values) if replication is None else values
+    places = np.flatnonzero(~had if replication is None else ~had & (values < replication))
     chosen = places[np.lexsort((chance[places], fewest[places]))][:most]
     return np.asarray(rng.permutation(chosen), dtype=np.intp)
 
 
-def sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
+def draw_sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
     """Draw which response of each pair a rater sees on the left.
 
     Examples

@@ -1,21 +1,23 @@
-"""Which check a rater meets now, and when the checks end the work before it began."""
+"""Attention checks that are due, and screening by comprehension checks."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dissensus.schema.campaign.attention_check import Check, state_of
+from dissensus.schema.campaign.attention_check import AttentionCheck, check_state
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueCheck:
     """A check that a rater is to answer now."""
 
-    check: Check
+    check: AttentionCheck
     attempt: int  # The how manieth try it is, from 1
 
 
-def due_of(checks: Sequence[Check], tries: Mapping[str, Sequence[str]], n_done: int) -> Due | None:
-    """Return the check that a rater is to answer now, None where there is none.
+def find_due_check(
+    checks: Sequence[AttentionCheck], tries: Mapping[str, Sequence[str]], n_done: int
+) -> DueCheck | None:
+    """Return the check that a rater is to answer now, or None.
 
     Examples
     --------
@@ -32,16 +34,16 @@ def due_of(checks: Sequence[Check], tries: Mapping[str, Sequence[str]], n_done: 
     met = [
         check
         for check in checks
-        if check.after <= n_done and state_of(check, tries.get(check.name, ())) in ("unanswered", "again")
+        if check.after <= n_done and check_state(check, tries.get(check.name, ())) in ("unanswered", "again")
     ]
     if not met:
         return None
     first = min(met, key=lambda check: check.after)
-    return Due(check=first, attempt=1 + len(tries.get(first.name, ())))
+    return DueCheck(check=first, attempt=1 + len(tries.get(first.name, ())))
 
 
-def is_unfit(checks: Sequence[Check], tries: Mapping[str, Sequence[str]]) -> bool:
-    """Tell whether a rater has not understood, by a check before the first item, what they would have to do.
+def is_unfit(checks: Sequence[AttentionCheck], tries: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a rater has not understood, by a check before the first item, what they would have to do.
 
     Examples
     --------
@@ -50,4 +52,4 @@ def is_unfit(checks: Sequence[Check], tries: Mapping[str, Sequence[str]]) -> boo
     (False, True)
     """
     starting = (check for check in checks if check.kind == "comprehension" and check.after == 0)
-    return any(state_of(check, tries.get(check.name, ())) == "failed" for check in starting)
+    return any(check_state(check, tries.get(check.name, ())) == "failed" for check in starting)

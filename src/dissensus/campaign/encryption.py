@@ -1,19 +1,42 @@
-"""Bytes that nobody reads who has not the keys, such as what is kept or carried by others for a while."""
+"""Authenticated encryption of short texts that clients or the database keep for a while: AES-256-GCM."""
 
-import hashlib
+from secrets import token_bytes
+from typing import Final
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from dissensus.errors import NotAllowed
+
+KEY_BYTES: Final = 32
+NONCE_BYTES: Final = 12
 
 
-def covered(body: bytes, *keys: str) -> bytes:
-    """Return bytes covered, or covered ones uncovered: each by one of SHAKE-256 (FIPS 202) over the keys.
-
-    Notes
-    -----
-    It hides, and does not sign: who changes a covered byte changes what it says.
+def encrypt(plaintext: bytes, secret: str, *purpose: str) -> bytes:
+    """Return a random nonce and the ciphertext, under a key derived from a secret for one purpose.
 
     Examples
     --------
-    >>> covered(covered(b"a link", "secret", "salt"), "secret", "salt")
+    >>> decrypt(encrypt(b"a link", "secret", "cursor"), "secret", "cursor")
     b'a link'
     """
-    stream = hashlib.shake_256("\0".join(keys).encode()).digest(len(body))
-    return (int.from_bytes(body) ^ int.from_bytes(stream)).to_bytes(len(body))
+    nonce = token_bytes(NONCE_BYTES)
+    return nonce + AESGCM(_derive_key(secret, purpose)).encrypt(nonce, plaintext, None)
+
+
+def decrypt(ciphertext: bytes, secret: str, *purpose: str) -> bytes:
+    """Return the plaintext; NotAllowed if it was changed, or encrypted under another secret or for another purpose."""
+    nonce, body = ciphertext[:NONCE_BYTES], ciphertext[NONCE_BYTES:]
+    try:
+        return AESGCM(_derive_key(secret, purpose)).decrypt(nonce, body, None)
+    except (InvalidTag, ValueError):
+        raise NotAllowed("This was not encrypted here, or a part of it is missing.") from None
+
+
+def _derive_key(secret: str, purpose: tuple[str, ...]) -> bytes:
+    # The length of each part stands before it, so that no two purposes share a key.
+    parts = [part.encode("utf-8", "surrogatepass") for part in purpose]
+    info = b"dissensus-encryption" + b"".join(len(part).to_bytes(4) + part for part in parts)
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(secret.encode())

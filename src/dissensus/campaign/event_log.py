@@ -1,8 +1,8 @@
-"""What happened in a campaign as a chain of salted digests: whatever is changed or taken out later is found.
+"""Audit log of a campaign: a hash chain of salted digests, in which later changes and deletions are detected.
 
-Each event has a digest over all that it says and a random salt. Each link is a digest over the link before it and that
-of the event. What somebody withdraws is erased with its salt: the digest that stays tells nothing of it, and the chain
-still holds. The scheme is that of hash chains with commitments, as in Haber and Stornetta (1991),
+The digest of an event covers all its fields and a random salt. Each chain digest covers the one before it and the
+digest of the event. Erasure deletes an event with its salt: the digest that stays reveals nothing, and the chain still
+holds. The scheme is that of hash chains with commitments, as in Haber and Stornetta (1991),
 https://doi.org/10.1007/BF00196791.
 """
 
@@ -13,117 +13,119 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal, TypeAlias
 
-Kind: TypeAlias = Literal[
-    "enter",
-    "consent",
-    "declare",
-    "check",
-    "feel",
-    "offer",
-    "submit",
-    "skip",
-    "begin",
-    "say",
-    "pick",
-    "end",
-    "notice",
-    "stop",
-    "go on",
-    "withdraw",
-    "recruiter",
-    "create",
-    "revise",
-    "move",
-    "items",
-    "invite",
-    "settle",
-    "label",
-    "export",
-    "train",
-    "see",
-    "staff",
-    "pay",
-    "decide",
-    "erase",
-    "webhook",
+EventKind: TypeAlias = Literal[
+    "entered",
+    "consented",
+    "declared",
+    "check_answered",
+    "survey_answered",
+    "item_offered",
+    "item_submitted",
+    "item_skipped",
+    "conversation_begun",
+    "message_sent",
+    "response_picked",
+    "conversation_ended",
+    "notice_raised",
+    "stopped",
+    "resumed",
+    "withdrawn",
+    "recruiter_event",
+    "created",
+    "revised",
+    "state_changed",
+    "items_changed",
+    "links_created",
+    "notice_settled",
+    "item_labelled",
+    "exported",
+    "model_trained",
+    "viewed",
+    "members_changed",
+    "payment_recorded",
+    "decision_recorded",
+    "recruiter_ids_erased",
+    "webhook_changed",
     "erased",
 ]
-"""What an event is; ``erased`` stands where one was that somebody withdrew."""
+"""Kind of an event, as `public_events.EVENT_KINDS` describes it; ``erased`` replaces it when its rater withdraws."""
 
-START: Final = "0" * 64
-"""What stands before the first link."""
+INITIAL_CHAIN_DIGEST: Final = "0" * 64
+"""Chain digest before the first event."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """Something that somebody did, changed or saw."""
+class AuditEvent:
+    """An action of a rater, of staff (one id each), or of a recruiter or the platform (no id)."""
 
-    kind: Kind
-    at: datetime  # When, with its zone
-    rater_id: str | None = None  # Who; both None for a recruiter, or for the platform itself
+    kind: EventKind
+    at: datetime
+    rater_id: str | None = None
     staff_id: str | None = None
-    content: Mapping[str, Any]  # What exactly: plain values for JSON
+    content: Mapping[str, Any]  # plain values for JSON
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """An event in its place, as it is kept."""
+class AuditEntry:
+    """An event of the chain with its digests, in hexadecimal; salt and event are None once erased."""
 
-    place: int
-    digest: str  # Of the event, and of the chain up to it; hexadecimal
-    link: str
-    salt: str | None  # None where they were erased
-    event: Event | None
+    sequence: int  # from 1
+    digest: str
+    chain_digest: str
+    salt: str | None
+    event: AuditEvent | None
 
 
 @dataclass(frozen=True, slots=True)
-class Break:
-    """Where a chain does not hold."""
+class ChainBreak:
+    """The first entry at which a chain does not hold, and the reason as a sentence."""
 
-    place: int  # Of the first entry that is not as it was
-    why: str  # What is wrong, as a sentence
+    sequence: int
+    reason: str
 
 
-def digest_of(event: Event, salt: str) -> str:
+def digest_event(event: AuditEvent, salt: str) -> str:
     """Return the salted SHA-256 of an event, in hexadecimal.
 
     Examples
     --------
-    >>> event = Event(kind="move", at=datetime(2030, 1, 2, tzinfo=UTC), staff_id="s", content={"to": "open"})
-    >>> digest_of(event, "00" * 16)[:16]
-    '33dd1ef891f374a7'
+    >>> event = AuditEvent(kind="created", at=datetime(2030, 1, 2, tzinfo=UTC), staff_id="s", content={"items": 0})
+    >>> digest_event(event, "00" * 16)[:16]
+    'e08955682b708ffc'
     """
     at = event.at.astimezone(UTC).isoformat(timespec="microseconds")
-    said = [event.kind, at, event.rater_id, event.staff_id, event.content]
-    text = json.dumps(said, sort_keys=True, separators=(",", ":"))
+    fields = [event.kind, at, event.rater_id, event.staff_id, event.content]
+    text = json.dumps(fields, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(bytes.fromhex(salt) + text.encode("ascii")).hexdigest()
 
 
-def link_of(before: str, digest: str) -> str:
-    """Return the link of an event after another link."""
-    return hashlib.sha256(bytes.fromhex(before) + bytes.fromhex(digest)).hexdigest()
+def next_chain_digest(previous: str, digest: str) -> str:
+    """Return the chain digest of an event after another chain digest."""
+    return hashlib.sha256(bytes.fromhex(previous) + bytes.fromhex(digest)).hexdigest()
 
 
-def first_break(entries: Iterable[Entry], *, n: int, head: str) -> Break | None:
-    """Return where a chain first does not hold, None where all of it does."""
-    before, place = START, 0
+def find_chain_break(entries: Iterable[AuditEntry], *, n: int, head: str) -> ChainBreak | None:
+    """Verify a chain of `n` entries that ends in the chain digest `head`; return None if it holds."""
+    previous, sequence = INITIAL_CHAIN_DIGEST, 0
     for entry in entries:
-        place += 1
-        why = _why(entry, place, before)
-        if why is not None:
-            return Break(place, why)
-        before = entry.link
-    if place != n:
-        return Break(place + 1, f"It is missing: the chain is to have {n:,} events, and {place:,} are there.")
-    return None if before == head else Break(place, "Its link is not the one that is kept as the last.")
+        sequence += 1
+        fault = _find_fault(entry, sequence, previous)
+        if fault is not None:
+            return ChainBreak(sequence, fault)
+        previous = entry.chain_digest
+    if sequence != n:
+        missing = f"It is missing: the chain is to have {n:,} events, and {sequence:,} are there."
+        return ChainBreak(sequence + 1, missing)
+    return None if previous == head else ChainBreak(sequence, "Its link is not the one that is kept as the last.")
 
 
-def _why(entry: Entry, place: int, before: str) -> str | None:
-    """Return what is wrong with an entry that is to stand at a place after a link, None for nothing."""
-    if entry.place != place:
-        return f"It is missing: the next one that is there has the place {entry.place:,}."
+def _find_fault(entry: AuditEntry, sequence: int, previous: str) -> str | None:
+    if entry.sequence != sequence:
+        return f"It is missing: the next one that is there has the place {entry.sequence:,}."
     if (entry.event is None) != (entry.salt is None):
         return "Its content was erased and its salt was not, or the other way round."
-    if entry.event is not None and entry.salt is not None and digest_of(entry.event, entry.salt) != entry.digest:
+    if entry.event is not None and entry.salt is not None and digest_event(entry.event, entry.salt) != entry.digest:
         return f"What it says is not what was written: {entry.event.kind}, {entry.event.at.isoformat()}."
-    return None if link_of(before, entry.digest) == entry.link else "Its link does not follow from the one before it."
+    if next_chain_digest(previous, entry.digest) != entry.chain_digest:
+        return "Its link does not follow from the one before it."
+    return None

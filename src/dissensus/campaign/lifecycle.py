@@ -1,19 +1,19 @@
-"""The states of a campaign, and how it gets from one to another."""
+"""States of a campaign and their allowed transitions."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import Conflict
-from dissensus.schema.campaign.definition import STATES, State
+from dissensus.schema.campaign.definition import STATES, CampaignState
 
-MOVES: Final[Mapping[State, tuple[State, ...]]] = MappingProxyType(
+TRANSITIONS: Final[Mapping[CampaignState, tuple[CampaignState, ...]]] = MappingProxyType(
     {"draft": ("open",), "open": ("paused", "closed"), "paused": ("open", "closed"), "closed": ("paused",)}
 )
 """A draft opens once; what is closed can be paused again, so that a closing by mistake loses nobody."""
 
 
-def moved(state: State, to: State) -> State:
+def check_transition(state: CampaignState, to: CampaignState) -> CampaignState:
     """Return the new state, if it can follow the present one.
 
     Examples
@@ -25,6 +25,8 @@ def moved(state: State, to: State) -> State:
         ...
     dissensus.errors.Conflict: A campaign that is draft cannot become closed; it can become open.
     """
-    if to not in STATES or to not in MOVES[state]:
-        raise Conflict(f"A campaign that is {state} cannot become {to}; it can become {' or '.join(MOVES[state])}.")
+    if to not in STATES or to not in TRANSITIONS[state]:
+        raise Conflict(
+            f"A campaign that is {state} cannot become {to}; it can become {' or '.join(TRANSITIONS[state])}."
+        )
     return to

@@ -1,4 +1,4 @@
-"""What a rater is owed: for the time that they worked, by an hourly rate, in whole minor units of a currency.
+"""Pay of raters: an hourly rate for the time worked, in whole minor units of a currency.
 
 Time is paid as it was taken. Nothing is taken off for being fast: who finishes is owed at least the minimum.
 """
@@ -7,23 +7,23 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
-from dissensus.campaign.answer_drafts import Save
+from dissensus.campaign.answer_drafts import AnswerSave
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.pay import Pay as Pay
+from dissensus.schema.campaign.definition import Pay as Pay
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import check_whole
 
-End: TypeAlias = Literal["finished", "screened_out", "left"]
-ENDS: Final[tuple[End, ...]] = get_args(End)
+RatingEnd: TypeAlias = Literal["finished", "screened_out", "left"]
+RATING_ENDS: Final[tuple[RatingEnd, ...]] = get_args(RatingEnd)
 
-CEILING_MS: Final = 60 * 60_000
+MAX_VISIT_MS: Final = 60 * 60_000
 """Of one visit. Nobody works on one item for an hour, and clocks are wrong at times."""
 HOUR_MS: Final = 3_600_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Account:
-    """What somebody is owed in all, and what they were paid of it, in minor units.
+class PayAccount:
+    """Account of a rater: owed and paid amounts in minor units.
 
     Notes
     -----
@@ -37,7 +37,7 @@ class Account:
     overpaid: int  # What was paid and not owed. Nobody is asked for it.
 
 
-def worked_ms(saves: Iterable[Iterable[Save]], *, ceiling_ms: int = CEILING_MS) -> int:
+def worked_ms(saves: Iterable[Iterable[AnswerSave]], *, ceiling_ms: int = MAX_VISIT_MS) -> int:
     """Return how long a rater worked: the time in view less the time without any input.
 
     Examples
@@ -48,17 +48,17 @@ def worked_ms(saves: Iterable[Iterable[Save]], *, ceiling_ms: int = CEILING_MS) 
     70000
     """
     check_whole("ceiling_ms", ceiling_ms)
-    return sum(_worked_on_one(given, ceiling_ms) for given in saves)
+    return sum(_sum_visits(values, ceiling_ms) for values in saves)
 
 
-def _worked_on_one(saves: Iterable[Save], ceiling_ms: int) -> int:
+def _sum_visits(saves: Iterable[AnswerSave], ceiling_ms: int) -> int:
     longest: dict[str, int] = {}
     for save in saves:
         longest[save.visit] = max(longest.get(save.visit, 0), save.visible_ms - save.idle_ms)
     return sum(min(ms, ceiling_ms) for ms in longest.values())
 
 
-def owed(pay: Pay, time_ms: int, end: End = "left") -> int:
+def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     """Return what a rater is owed, rounded up to a whole minor unit.
 
     Examples
@@ -70,14 +70,14 @@ def owed(pay: Pay, time_ms: int, end: End = "left") -> int:
     (400, 600, 50)
     """
     check_whole("time_ms", time_ms)
-    if end not in ENDS:
-        raise InvalidInput(f"{format_value(end)} is no end. Ends are {format_list(ENDS)}.")
+    if end not in RATING_ENDS:
+        raise InvalidInput(f"{format_value(end)} is no end. Ends are {format_list(RATING_ENDS)}.")
     least = {"finished": pay.finished, "screened_out": pay.screened_out, "left": 0}[end]
     # Whole numbers: -(-a // b) is a / b rounded up, where floats would be off by one now and then.
     return max(least, -(-time_ms * pay.hour // HOUR_MS))
 
 
-def account(pay: Pay, amount: int, paid: int) -> Account:
+def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
     """Return what is still due of an amount owed.
 
     Examples
@@ -88,10 +88,10 @@ def account(pay: Pay, amount: int, paid: int) -> Account:
     check_whole("amount", amount)
     check_whole("paid", paid)
     due, overpaid = max(0, amount - paid), max(0, paid - amount)
-    return Account(currency=pay.currency, owed=amount, paid=paid, due=due, overpaid=overpaid)
+    return PayAccount(currency=pay.currency, owed=amount, paid=paid, due=due, overpaid=overpaid)
 
 
-def total(accounts: Iterable[Account]) -> Account:
+def sum_accounts(accounts: Iterable[PayAccount]) -> PayAccount:
     """Return the sum over raters, each amount by itself: what one is overpaid makes no other one's due less.
 
     Examples
@@ -106,7 +106,7 @@ def total(accounts: Iterable[Account]) -> Account:
     if len(currencies) != 1:
         what = f"They are in {format_list(currencies)}" if currencies else "There is no account"
         raise InvalidInput(f"{what}, and a sum is in one currency. Sum those of one currency by themselves.")
-    return Account(
+    return PayAccount(
         currency=currencies[0],
         owed=sum(one.owed for one in every),
         paid=sum(one.paid for one in every),

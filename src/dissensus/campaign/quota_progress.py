@@ -1,11 +1,11 @@
-"""How the cells of a quota fill: who is there, who is still needed, and when it may be full."""
+"""Progress of quota cells: seats taken, raters still needed, and the time until a cell is full."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filling:
-    """How far a cell is.
+class CellProgress:
+    """Progress of a cell.
 
     Examples
     --------
@@ -27,12 +27,12 @@ class Filling:
 
     @property
     def needed(self) -> int:
-        """How many are still to be found, if all who are under way finish."""
+        """Raters still to be found, if all who are under way finish."""
         return max(0, self.target - self.taken - self.held)
 
     @property
     def free(self) -> int:
-        """How many more are let in."""
+        """Raters that can still be let in."""
         return max(0, self.places - self.taken - self.held)
 
     @property
@@ -42,7 +42,7 @@ class Filling:
 
     @property
     def hours_left(self) -> float | None:
-        """Hours until all places are taken at the present pace; None where nobody came lately."""
+        """Hours until all places are taken at the present pace; None if nobody came lately."""
         if not self.free:
             return 0.0
         return self.free * self.hours / self.n_lately if self.n_lately else None

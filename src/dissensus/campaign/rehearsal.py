@@ -1,4 +1,4 @@
-"""Answers that nobody gave, for trying out a questionnaire."""
+"""Random answers for rehearsals of a questionnaire."""
 
 import numpy as np
 
@@ -6,8 +6,8 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import Answer, Question
 
 # How often the first answer of a scale is given: most things are no problem.
-USUAL = 0.7
-WORDS = "These words were drawn, and nobody wrote them."
+FIRST_ANSWER_SHARE = 0.7
+REHEARSAL_TEXT = "These words were drawn, and nobody wrote them."
 
 
 def draw_answers(questionnaire: Questionnaire, rng: np.random.Generator) -> dict[str, Answer]:
@@ -32,9 +32,9 @@ def draw_answers(questionnaire: Questionnaire, rng: np.random.Generator) -> dict
 
 def _draw(question: Question, rng: np.random.Generator) -> Answer:
     if question.kind == "text":
-        return WORDS[: question.longest] if question.required else ""
-    shares = np.full(len(question.scale), (1 - USUAL) / max(1, len(question.scale) - 1))
-    shares[0] = USUAL
+        return REHEARSAL_TEXT[: question.longest] if question.required else ""
+    shares = np.full(len(question.scale), (1 - FIRST_ANSWER_SHARE) / max(1, len(question.scale) - 1))
+    shares[0] = FIRST_ANSWER_SHARE
     if question.kind != "multiple":
         return question.scale[int(rng.choice(len(question.scale), p=shares / shares.sum()))]
     together = [answer for answer in question.scale if answer not in question.exclusive]

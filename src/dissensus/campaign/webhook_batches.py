@@ -1,4 +1,4 @@
-"""What a webhook is sent, and when it is tried again."""
+"""Webhook deliveries: batches of events, retries with exponential backoff, and pausing."""
 
 import json
 from collections.abc import Sequence
@@ -6,19 +6,19 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from dissensus.campaign.public_events import Told, in_zulu
+from dissensus.campaign.public_events import PublicEvent, format_utc
 
-TYPE: Final = "campaign.events"
-MOST_EVENTS: Final = 100
+BATCH_TYPE: Final = "campaign.events"
+MAX_BATCH_EVENTS: Final = 100
 """Of a batch."""
-FIRST_WAIT: Final = timedelta(seconds=5)
-LONGEST_WAIT: Final = timedelta(hours=6)
-GIVEN_UP_AFTER: Final = timedelta(days=5)
+FIRST_BACKOFF: Final = timedelta(seconds=5)
+MAX_BACKOFF: Final = timedelta(hours=6)
+PAUSE_AFTER: Final = timedelta(days=5)
 """A webhook that has failed for so long is paused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Batch:
+class WebhookBatch:
     """Events that are sent at once."""
 
     webhook_id: str  # To which webhook, and of which campaign, by its name
@@ -27,11 +27,11 @@ class Batch:
     after: int
     through: int
     head: int  # The last place of the chain when it was made
-    events: Sequence[Told]  # In the order of the chain
+    events: Sequence[PublicEvent]  # In the order of the chain
 
     @property
     def id(self) -> str:
-        """What names it: the same batch sent again has the same.
+        """Message id: a batch that is sent again has the same.
 
         Examples
         --------
@@ -52,11 +52,11 @@ class Batch:
             "head": self.head,
             "events": [one.as_mapping() for one in self.events],
         }
-        said = {"type": TYPE, "timestamp": None if last is None else in_zulu(last), "data": data}
-        return json.dumps(said, separators=(",", ":")).encode()
+        answers = {"type": BATCH_TYPE, "timestamp": None if last is None else format_utc(last), "data": data}
+        return json.dumps(answers, separators=(",", ":")).encode()
 
 
-def wait_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
+def backoff_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
     """Return how long to wait after so many failures in a row.
 
     Twice as long after each, from 5 seconds to 6 hours; of that a part between a half and all, so that those who failed
@@ -69,11 +69,11 @@ def wait_after(n_failures: int, *, asked_s: float, chance: float) -> timedelta:
     >>> str(wait_after(1, asked_s=60, chance=0)), str(wait_after(1, asked_s=1e9, chance=0))
     ('0:01:00', '6:00:00')
     """
-    grown: timedelta = min(FIRST_WAIT * 2 ** min(n_failures - 1, 30), LONGEST_WAIT)
-    asked = timedelta(seconds=min(asked_s, LONGEST_WAIT.total_seconds()))
+    grown: timedelta = min(FIRST_BACKOFF * 2 ** min(n_failures - 1, 30), MAX_BACKOFF)
+    asked = timedelta(seconds=min(asked_s, MAX_BACKOFF.total_seconds()))
     return max(grown * (0.5 + chance / 2), asked)
 
 
-def is_given_up(failing_since: datetime, *, now: datetime) -> bool:
-    """Tell whether a webhook has failed for so long that it is paused."""
-    return now - failing_since >= GIVEN_UP_AFTER
+def should_pause(failing_since: datetime, *, now: datetime) -> bool:
+    """Return whether a webhook has failed for so long that it is paused."""
+    return now - failing_since >= PAUSE_AFTER

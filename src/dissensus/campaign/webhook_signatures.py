@@ -1,4 +1,4 @@
-"""Signatures of what the platform tells by itself, as Standard Webhooks describes them.
+"""Webhook signatures by the Standard Webhooks specification.
 
 A message is signed over its id, the time at which it is sent and its body, by a secret of its webhook:
 https://www.standardwebhooks.com. The secret is derived from that of the site by HKDF with SHA-256 (RFC 5869), so that
@@ -22,13 +22,13 @@ SIGNATURE: Final = "webhook-signature"
 
 PREFIX: Final = "whsec_"
 VERSION: Final = "v1"
-SHORTEST: Final = 24
+MIN_SECRET_BYTES: Final = 24
 """Bytes of a secret, by Standard Webhooks."""
 TOLERANCE: Final = timedelta(minutes=5)
-"""How far the time of a message may be from now: what somebody caught is not good for longer."""
+"""Largest difference of a message's time from now, against replay."""
 
 
-def secret_for(site_secret: str, webhook_id: str) -> str:
+def derive_secret(site_secret: str, webhook_id: str) -> str:
     """Return the secret of a webhook: 32 bytes that nobody can tell who has not that of the site.
 
     Examples
@@ -41,7 +41,7 @@ def secret_for(site_secret: str, webhook_id: str) -> str:
     return PREFIX + base64.b64encode(expanded).decode()
 
 
-def signed(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[str, str]:
+def sign_webhook(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[str, str]:
     """Return the headers by which a receiver knows who sent a message.
 
     Examples
@@ -50,21 +50,21 @@ def signed(secret: str, message_id: str, body: bytes, *, now: datetime) -> dict[
     '1893542400'
     """
     timestamp = str(int(now.timestamp()))
-    signature = _signature(key_of(secret), message_id, timestamp, body)
+    signature = _signature(parse_secret(secret), message_id, timestamp, body)
     return {ID: message_id, TIMESTAMP: timestamp, SIGNATURE: f"{VERSION},{signature}"}
 
 
-def verified(
+def verify_signature(
     secret: str, headers: Mapping[str, str], body: bytes, *, now: datetime, tolerance: timedelta = TOLERANCE
 ) -> str:
     """Return the id of a message that was signed by a secret, at a time near now."""
-    key = key_of(secret)
+    key = parse_secret(secret)
     small = {name.lower(): value for name, value in headers.items()}
     message_id, timestamp = small.get(ID, ""), small.get(TIMESTAMP, "")
     expected = _signature(key, message_id, timestamp, body).encode()
-    given = [one.partition(",") for one in small.get(SIGNATURE, "").split()]
+    values = [one.partition(",") for one in small.get(SIGNATURE, "").split()]
     # Each is compared, so that the time does not tell which one is near.
-    good = [hmac.compare_digest(expected, _bytes(text)) for version, _, text in given if version == VERSION]
+    good = [hmac.compare_digest(expected, _encode(text)) for version, _, text in values if version == VERSION]
     if not any(good) or not re.fullmatch("[0-9]{1,11}", timestamp):
         raise NotAllowed("The request is not signed with the secret of this webhook. Do nothing with it.")
     at = datetime.fromtimestamp(int(timestamp), UTC)
@@ -76,21 +76,21 @@ def verified(
     return message_id
 
 
-def key_of(secret: str) -> bytes:
+def parse_secret(secret: str) -> bytes:
     """Return the bytes of a secret, and refuse what is none without showing it."""
     try:
         key = base64.b64decode(secret.removeprefix(PREFIX), validate=True)
     except (ValueError, binascii.Error):
         key = b""
-    if len(key) < SHORTEST:
+    if len(key) < MIN_SECRET_BYTES:
         raise InvalidInput(f"This is no secret of a webhook. It begins with {PREFIX}; copy it again, whole.")
     return key
 
 
 def _signature(key: bytes, message_id: str, timestamp: str, body: bytes) -> str:
-    content = _bytes(f"{message_id}.{timestamp}.") + body
+    content = _encode(f"{message_id}.{timestamp}.") + body
     return base64.b64encode(hmac.digest(key, content, hashlib.sha256)).decode()
 
 
-def _bytes(text: str) -> bytes:
+def _encode(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")

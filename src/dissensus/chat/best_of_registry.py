@@ -1,4 +1,4 @@
-"""The best of several responses by whichever version of a model line is current: the online loop of the HH paper."""
+"""Best-of-n sampling with the current version of a registered model: the online loop of the HH paper."""
 
 import asyncio
 from collections.abc import Callable
@@ -9,18 +9,18 @@ from typing import NamedTuple, TypeAlias
 
 from dissensus.chat.best_of_n import BestOfN, Scorer
 from dissensus.chat.response import Bot, Clock, Response, Stream
-from dissensus.schema.campaign.chatbot import Samples
+from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.records.conversation import Conversation
 
 
 class Ranker(NamedTuple):
-    """What ranks responses now: a version of a line, and its name, such as ``harmless/3``."""
+    """Current ranker of responses: a scorer and the name of its version, such as ``harmless/3``."""
 
     scorer: Scorer
     name: str
 
 
-RankerLookup: TypeAlias = Callable[[Samples], Ranker | None]
+RankerLookup: TypeAlias = Callable[[BestOfNSettings], Ranker | None]
 """Gives what ranks the responses of a chatbot now; None as long as its line has no version."""
 
 
@@ -29,23 +29,12 @@ class BestOfRegistry:
     """A chatbot that says the best of several responses of another one, by the version of a line that is current.
 
     As long as there is none, it says the first response, and nothing is chosen.
-
-    Parameters
-    ----------
-    bot
-        Who is asked.
-    current
-        Gives what ranks responses now; it may read files.
-    n
-        How many are drawn.
-    clock
-        Tells the seconds that are measured.
     """
 
     bot: Bot
-    current: Callable[[], Ranker | None]
-    n: int = 16
-    clock: Clock = monotonic
+    current: Callable[[], Ranker | None]  # Gives what ranks responses now; it may read files
+    n: int = 16  # How many are drawn
+    clock: Clock = monotonic  # Tells the seconds that are measured
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
         """Respond to a conversation, see `Bot`; the response names the version that chose it."""

@@ -1,4 +1,4 @@
-"""A circuit breaker: who keeps failing is left alone for a while, then tried by one."""
+"""Circuit breaker: after repeated failures block requests for a while, then let one probe through."""
 
 from types import TracebackType
 
@@ -7,58 +7,45 @@ from dissensus.errors import Unavailable
 
 
 class CircuitBreaker:
-    """Counts failures in a row, and lets nobody through after too many.
-
-    Parameters
-    ----------
-    name
-        Of whom, in messages.
-    failures
-        How many it takes.
-    rest_s
-        Seconds for which nobody is let through; then one is, and the others as soon as that one succeeds.
-    clock
-        Tells the seconds.
-    """
+    """Counts consecutive failures, and blocks requests for `rest_s` seconds after too many."""
 
     def __init__(self, name: str, failures: int, rest_s: float, clock: Clock) -> None:
-        self._name, self._most, self._rest, self._clock = name, failures, rest_s, clock
+        self._name, self._max_failures, self._rest, self._clock = name, failures, rest_s, clock
         self._failures = 0
         self._until: float | None = None
         self._probe: GuardedRequest | None = None
 
-    def passage(self) -> "GuardedRequest":
-        """Return what a request goes through, in a ``with`` block.
+    def guard(self) -> "GuardedRequest":
+        """Return a context manager for one request.
 
-        An `Unavailable` out of the block is a failure, an end without an error a success; any other error, or leaving,
-        says nothing of the other side.
+        `Unavailable` counts as a failure, and a normal exit as a success; any other error or cancellation is ignored.
         """
         return GuardedRequest(self)
 
-    def enter(self, passage: "GuardedRequest") -> None:
-        """Let somebody through, or raise `Unavailable`."""
+    def enter(self, request: "GuardedRequest") -> None:
+        """Admit a request, or raise `Unavailable`."""
         if self._until is None:
             return
         left = self._until - self._clock()
         if left > 0 or self._probe is not None:
             wait = f"in {left:,.0f} seconds" if left >= 1 else "in a moment"
             raise Unavailable(f"{self._name} failed {self._failures:,} times in a row, and is left alone. Try {wait}.")
-        self._probe = passage
+        self._probe = request
 
-    def leave(self, passage: "GuardedRequest", failed: bool | None) -> None:
-        """Learn how it went: None where that says nothing."""
-        if self._probe is passage:
+    def leave(self, request: "GuardedRequest", failed: bool | None) -> None:
+        """Record the outcome of a request; None if it says nothing about the service."""
+        if self._probe is request:
             self._probe = None
         if failed:
             self._failures += 1
-            if self._failures >= self._most:
+            if self._failures >= self._max_failures:
                 self._until = self._clock() + self._rest
         elif failed is not None:
             self._failures, self._until = 0, None
 
 
 class GuardedRequest:
-    """One request on its way through a breaker."""
+    """Context manager for one request behind a circuit breaker."""
 
     def __init__(self, breaker: CircuitBreaker) -> None:
         self._breaker = breaker
@@ -69,5 +56,5 @@ class GuardedRequest:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        says_nothing = error is not None and not isinstance(error, Unavailable)
-        self._breaker.leave(self, None if says_nothing else error is not None)
+        ignored = error is not None and not isinstance(error, Unavailable)
+        self._breaker.leave(self, None if ignored else error is not None)

@@ -1,4 +1,4 @@
-"""Chat completions, read from the bytes of a response: streamed as events, or one JSON object."""
+"""Parser of chat completions, streamed as events or sent as one JSON object."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -22,19 +22,7 @@ REPLACEMENT_CHARACTER: Final = "\ufffd"
 
 
 class CompletionReader:
-    """What a response has said so far.
-
-    Attributes
-    ----------
-    finish
-        Why it ended, in the words of the server; None before it did, and empty where the server does not say.
-    done
-        Whether nothing more is to come.
-    alive
-        Whether the last bytes held a token, if only of what the model thinks to itself.
-    cost, model
-        What it took, and which model the server says it used.
-    """
+    """Incremental reader of a completion: text so far, end reason, usage."""
 
     def __init__(self) -> None:
         self.finish: str | None = None
@@ -45,15 +33,7 @@ class CompletionReader:
         self._chosen = False
 
     def feed(self, portion: bytes) -> Iterator[str]:
-        """Yield the text that the next bytes hold.
-
-        Raises
-        ------
-        InvalidInput
-            They are no chat completion.
-        Unavailable
-            They tell of an error.
-        """
+        """Yield the text that the next bytes hold."""
         raise NotImplementedError
 
     def end(self) -> Iterator[str]:
@@ -155,13 +135,7 @@ class JsonCompletionReader(CompletionReader):
 
 
 def completion_reader_for(content_type: str, encoding: str) -> CompletionReader:
-    """Return what reads a response of this kind.
-
-    Raises
-    ------
-    InvalidInput
-        It is of no kind that chat completions come in.
-    """
+    """Return what reads a response of this kind."""
     kind = content_type.partition(";")[0].strip().lower()
     if encoding not in ("", "identity"):
         raise InvalidInput(f"it is encoded as {format_value(encoding)}, which was not asked for")

@@ -1,4 +1,4 @@
-"""From a definition to somebody to talk with."""
+"""Factory: open a chatbot from its definition."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -15,8 +15,8 @@ from dissensus.chat.response import Bot, Clock
 from dissensus.chat.scripted import ScriptedBot
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.http_client import check_token
-from dissensus.schema.campaign.chatbot import Chatbot, Endpoint, Samples, Script, Weights
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.campaign.chatbot import BestOfNSettings, Chatbot, Endpoint, LocalModel, ScriptedResponses
+from dissensus.schema.hints import format_list, format_value, suggest
 
 
 @asynccontextmanager
@@ -29,55 +29,27 @@ async def open_chatbot(
     clock: Clock = monotonic,
     sleep: Sleep = asyncio.sleep,
 ) -> AsyncIterator[Bot]:
-    """Open a chatbot, and close its connections in the end.
-
-    Parameters
-    ----------
-    chatbot
-        Its definition.
-    environment
-        Variables by name; of them the one is read that the definition names for the key.
-    scorers
-        What ranks responses, by the names that definitions give.
-    ranking
-        Gives what ranks responses now, of those that model lines rank; None where there are no lines.
-    clock
-        Tells the seconds that responses take.
-    sleep
-        Waits for some seconds.
-
-    Yields
-    ------
-    Bot
-        For the event loop in which it was opened.
-
-    Raises
-    ------
-    InvalidInput
-        The variable with the key is not set, or holds what cannot be a key.
-    NotFound
-        There is no scorer or line of that name.
-    Unavailable
-        What a model on this machine needs is not installed.
-    """
+    """Open a chatbot, and close its connections in the end."""
     match chatbot.source:
         case Endpoint() as endpoint:
             key = _api_key(endpoint, environment)
             async with open_chat_client(chatbot, key) as http:
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
-        case Samples(of=of, scorer=name, n=n) as samples:
-            scorer = None if samples.line is not None else _shipped_scorer(name, scorers)
+        case BestOfNSettings(of=of, scorer=name, n=n) as samples:
+            scorer = None if samples.registered_model is not None else _shipped_scorer(name, scorers)
             async with open_chatbot(of, environment=environment, scorers=scorers, clock=clock, sleep=sleep) as bot:
                 if scorer is not None:
                     yield BestOfN(bot=bot, scorer=scorer, n=n, clock=clock)
                 else:
-                    yield BestOfRegistry(bot=bot, current=partial(_require_ranking(ranking, name), samples), n=n, clock=clock)
-        case Script() as script:
+                    yield BestOfRegistry(
+                        bot=bot, current=partial(_require_ranking(ranking, name), samples), n=n, clock=clock
+                    )
+        case ScriptedResponses() as script:
             yield ScriptedBot(script=script, clock=clock, sleep=sleep)
-        case Weights() as weights:
+        case LocalModel() as weights:
             async with (
                 run_local_model(weights, chatbot.patience.at_once) as (endpoint, key),
-                open_chat_client(chatbot, key, here=True) as http,
+                open_chat_client(chatbot, key, loopback=True) as http,
             ):
                 yield OpenAICompatible(chatbot, endpoint, http, key, clock=clock, sleep=sleep)
         case _:

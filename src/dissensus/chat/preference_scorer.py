@@ -20,7 +20,7 @@ def scorer_from_model(model: Model) -> Scorer:
     ...     purpose="harmless", vocabularies={}, weights={}, length_weight=-1.0, length_alone=0.0, temperature=1.0
     ... )
     >>> talks = [[("human", "Hi"), ("bot", said)] for said in ("Hello!", "Hello to you, too!")]
-    >>> scorer_of(model)([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
+    >>> scorer_from_model(model)([Conversation.from_turns(turns) for turns in talks]).round(2).tolist()
     [-0.58, -0.88]
     """
 

@@ -1,4 +1,4 @@
-"""A conversation as a chatbot is shown it."""
+"""Chat messages of a conversation, as sent to a chatbot."""
 
 from itertools import pairwise
 
@@ -10,14 +10,9 @@ from dissensus.text.messages import write_messages
 def build_messages(conversation: Conversation, system_prompt: str = "") -> list[dict[str, str]]:
     """Return the messages of a request: the system prompt, where there is one, then each turn as it is.
 
-    Raises
-    ------
-    InvalidInput
-        Nobody asked last, or one speaker has two turns in a row, which most models do not know.
-
     Examples
     --------
-    >>> prompt(Conversation.from_turns([("human", "May I swim here?")]), "Be brief.")
+    >>> build_messages(Conversation.from_turns([("human", "May I swim here?")]), "Be brief.")
     [{'role': 'system', 'content': 'Be brief.'}, {'role': 'user', 'content': 'May I swim here?'}]
     """
     check_awaits_response(conversation)

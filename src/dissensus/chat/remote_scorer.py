@@ -1,4 +1,4 @@
-"""A preference model behind an address: whatever answers ``POST /score``, ours or another."""
+"""Remote preference model, reached by ``POST /score``."""
 
 import math
 import time
@@ -12,11 +12,11 @@ from urllib.parse import urlsplit
 import httpx
 
 from dissensus.errors import DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.http_client import ServiceClient, RemoteService, check_token
+from dissensus.http_client import RemoteService, ServiceClient, check_token
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.models.groups import group_among
+from dissensus.preference.models.groups import find_group
 from dissensus.preference.models.mean_variance import check_quantile
-from dissensus.preference.models.model import Identity
+from dissensus.preference.models.model import ModelIdentity
 from dissensus.schema.address import check_secure_url
 from dissensus.schema.records.conversation import Conversation
 
@@ -29,55 +29,24 @@ ROLES: Final[Mapping[str, str]] = {"human": "user", "bot": "assistant"}
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RemoteModel:
-    """A model that scores across a network; see `open_remote_model`.
+    """A model that scores across a network; see `open_remote_model`."""
 
-    Parameters
-    ----------
-    asking, address
-        The connection, and where to ask.
-    identity
-        What the server says that it is.
-    purpose
-        What people chose by.
-    groups
-        By axis the groups that the server says it can score as.
-    quantiles
-        Whether it says that it knows spreads.
-    """
-
-    asking: ServiceClient
+    service: ServiceClient  # The connection, and where to ask
     address: str
-    identity: Identity
-    purpose: Purpose
+    identity: ModelIdentity  # What the server says that it is
+    purpose: Purpose  # What people chose by
+    # By axis the groups that the server says it can score as
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    quantiles: bool = False
+    quantiles: bool = False  # Whether it says that it knows spreads
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
-        """Return for each conversation the score of each turn of the bot.
-
-        Raises
-        ------
-        Unavailable
-            The server does not answer, or says something else than a finite number for each turn of the bot.
-        DissensusError
-            It refuses what is asked.
-        """
+        """Return for each conversation the score of each turn of the bot."""
         return self.score_as(transcripts)
 
     def score_as(
         self, transcripts: Iterable[Conversation], *, as_group: str | None = None, quantile: float | None = None
     ) -> list[list[float]]:
-        """Return the same as a group sees it, such as ``rater_gender=Woman``, or at most this share of people.
-
-        Raises
-        ------
-        InvalidInput
-            The server does not say that it can: it might pass over what is asked.
-        NotFound
-            It names no such group.
-        DissensusError
-            As `score`.
-        """
+        """Return the same as a group sees it, such as ``rater_gender=Woman``, or at most this share of people."""
         how = self._checked(as_group, quantile)
         given, found = iter(transcripts), list[list[float]]()
         while some := list(islice(given, BATCH_SIZE)):
@@ -89,7 +58,7 @@ class RemoteModel:
         if as_group is not None:
             if not self.groups:
                 raise InvalidInput(f"The server at {self.address} does not say that its model knows groups.")
-            group_among(self.groups, as_group)
+            find_group(self.groups, as_group)
             how["as_group"] = as_group
         if quantile is not None:
             if not self.quantiles:
@@ -100,7 +69,7 @@ class RemoteModel:
 
     def _ask(self, talks: Sequence[Conversation], how: Mapping[str, str | float]) -> list[list[float]]:
         body = {"transcripts": [to_chat_messages(talk) for talk in talks], **how}
-        said = self.asking.ask("POST", self.address, body=body).json()
+        said = self.service.request("POST", self.address, body=body).json()
         model = said.get("model") if isinstance(said, dict) else None
         sha256 = model.get("sha256", "") if isinstance(model, dict) else ""
         if self.identity.sha256 and sha256 and sha256 != self.identity.sha256:
@@ -113,7 +82,7 @@ def to_chat_messages(talk: Conversation) -> list[dict[str, str]]:
 
     Examples
     --------
-    >>> messages_of(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
+    >>> to_chat_messages(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
     [{'role': 'user', 'content': 'Hi'}, {'role': 'assistant', 'content': 'Hello!'}]
     """
     return [{"role": ROLES[turn.speaker], "content": turn.text} for turn in talk.turns]
@@ -126,52 +95,24 @@ def open_remote_model(
     purpose: Purpose | None = None,
     key: str = "",
     timeout: float = 60.0,
-    tries: int = 3,
+    max_attempts: int = 3,
     sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[RemoteModel]:
-    """Connect to a server that scores.
-
-    Parameters
-    ----------
-    url
-        Its address; ``/score`` is added to one without a path. Plain http reaches this machine alone.
-    purpose
-        What people chose by; by default what the server says of its model.
-    key
-        Sent as a bearer token; empty for a server that asks for none.
-    timeout
-        Seconds to wait for a connection, and for each next part of an answer.
-    tries
-        How often it is asked while it is busy or broken.
-    sleep
-        Waits for some seconds between two tries.
-
-    Yields
-    ------
-    Remote
-        The model.
-
-    Raises
-    ------
-    InvalidInput
-        It is no such address, the key is none, or nobody says what the model is for.
-    Unavailable
-        The server does not answer.
-    """
+    """Connect to a server that scores."""
     check_secure_url(url, "https://scores.example/score")
     if key:
         check_token(key, "where it was made")
     address = url if urlsplit(url).path.strip("/") else f"{url.rstrip('/')}/score"
     headers = {"user-agent": "dissensus", **({"authorization": f"Bearer {key}"} if key else {})}
     with httpx.Client(headers=headers, timeout=timeout, follow_redirects=False) as http:
-        asking = ServiceClient(SCORING_SERVICE, http, key, tries, sleep)
-        about = _fetch_description(asking, address)
+        service = ServiceClient(SCORING_SERVICE, http, key, max_attempts, sleep)
+        about = _fetch_description(service, address)
         said: list[Purpose] = [one for one in get_args(Purpose) if one == about.get("purpose", purpose)]
         if not said:
             raise InvalidInput(f"{url} does not say what its model is for. Say it: --purpose harmless or helpful.")
-        identity = Identity(str(about.get("name") or url), str(about.get("sha256") or ""))
+        identity = ModelIdentity(str(about.get("name") or url), str(about.get("sha256") or ""))
         yield RemoteModel(
-            asking=asking,
+            service=service,
             address=address,
             identity=identity,
             purpose=said[0],
@@ -180,10 +121,10 @@ def open_remote_model(
         )
 
 
-def _fetch_description(asking: ServiceClient, address: str) -> dict[str, Any]:
+def _fetch_description(service: ServiceClient, address: str) -> dict[str, Any]:
     """Return what the server says of its model; nothing where it does not know the question."""
     try:
-        said = asking.ask("GET", address).json()
+        said = service.request("GET", address).json()
     except (InvalidInput, NotFound):
         return {}
     except Unavailable as error:

@@ -1,4 +1,4 @@
-"""What a chatbot says: piece by piece as it comes, then the whole with its times, its end and its cost."""
+"""Chatbot responses: streamed pieces, then the whole response with times, finish reason and cost."""
 
 from collections.abc import AsyncGenerator, Callable
 from contextlib import aclosing
@@ -21,61 +21,31 @@ Clock: TypeAlias = Callable[[], float]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cost:
-    """What a response took.
+    """Cost of a response in tokens and seconds."""
 
-    Parameters
-    ----------
-    samples
-        Responses that were asked for.
-    failed
-        Those of them that did not come.
-    prompt_tokens, response_tokens
-        Tokens of all of them that came, as the server counts; None where it does not say.
-    """
-
-    samples: int = 1
-    failed: int = 0
+    samples: int = 1  # Responses that were asked for
+    failed: int = 0  # Those of them that did not come
+    # Tokens of all of them that came, as the server counts; None where it does not say
     prompt_tokens: int | None = None
     response_tokens: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
-    """A response of a chatbot to a conversation.
+    """A response of a chatbot to a conversation."""
 
-    Parameters
-    ----------
-    text
-        All of it; empty where the chatbot said nothing.
-    finish
-        Why it ended.
-    seed
-        The seed that was given for it.
-    first_token_s, total_s
-        Seconds from the question to the first piece of text, None where there is none, and to the end: what a person
-        waited, with every wait for a turn and every try.
-    cost
-        What it took.
-    finish_said
-        Why it ended, in the words of the server; empty where it said nothing of it.
-    model
-        What the server calls the model that it used; empty where it does not say.
-    score
-        What a scorer gave it, None where none did.
-    ranked_by
-        The version of a model line that chose it, such as ``harmless/3``; empty where none did.
-    """
-
-    text: str
+    text: str  # All of it; empty where the chatbot said nothing
     finish: Finish
-    seed: int
+    seed: int  # The seed that was given for it
+    # Seconds from the question to the first piece of text, None where there is none, and to the end: what a person
+    # waited, with every wait for a turn and every try
     first_token_s: float | None
     total_s: float
     cost: Cost = Cost()
-    finish_said: str = ""
-    model: str = ""
-    score: float | None = None
-    ranked_by: str = ""
+    finish_said: str = ""  # Why it ended, in the words of the server; empty where it said nothing of it
+    model: str = ""  # What the server calls the model that it used; empty where it does not say
+    score: float | None = None  # What a scorer gave it, None where none did
+    ranked_by: str = ""  # The version of a model line that chose it, such as ``harmless/3``; empty where none did
 
 
 Stream: TypeAlias = AsyncGenerator[str | Response, None]
@@ -89,15 +59,6 @@ class Bot(Protocol):
         """Respond to a conversation that ends with what a person said.
 
         Whoever leaves before the end closes the stream (``contextlib.aclosing``), and nothing of it is left.
-
-        Raises
-        ------
-        InvalidInput
-            The conversation or the seed cannot be used, or the server refuses the request.
-        NotAllowed, NotFound
-            The server does not accept the key, or knows no such model.
-        Unavailable
-            No response came, or it broke off; pieces that came before are void.
         """
         ...
 
@@ -107,29 +68,12 @@ async def collect_response(
 ) -> Response:
     """Return a response when all of it is there.
 
-    Parameters
-    ----------
-    bot, conversation, seed
-        Who is asked, and as for its stream.
-    hear
-        Called with each piece as it comes.
-
-    Returns
-    -------
-    Response
-        The last thing in the stream.
-
-    Raises
-    ------
-    DissensusError
-        As the stream does.
-
     Examples
     --------
     >>> import asyncio
-    >>> from dissensus.chat import Scripted
+    >>> from dissensus.chat import ScriptedBot
     >>> talk = Conversation.from_turns([("human", "May I swim here?")])
-    >>> asyncio.run(whole(Scripted(), talk, seed=1)).text
+    >>> asyncio.run(collect_response(ScriptedBot(), talk, seed=1)).text
     "People see this in many ways, and I wouldn't want to take sides."
     """
     async with aclosing(bot.stream(conversation, seed)) as pieces:
@@ -163,7 +107,7 @@ class ResponseBuilder:
 
     @property
     def cut(self) -> bool:
-        """Whether there was more than goes in."""
+        """True if the response was cut at the length limit."""
         return self._length > self.longest
 
     def add(self, text: str) -> str:

@@ -1,4 +1,4 @@
-"""Responses that were written beforehand: the same ones for the same conversation and seed, without any model."""
+"""Scripted chatbot: fixed responses, deterministic by conversation and seed, without a model."""
 
 import asyncio
 import hashlib
@@ -10,37 +10,27 @@ from functools import cache
 from importlib.resources import files
 from time import monotonic
 
-from dissensus.chat.build_messages import check_open
+from dissensus.chat.prompt import check_awaits_response
 from dissensus.chat.response import Clock, ResponseBuilder, Stream, check_seed
-from dissensus.schema.campaign.chatbot import MANNERS, Script
-from dissensus.schema.records.conversation import LONGEST_TURN, Conversation
+from dissensus.schema.campaign.chatbot import MANNERS, ScriptedResponses
+from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation
 
 _WORDS = re.compile(r"\s*\S+|\s+$")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScriptedBot:
-    """A chatbot that says what a script has.
+    """A chatbot that says what a script has."""
 
-    Parameters
-    ----------
-    script
-        What it has.
-    clock
-        Tells the seconds that are measured.
-    sleep
-        Waits for some seconds before each word.
-    """
-
-    script: Script = field(default_factory=Script)
-    clock: Clock = monotonic
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    script: ScriptedResponses = field(default_factory=ScriptedResponses)
+    clock: Clock = monotonic  # Tells the seconds that are measured
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep  # Waits for some seconds before each word
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:
         """Respond to a conversation, see `Bot`; word by word."""
         check_seed(seed)
-        check_open(conversation)
-        growing = ResponseBuilder(LONGEST_TURN, self.clock, seed)
+        check_awaits_response(conversation)
+        growing = ResponseBuilder(MAX_TURN_LENGTH, self.clock, seed)
         for word in _WORDS.findall(self._chosen(conversation, seed)):
             await self.sleep(self.script.pause_s)
             yield growing.add(word)

@@ -1,4 +1,4 @@
-"""Many seeds from one."""
+"""Derived random seeds."""
 
 import hashlib
 
@@ -11,9 +11,9 @@ def derive_seeds(seed: int, count: int) -> tuple[int, ...]:
 
     Examples
     --------
-    >>> seeds_from(7, 2) == seeds_from(7, 3)[:2]
+    >>> derive_seeds(7, 2) == derive_seeds(7, 3)[:2]
     True
-    >>> len(set(seeds_from(7, 100)))
+    >>> len(set(derive_seeds(7, 100)))
     100
     """
     check_seed(seed)

@@ -1,4 +1,4 @@
-"""Server-sent events, read from bytes that arrive in any portions."""
+"""Parser of server-sent events, fed with bytes in arbitrary chunks."""
 
 import re
 from collections.abc import Iterator
@@ -33,9 +33,9 @@ class ServerSentEventReader:
 
     Examples
     --------
-    >>> reader = EventReader()
+    >>> reader = ServerSentEventReader()
     >>> list(reader.feed(b"data: one\nda")), list(reader.feed(b"ta: two\n\n"))
-    ([], [Event(type='message', data='one\ntwo')])
+    ([], [ServerSentEvent(type='message', data='one\ntwo')])
     """
 
     def __init__(self) -> None:
@@ -47,13 +47,7 @@ class ServerSentEventReader:
         self._size = 0
 
     def feed(self, portion: bytes) -> Iterator[ServerSentEvent]:
-        """Yield the events that are whole now.
-
-        Raises
-        ------
-        InvalidInput
-            The bytes are not UTF-8, or an event has no end.
-        """
+        """Yield the events that are whole now."""
         if not portion:
             return
         if self._after_return:

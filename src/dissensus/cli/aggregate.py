@@ -1,15 +1,15 @@
-"""`dissensus aggregate`: the labels of each item."""
+"""`dissensus aggregate`: soft and hard labels of each item."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
-from typing import Annotated, cast
+from typing import Annotated
 
 import polars as pl
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.pipeline import aggregate as stage
@@ -19,7 +19,7 @@ from dissensus.schema.ratings.table import Ratings
 
 
 class Rule(StrEnum):
-    """How the answers of raters become the label of an item."""
+    """Rule that aggregates the answers of raters into an item label."""
 
     SOFT = "soft"
     PLURALITY = "plurality"
@@ -29,10 +29,10 @@ class Rule(StrEnum):
     GLAD = "glad"
 
 
-MODELS = (Rule.DAWID_SKENE, Rule.MACE, Rule.GLAD)
+MODELS: Mapping[Rule, Method] = {Rule.DAWID_SKENE: "dawid-skene", Rule.MACE: "mace", Rule.GLAD: "glad"}
 
 
-@partial(reads_ratings, later=True)
+@partial(with_ratings_options, later=True)
 def aggregate(
     ratings: Callable[..., Ratings],
     rule: Annotated[
@@ -59,7 +59,7 @@ def aggregate(
     """
     _refuse(rule, by, raters_per_item)
     table = ratings(all_questions=rule is Rule.DICES)
-    question, kind = table.questions[0], result_writer.chosen(format, output)
+    question, kind = table.questions[0], result_writer.choose_format(format, output)
     notes = table.notes
     if raters_per_item is not None:
         found = stage.resampled_labels(table, question, _numbers(raters_per_item), by=by)
@@ -69,7 +69,7 @@ def aggregate(
             else _text(found.curve if kind is Format.TABLE else found.labels, kind)
         )
     elif rule in MODELS:
-        model = stage.label_model(table, question, method=cast("Method", rule.value), seed=seed)
+        model = stage.label_model(table, question, method=MODELS[rule], seed=seed)
         text = model.to_json() if kind is Format.JSON else _text(model.labels, kind)
         notes = (*notes, *model.notes, _caveat(model))
     elif rule is Rule.DICES:
@@ -79,7 +79,7 @@ def aggregate(
         text = _text(labels(table, question, by=by), kind)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
-    result_writer.write(text, output)
+    result_writer.write_text(text, output)
 
 
 def _refuse(rule: Rule, by: str | None, raters_per_item: str | None) -> None:

@@ -1,4 +1,4 @@
-"""`dissensus analyse`: agreement and difference between groups of raters."""
+"""`dissensus analyse`: agreement within and between groups of raters."""
 
 import sys
 from functools import partial
@@ -6,24 +6,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from dissensus.cli import attempts, result_writer
-from dissensus.cli.attempts import ReviewsOption, SuccessOption
-from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli import result_writer
+from dissensus.cli.lazy_group import LazyCommand
+from dissensus.cli.ratings_options import (
+    ReviewsOption,
+    SuccessOption,
+    refuse_attempt_options,
+    with_ratings_options,
+)
 from dissensus.cli.result_writer import FiguresOption, Format, FormatOption, OutputOption
 
 if TYPE_CHECKING:
-    from rich.text import Text
-
-    from dissensus.pipeline.analyse import Analysis
-    from dissensus.pipeline.analyse.display import Cell
     from dissensus.schema.ratings.table import Ratings
 
 TESTS, INTERVALS = "Significance", "Intervals"
-# Columns of a terminal that show all metrics with their intervals on one line.
-ROOMY = 112
 
 
-@partial(reads_ratings, later=True, attempts=attempts.analyse)
+@partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "print_attempt_analysis", ""))
 def analyse(
     reading: "partial[Ratings]",
     by: Annotated[list[str] | None, typer.Option(metavar="AXIS", help="Axis, such as race; repeatable.")] = None,
@@ -80,14 +79,17 @@ def analyse(
 
     Example: dissensus analyse ratings.csv --by race --by gender --cross "race*gender" --permutations 1000
     """
+    # Imported when it is called, so that --help loads no tables.
+    from dissensus.cli.analysis_terminal import print_analysis
     from dissensus.pipeline.analyse import analyse as run
+    from dissensus.report import figures_of
 
-    attempts.refuse(reading.keywords["ratings"], reviews, success_from)
+    refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
     ratings = reading()
-    result_writer.check(output)
+    result_writer.check_output(output)
     if figures is not None:
         result_writer.make_folder("--figures", figures)
-    with result_writer.progress("Resampling") as progress:
+    with result_writer.progress_bar("Resampling") as progress:
         analysis = run(
             ratings,
             by=by or (),
@@ -105,55 +107,14 @@ def analyse(
             min_raters=min_raters,
             progress=progress,
         )
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     if kind is Format.TABLE and output is None and sys.stdout.isatty():
-        show(analysis)
+        print_analysis(analysis)
     elif kind is Format.TABLE:
-        result_writer.write(str(analysis), output)
+        result_writer.write_text(str(analysis), output)
     elif kind is Format.JSON:
-        result_writer.write(analysis.to_json(), output)
+        result_writer.write_text(analysis.to_json(), output)
     else:
-        result_writer.write(analysis.to_polars().write_csv(), output)
+        result_writer.write_text(analysis.to_polars().write_csv(), output)
     if figures is not None:
-        from dissensus.report import figures_of
-
         result_writer.write_figures(figures_of(analysis), figures)
-
-
-def show(analysis: "Analysis") -> None:
-    """Print the table to a terminal."""
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    from dissensus.pipeline.analyse.display import blocks, footnotes, summary
-
-    console = Console(highlight=False)
-    narrow = console.width < ROOMY
-    grids = []
-    for block in blocks(analysis):
-        grid = Table(box=box.SIMPLE_HEAD, padding=(0, 0 if narrow else 1), pad_edge=False)
-        grid.add_column(Text(block.title, style="bold"), overflow="fold", min_width=10)
-        for heading in ("raters", *block.headings):
-            grid.add_column(Text(heading), justify="right", no_wrap=True)
-        for group, raters, cells in block.lines:
-            grid.add_row(Text(group), Text(raters), *(_cell(cell, narrow) for cell in cells))
-        grids.append((grid, block.caption))
-    if not result_writer.fits(console, [grid for grid, _ in grids]):
-        typer.echo(str(analysis))
-        return
-    console.print(Text(summary(analysis)))
-    for grid, caption in grids:
-        console.print(grid)
-        if caption:
-            console.print(Text(caption + "\n", style="italic"))
-    for note in footnotes(analysis):
-        console.print(Text(note, style="dim"))
-
-
-def _cell(cell: "Cell", narrow: bool) -> "Text":
-    from rich.text import Text
-
-    interval = cell.interval.replace(" ", "\n") if narrow else cell.interval
-    return Text.assemble(cell.value, (cell.stars, "bold"), ("\n" + interval if interval else "", "dim"))

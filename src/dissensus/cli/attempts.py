@@ -1,23 +1,23 @@
-"""What commands do with a file of red-team attempts."""
+"""Analysis and report of a file of red-team attempts."""
 
 import json
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import NamedTuple
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format
-from dissensus.errors import InvalidInput, UndefinedEstimate
+from dissensus.errors import UndefinedEstimate
+from dissensus.files.attempts.reviews import ID, read_attempt_ids, read_reviews
+from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts
+from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, analyse_attempts, attempt_map
+from dissensus.pipeline.analyse.attempts.display import attempts_page, attempts_rows
+from dissensus.report.attempts import attempts_report
+from dissensus.schema.records.attempt import SUCCESS, Attempt
 
-if TYPE_CHECKING:
-    from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap
-    from dissensus.schema.records.attempt import Attempt
-    from dissensus.schema.records.review import Review
-
-PANEL = "Red-team attempts"
 COLUMNS = (
     "measure",
     "part",
@@ -31,29 +31,16 @@ COLUMNS = (
     "reason",
 )
 
-ReviewsOption = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="What reviewers say: attempt_id, reviewer_id, success, tags.", rich_help_panel=PANEL
-    ),
-]
-SuccessOption = Annotated[
-    int | None,
-    typer.Option(
-        metavar="RATING", min=1, max=4, help="Least rating that is a success. Default: 3.", rich_help_panel=PANEL
-    ),
-]
 
+class AttemptResult(NamedTuple):
+    """Attempts of a file, their analysis, and notes on what was left out."""
 
-class Found(NamedTuple):
-    """Attempts that were read, what was found in them, and what the reader should know."""
-
-    attempts: "tuple[Attempt, ...]"
-    analysis: "AttemptAnalysis"
+    attempts: tuple[Attempt, ...]
+    analysis: AttemptAnalysis
     notes: tuple[str, ...]
 
 
-def report(
+def report_attempts(
     path: Path,
     *,
     output: Path,
@@ -65,41 +52,38 @@ def report(
     reviews: Path | None,
     success_from: int | None,
 ) -> None:
-    """Make the page of a file of attempts."""
-    from dissensus.pipeline.analyse.attempts import attempt_map
-    from dissensus.report.attempts import attempts_report
-
-    result_writer.check_page(output)
+    """Write the HTML report on a file of attempts."""
+    result_writer.check_page_output(output)
     if figures is not None:
         result_writer.make_folder("--figures", figures)
-    with result_writer.progress("Analysing") as progress:
-        told = progress or (lambda _: None)
-        found = _found(path, reviews, success_from, bootstrap=bootstrap, seed=seed)
-        told(0.5)
-        laid_out: AttemptMap | str
+    with result_writer.progress_bar("Analysing") as progress:
+        report_progress = progress or (lambda _: None)
+        result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed)
+        report_progress(0.5)
+        attempt_layout: AttemptMap | str
         try:
-            laid_out = attempt_map(
-                found.attempts, success_from=found.analysis.success_from, bootstrap=bootstrap, seed=seed
+            attempt_layout = attempt_map(
+                result.attempts, success_from=result.analysis.success_from, bootstrap=bootstrap, seed=seed
             )
         except UndefinedEstimate as reason:
-            laid_out = str(reason)
-        told(0.8)
-        made = attempts_report(
-            found.attempts,
-            found.analysis,
-            laid_out,
+            attempt_layout = str(reason)
+        report_progress(0.8)
+        report = attempts_report(
+            result.attempts,
+            result.analysis,
+            attempt_layout,
             text=text is True,
             title=title,
             command=shlex.join(["dissensus", *sys.argv[1:]]),
-            notes=found.notes,
+            notes=result.notes,
         )
-        page = made.to_html()
-    result_writer.write(page, output)
+        html = report.to_html()
+    result_writer.write_text(html, output)
     if figures is not None:
-        result_writer.write_figures(made.figures, figures)
+        result_writer.write_figures(report.figures, figures)
 
 
-def analyse(
+def print_attempt_analysis(
     path: Path,
     *,
     bootstrap: int,
@@ -110,33 +94,24 @@ def analyse(
     reviews: Path | None,
     success_from: int | None,
 ) -> None:
-    """Print what a file of attempts says."""
-    kind = result_writer.chosen(format, output)
-    result_writer.check(output)
-    found = _found(path, reviews, success_from, bootstrap=bootstrap, seed=seed, level=level)
-    for note in (*found.notes, *found.analysis.notes):
+    """Print the analysis of a file of attempts."""
+    kind = result_writer.choose_format(format, output)
+    result_writer.check_output(output)
+    result = _analyse_file(path, reviews, success_from, bootstrap=bootstrap, seed=seed, level=level)
+    for note in (*result.notes, *result.analysis.notes):
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
-        told = {"schema_version": 1, **found.analysis.to_dict()}
-        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        document = {"schema_version": 1, **result.analysis.to_dict()}
+        result_writer.write_text(json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False), output)
     elif kind is Format.CSV:
-        from dissensus.pipeline.analyse.attempts.display import rows
-
-        result_writer.write(result_writer.rows_as(kind, rows(found.analysis), COLUMNS, name="rows", none=""), output)
+        result_writer.write_text(
+            result_writer.format_rows(kind, attempts_rows(result.analysis), COLUMNS, name="rows", none=""), output
+        )
     else:
-        from dissensus.pipeline.analyse.attempts.display import page
-
-        result_writer.write_pages([page(found.analysis)], output)
+        result_writer.write_pages([attempts_page(result.analysis)], output)
 
 
-def refuse(path: Path, reviews: Path | None, success_from: int | None) -> None:
-    """Refuse options that are about attempts where there are none."""
-    for name, value in (("reviews", reviews), ("success-from", success_from)):
-        if value is not None:
-            raise InvalidInput(f"--{name} is about red-team attempts, and {path} holds none. Leave it out.")
-
-
-def _found(
+def _analyse_file(
     path: Path,
     reviews: Path | None,
     success_from: int | None,
@@ -144,25 +119,21 @@ def _found(
     bootstrap: int,
     seed: int,
     level: float = 0.95,
-) -> Found:
-    from dissensus.files.attempts.reviews import ID, read_attempt_ids, read_reviews
-    from dissensus.files.attempts.tables import left_out, stream_attempts
-    from dissensus.pipeline.analyse.attempts import analyse_attempts
-    from dissensus.schema.records.attempt import SUCCESS
+) -> AttemptResult:
 
-    said: tuple[Review, ...] = () if reviews is None else read_reviews(reviews)
-    ids = read_attempt_ids(path) if said else None
+    reviewed = () if reviews is None else read_reviews(reviews)
+    ids = read_attempt_ids(path) if reviewed else None
     unknown: dict[str, None] = {}
     attempts = tuple(stream_attempts(path, unknown))
     if ids is not None:
         unknown.pop(ID)
     analysis = analyse_attempts(
         attempts,
-        reviews=said,
+        reviews=reviewed,
         ids=ids,
         success_from=SUCCESS if success_from is None else success_from,
         bootstrap=bootstrap,
         seed=seed,
         level=level,
     )
-    return Found(attempts, analysis, left_out(unknown))
+    return AttemptResult(attempts, analysis, describe_unknown_keys(unknown))

@@ -1,4 +1,4 @@
-"""`dissensus chat`: talk with a chatbot, to try its definition."""
+"""`dissensus chat`: try a chatbot definition in the terminal."""
 
 import asyncio
 import os
@@ -7,18 +7,19 @@ import sys
 from collections.abc import Iterator
 from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from dissensus.chat import Bot, Response, collect_response, open_chatbot
 from dissensus.cli.platform.options import load_settings
 from dissensus.cli.preference.serve import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.chat import Bot, Response
-    from dissensus.schema.campaign.chatbot import Chatbot
-    from dissensus.schema.records.conversation import Conversation
+from dissensus.pipeline.tables import printable
+from dissensus.schema.campaign.chatbot import Chatbot
+from dissensus.schema.campaign.chatbot_parser import parse_chatbot
+from dissensus.schema.records.conversation import Conversation, Turn
+from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
 
 SEEDS = 2**31
 
@@ -54,24 +55,20 @@ def chat(
 
 
 @contextmanager
-def _opened(chatbot: "Chatbot", runner: asyncio.Runner) -> "Iterator[Bot]":
-    from dissensus.chat import open_chatbot
-    from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
+def _opened(chatbot: Chatbot, runner: asyncio.Runner) -> Iterator[Bot]:
 
     stack = AsyncExitStack()
     try:
         scorers = stack.enter_context(open_chatbot_scorers(chatbot, key=os.environ.get(SCORE_KEY, "")))
-        ranking = None if chatbot.line is None else ModelRegistry(load_settings(None).models).ranker
+        ranking = None if chatbot.registered_model is None else ModelRegistry(load_settings(None).model_registry).ranker
         bot = open_chatbot(chatbot, environment=os.environ, scorers=scorers, ranking=ranking)
         yield runner.run(stack.enter_async_context(bot))
     finally:
         runner.run(stack.aclose())
 
 
-def _talk(bot: "Bot", runner: asyncio.Runner, said: Iterator[str], seed: int) -> bool:
-    """Say one thing after the other; tell whether a response failed."""
-    from dissensus.schema.records.conversation import Conversation, Turn
-
+def _talk(bot: Bot, runner: asyncio.Runner, said: Iterator[str], seed: int) -> bool:
+    """Send one message after the other; return whether a response failed."""
     turns: tuple[Turn, ...] = ()
     failed = False
     for number, text in enumerate(said):
@@ -85,10 +82,8 @@ def _talk(bot: "Bot", runner: asyncio.Runner, said: Iterator[str], seed: int) ->
     return failed
 
 
-def _response(bot: "Bot", runner: asyncio.Runner, conversation: "Conversation", seed: int) -> "Response":
-    """Print a response as it comes, then what it took."""
-    from dissensus.chat import collect_response
-
+def _response(bot: Bot, runner: asyncio.Runner, conversation: Conversation, seed: int) -> Response:
+    """Print a streamed response, then its cost."""
     heard: list[str] = []
 
     def hear(piece: str) -> None:
@@ -104,7 +99,7 @@ def _response(bot: "Bot", runner: asyncio.Runner, conversation: "Conversation", 
     return response
 
 
-def _summary(response: "Response") -> str:
+def _summary(response: Response) -> str:
     cost = response.cost
     said = f" ({response.finish_said})" if response.finish_said not in ("", response.finish) else ""
     parts = [
@@ -124,7 +119,7 @@ def _summary(response: "Response") -> str:
 
 
 def _lines() -> Iterator[str]:
-    """Yield what is typed, line by line, without those that are blank."""
+    """Yield typed lines that are not blank."""
     mark = "> " if sys.stdin.isatty() else ""
     while True:
         try:
@@ -137,8 +132,7 @@ def _lines() -> Iterator[str]:
             yield line
 
 
-def _definition(file: Path) -> "Chatbot":
-    from dissensus.schema.campaign.chatbot_parser import parse_chatbot
+def _definition(file: Path) -> Chatbot:
 
     try:
         text = file.read_text("utf-8")
@@ -154,7 +148,5 @@ def _note(text: str) -> None:
 
 
 def _plain(text: str) -> str:
-    """Return text that does nothing to a terminal but end its lines: a chatbot may say anything."""
-    from dissensus.pipeline.tables import printable
-
+    """Escape control characters: chatbot output is untrusted."""
     return "\n".join(map(printable, text.split("\n")))

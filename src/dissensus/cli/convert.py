@@ -1,13 +1,13 @@
-"""`dissensus convert`: a file of one kind to a file of another."""
+"""`dissensus convert`: conversion between file formats."""
 
 from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
-from dissensus.files.conversion import Wanted
-from dissensus.files.conversion import convert as run
-from dissensus.files.ratings.kinds import Said
+from dissensus.files.conversion import ConversionOptions
+from dissensus.files.conversion import convert_file as run
+from dissensus.files.ratings.kinds import RatingsFileOptions
 
 NAMES = "Names in the files"
 
@@ -77,7 +77,7 @@ def convert(
 
     Example: dissensus convert posts.csv ratings.parquet --rater-columns "label_{rater_id}_{rater_gender}"
     """
-    said = Said(
+    said = RatingsFileOptions(
         item=item,
         rater=rater,
         answer=answer,
@@ -86,7 +86,7 @@ def convert(
         item_columns=item_columns,
         annotators=annotators,
     )
-    wanted = Wanted(
+    wanted = ConversionOptions(
         source_kind=source_kind, target_kind=target_kind, said=said, as_released=as_released, overwrite=force
     )
     done = run(source, target, wanted)

@@ -1,4 +1,4 @@
-"""`dissensus curate`: which conversations are rated."""
+"""`dissensus curate`: stratified sample of conversations to rate."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,11 +11,11 @@ from dissensus.cli import result_writer
 from dissensus.cli.result_writer import Format
 from dissensus.errors import InvalidInput
 from dissensus.files.items import read_items
-from dissensus.files.raw.atomic_write import check_apart
-from dissensus.files.raw.table_reader import named, read_frame
+from dissensus.files.raw.atomic_write import check_distinct
+from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.pipeline import curate as stage
-from dissensus.pipeline.curate import Allocation, Selection, labelled
-from dissensus.pipeline.curate.display import page
+from dissensus.pipeline.curate import Allocation, Selection, join_attributes
+from dissensus.pipeline.curate.display import sample_page
 from dissensus.pipeline.curate.manifest import lines
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS, Kind
@@ -93,7 +93,7 @@ def curate(
 
     Example: dissensus curate corpus.jsonl -n 990 --by degree_of_harm --drop-duplicates .8 -o sample.jsonl
     """
-    check_apart([path for path in (items, labels) if path], [path for path in (output, plan) if path])
+    check_distinct([path for path in (items, labels) if path], [path for path in (output, plan) if path])
     if output is not None and output.suffix.lower() != ".jsonl":
         raise InvalidInput(f"{output} cannot be written: the sample is JSON Lines, so name a file that ends in .jsonl.")
     asked = stage.SamplePlan(
@@ -106,15 +106,15 @@ def curate(
         seed=seed,
     )
     pool = _items(items, item, pairs, labels, asked.by)
-    with result_writer.progress("Screening") as progress:
+    with result_writer.progress_bar("Screening") as progress:
         selection = stage.curate(pool, asked, progress=progress)
     _print(selection, format)
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
-        result_writer.write(lines(selection.sample), output)
+        result_writer.write_text(lines(selection.sample), output)
     if plan is not None:
-        result_writer.write(selection.to_json(), plan)
+        result_writer.write_text(selection.to_json(), plan)
 
 
 def _number(n: int | None, allocation: Sequence[str] | None) -> int:
@@ -156,18 +156,18 @@ def _items(
         typer.echo(f"Note: {note}", err=True)
     if labels is None:
         return items
-    with named(labels):
-        return labelled(items, read_frame(labels), by, item=item or "item_id")
+    with name_source(labels):
+        return join_attributes(items, read_frame(labels), by, item=item or "item_id")
 
 
 def _print(selection: Selection, kind: Format) -> None:
 
     if kind is Format.TABLE:
-        result_writer.write_pages([page(selection)], None)
+        result_writer.write_pages([sample_page(selection)], None)
         return
     for note in selection.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.JSON:
-        result_writer.write(selection.to_json(), None)
+        result_writer.write_text(selection.to_json(), None)
     else:
-        result_writer.write(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)
+        result_writer.write_text(selection.items.with_columns(pl.col("personal_data").list.join("|")).write_csv(), None)

@@ -1,11 +1,11 @@
-"""`dissensus fetch`: public data sets, checked."""
+"""`dissensus fetch`: download of public data sets, with checksums."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.result_writer import progress
+from dissensus.cli.result_writer import progress_bar
 from dissensus.files.fetch import RECORD, Fetched
 from dissensus.files.fetch import fetch as run
 from dissensus.files.fetch.catalogue import Dataset, load_dataset
@@ -35,10 +35,10 @@ def fetch(
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to
     _introduce(dataset, mirror)
-    with progress("Fetching") as report:
+    with progress_bar("Fetching") as report:
         fetched = run(dataset, folder, only=only, mirror=mirror, force=force, progress=report)
     for file in fetched:
-        typer.echo(f"{file.path.relative_to(folder)}: {_told(file)}.", err=True)
+        typer.echo(f"{file.path.relative_to(folder)}: {_describe_file(file)}.", err=True)
     for file in fetched:
         typer.echo(file.path)
 
@@ -53,7 +53,7 @@ def _introduce(dataset: Dataset, mirror: str | None) -> None:
     typer.echo("\n".join(lines), err=True)
 
 
-def _told(file: Fetched) -> str:
+def _describe_file(file: Fetched) -> str:
 
     way = "downloaded" if file.downloaded else "already there"
     checks = {

@@ -1,4 +1,4 @@
-"""Options by which every command reads ratings."""
+"""Options shared by commands that read a ratings file."""
 
 import csv
 import inspect
@@ -9,37 +9,59 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from dissensus.errors import InvalidInput
+from dissensus.cli.lazy_group import LazyCommand
+from dissensus.errors import DissensusError, InvalidInput
+from dissensus.files.raw.atomic_write import check_distinct
 
 if TYPE_CHECKING:
     from dissensus.schema.ratings.table import Ratings
 
-PANEL = "Reading"
+PANEL, ATTEMPTS_PANEL = "Reading", "Red-team attempts"
+
+ReviewsOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="What reviewers say: attempt_id, reviewer_id, success, tags.",
+        rich_help_panel=ATTEMPTS_PANEL,
+    ),
+]
+SuccessOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="RATING",
+        min=1,
+        max=4,
+        help="Least rating that is a success. Default: 3.",
+        rich_help_panel=ATTEMPTS_PANEL,
+    ),
+]
 
 
-def reads_ratings(
-    command: Callable[..., None], *, later: bool = False, attempts: Callable[..., None] | None = None
+def with_ratings_options(
+    command: Callable[..., None], *, later: bool = False, attempts: LazyCommand | None = None
 ) -> Callable[..., None]:
-    """Give a command the options of `read` and, in place of the file, its ratings, or `later` what reads them.
+    """Add the options of `load_ratings` to a command, which gets the ratings or, with `later`, a function to read them.
 
-    A file of red-team attempts goes to `attempts`, if that is given, with the options that it takes.
+    A file of red-team attempts goes to the command `attempts`, if there is one, with the options that it accepts.
     """
-    options = {name: option for name, option in inspect.signature(read).parameters.items() if name != "all_questions"}
+    options = {
+        name: option for name, option in inspect.signature(load_ratings).parameters.items() if name != "all_questions"
+    }
     own = list(inspect.signature(command).parameters.values())[1:]
     ratings, *others = options.values()
 
     @wraps(command)
     def with_ratings(**given: Any) -> None:
-        from dissensus.files.raw.atomic_write import check_apart
-
-        check_apart(
+        check_distinct(
             [given[name] for name in ("ratings", "items", "raters") if given[name] is not None],
             [given[name] for name in ("figure", "output") if given.get(name) is not None],
         )
         if attempts is not None and holds_attempts(given["ratings"]):
-            attempts(given["ratings"], **_of_attempts(attempts, given, defaults))
+            run = attempts.load()
+            run(given["ratings"], **_attempt_options(run, given, defaults))
             return
-        reading = partial(read, **{name: given.pop(name) for name in options})
+        reading = partial(load_ratings, **{name: given.pop(name) for name in options})
         command(reading if later else reading(), **given)
 
     keyword = [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in (ratings, *own, *others)]
@@ -49,7 +71,7 @@ def reads_ratings(
     return with_ratings
 
 
-def read(
+def load_ratings(
     ratings: Annotated[
         Path,
         typer.Argument(
@@ -113,7 +135,7 @@ def read(
     ] = False,
     all_questions: bool = False,
 ) -> "Ratings":
-    """Read the ratings that the options describe, with one question or with all."""
+    """Read ratings as the options say, with one question or all."""
     from dissensus.files.ratings.reader import read_ratings
 
     if all_questions and (question or answer):
@@ -140,18 +162,19 @@ def read(
 
 
 def holds_attempts(path: Path) -> bool:
-    """Tell whether a file holds red-team attempts; one that cannot be read holds none."""
-    from dissensus.errors import DissensusError
-    from dissensus.files.conversion import columns_of, told
+    """Return whether a file holds red-team attempts; False for one that cannot be read."""
+    from dissensus.files.conversion import detect_record_kind, read_column_names
 
     try:
-        return told(columns_of(path)) == "red-team"
+        return detect_record_kind(read_column_names(path)) == "red-team"
     except DissensusError:
         return False
 
 
-def _of_attempts(command: Callable[..., None], given: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that a command for attempts takes, and refuse others that were given."""
+def _attempt_options(
+    command: Callable[..., None], given: Mapping[str, Any], defaults: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the options that a command on attempts accepts; refuse others that were set."""
     taken = set(inspect.signature(command).parameters)
     for name, value in given.items():
         if name not in taken and name != "ratings" and value != defaults[name]:
@@ -163,5 +186,12 @@ def _of_attempts(command: Callable[..., None], given: Mapping[str, Any], default
 
 
 def split_categories(text: str | None) -> list[str] | None:
-    """Return the answers that --categories names, split as a line of CSV is."""
+    """Parse the value of --categories, one line of CSV."""
     return None if text is None else [name.strip() for name in next(csv.reader([text]), [])]
+
+
+def refuse_attempt_options(path: Path, reviews: Path | None, success_from: int | None) -> None:
+    """Refuse options on attempts for a file of ratings."""
+    for name, value in (("reviews", reviews), ("success-from", success_from)):
+        if value is not None:
+            raise InvalidInput(f"--{name} is about red-team attempts, and {path} holds none. Leave it out.")

@@ -1,4 +1,4 @@
-"""`dissensus report`: everything that a file of ratings tells, as one page."""
+"""`dissensus report`: HTML report on a file of ratings."""
 
 import shlex
 import sys
@@ -8,9 +8,14 @@ from typing import Annotated
 
 import typer
 
-from dissensus.cli import attempts, result_writer
-from dissensus.cli.attempts import ReviewsOption, SuccessOption
-from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli import result_writer
+from dissensus.cli.lazy_group import LazyCommand
+from dissensus.cli.ratings_options import (
+    ReviewsOption,
+    SuccessOption,
+    refuse_attempt_options,
+    with_ratings_options,
+)
 from dissensus.cli.result_writer import FiguresOption
 from dissensus.report.builder import build
 from dissensus.schema.ratings.table import Ratings
@@ -18,7 +23,7 @@ from dissensus.schema.ratings.table import Ratings
 GROUPS, RESAMPLING, PAGE = "Groups", "Significance and intervals", "Page"
 
 
-@partial(reads_ratings, later=True, attempts=attempts.report)
+@partial(with_ratings_options, later=True, attempts=LazyCommand("dissensus.cli.attempts", "report_attempts", ""))
 def report(
     reading: partial[Ratings],
     output: Annotated[Path, typer.Option("-o", "--output", metavar="FILE", help="The page, an .html file.")] = Path(
@@ -106,13 +111,13 @@ def report(
 
     Example: dissensus report ratings.csv --items items.csv --exclude-flagged -o report.html
     """
-    attempts.refuse(reading.keywords["ratings"], reviews, success_from)
-    result_writer.check_page(output)
+    refuse_attempt_options(reading.keywords["ratings"], reviews, success_from)
+    result_writer.check_page_output(output)
     if figures is not None:
         result_writer.make_folder("--figures", figures)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one, exclude_flagged=False)
-    with result_writer.progress("Analysing") as progress:
+    with result_writer.progress_bar("Analysing") as progress:
         made = build(
             ratings,
             by=by,
@@ -133,6 +138,6 @@ def report(
             command=shlex.join(["dissensus", *sys.argv[1:]]),
             progress=progress,
         )
-    result_writer.write(made.to_html(), output)
+    result_writer.write_text(made.to_html(), output)
     if figures is not None:
         result_writer.write_figures(made.figures, figures)

@@ -1,4 +1,4 @@
-"""Where results go: a terminal, a pipe or a file."""
+"""Output of results to a terminal, a pipe or a file."""
 
 import csv
 import io
@@ -11,14 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
+from rich import box
+from rich.console import Console
+from rich.measure import Measurement
+from rich.progress import Progress
+from rich.table import Table
+from rich.text import Text
 
 from dissensus.errors import InvalidInput
+from dissensus.files.raw.atomic_write import check_folder, write_atomically
+from dissensus.pipeline.tables import Page
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
-    from dissensus.pipeline.tables import Page
     from dissensus.report.figure import Figure
 
 
@@ -26,7 +30,7 @@ Row: TypeAlias = Mapping[str, str | float | int | None]
 
 
 class Format(StrEnum):
-    """How rows are printed."""
+    """Output format of rows."""
 
     TABLE = "table"
     JSON = "json"
@@ -36,8 +40,8 @@ class Format(StrEnum):
 FormatOption = Annotated[
     Format | None, typer.Option("--format", help="How to print. Default: table, or what FILE's name says.")
 ]
-PAGES = (".html", ".htm")
-"""Ends of the names of files that are pages."""
+PAGE_SUFFIXES = (".html", ".htm")
+"""Suffixes of HTML files."""
 
 OutputOption = Annotated[Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write to FILE instead.")]
 FiguresOption = Annotated[
@@ -46,8 +50,8 @@ FiguresOption = Annotated[
 ]
 
 
-def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
-    """Return the format asked for, else the one that the name of the file says, else a table."""
+def choose_format(format: Format | None, output: Path | None) -> Format:  # noqa: A002 - the option's name
+    """Return the format: the option, else the suffix of the file, else a table."""
     if format is not None:
         return format
     suffix = output.suffix.lstrip(".").lower() if output is not None else ""
@@ -56,19 +60,17 @@ def chosen(format: Format | None, output: Path | None) -> Format:  # noqa: A002 
     return Format(suffix) if suffix in (Format.JSON, Format.CSV) else Format.TABLE
 
 
-def write(text: str, output: Path | None) -> None:
-    """Print text, or write it to a file and say so."""
+def write_text(text: str, output: Path | None) -> None:
+    """Print text, or write it to a file."""
     if output is None:
         typer.echo(text.rstrip("\n"))
         return
-    from dissensus.files.raw.atomic_write import write_whole
-
-    write_whole((text.rstrip("\n") + "\n").encode(), output)
+    write_atomically((text.rstrip("\n") + "\n").encode(), output)
     typer.echo(f"Wrote {output}.", err=True)
 
 
-def rows_as(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, none: str) -> str:
-    """Return rows as they were asked for: JSON under a name, CSV, or a table, which says so where there is none."""
+def format_rows(kind: Format, rows: Sequence[Row], columns: Sequence[str], *, name: str, none: str) -> str:
+    """Format rows as JSON under `name`, CSV, or a table; `none` stands for an empty table."""
     if kind is Format.JSON:
         return json.dumps({"schema_version": 1, name: rows}, ensure_ascii=False, indent=2)
     if kind is Format.CSV:
@@ -90,23 +92,21 @@ def _csv(rows: Sequence[Row], columns: Sequence[str]) -> str:
     return out.getvalue()
 
 
-def check(output: Path | None) -> None:
-    """Refuse a file that cannot be written before the work for it begins."""
+def check_output(output: Path | None) -> None:
+    """Refuse an unwritable output file before work begins."""
     if output is not None:
-        from dissensus.files.raw.atomic_write import check_place
-
-        check_place(output)
+        check_folder(output)
 
 
-def check_page(output: Path) -> None:
-    """Refuse what is no page, or cannot be written."""
+def check_page_output(output: Path) -> None:
+    """Refuse an output that is not an HTML file or not writable."""
     if output.suffix.lower() not in (".html", ".htm"):
         raise InvalidInput(f"-o {output} is no page; name an .html file.")
-    check(output)
+    check_output(output)
 
 
 def make_folder(option: str, folder: Path) -> None:
-    """Make a folder that an option names, if it is not there yet."""
+    """Create the folder that an option names."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -114,31 +114,26 @@ def make_folder(option: str, folder: Path) -> None:
 
 
 def write_figures(figures: Sequence["Figure"], folder: Path) -> None:
-    """Write each figure in all formats, and say so."""
-    from dissensus.files.raw.atomic_write import write_whole
+    """Write each figure in all formats."""
+    # Imported when it is called, so that --help of other commands loads no tables.
     from dissensus.report.render import KINDS
 
     for figure in figures:
         for kind in KINDS:
-            write_whole(figure.render(kind), folder / f"{figure.name}.{kind}")
+            write_atomically(figure.render(kind), folder / f"{figure.name}.{kind}")
     typer.echo(f"Wrote {len(figures)} figures to {folder}, each as .svg, .png and .json.", err=True)
 
 
-def write_pages(pages: Sequence["Page"], output: Path | None) -> None:
-    """Print pages, on a terminal with long names folded, or write them to a file."""
+def write_pages(pages: Sequence[Page], output: Path | None) -> None:
+    """Write pages to a file, or print them, as wrapped tables on a terminal."""
     if output is not None or not sys.stdout.isatty():
-        write("\n\n\n".join(page.as_text() for page in pages), output)
+        write_text("\n\n\n".join(page.as_text() for page in pages), output)
         return
     for page in pages:
         _show(page)
 
 
-def _show(page: "Page") -> None:
-    from rich import box
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
+def _show(page: Page) -> None:
     console = Console(highlight=False)
     tables = []
     for grid in page.grids:
@@ -149,7 +144,7 @@ def _show(page: "Page") -> None:
         for line in grid.lines:
             table.add_row(*map(Text, line))
         tables.append((table, grid.caption))
-    if not fits(console, [table for table, _ in tables]):
+    if not fits_terminal(console, [table for table, _ in tables]):
         typer.echo(page.as_text())
         return
     console.print(Text(page.summary))
@@ -161,23 +156,18 @@ def _show(page: "Page") -> None:
         console.print(Text(note, style="dim"))
 
 
-def fits(console: "Console", tables: Sequence["Table"]) -> bool:
-    """Tell whether tables fit a terminal with all their numbers; where not, plain lines that wrap lose nothing."""
-    from rich.measure import Measurement
-
+def fits_terminal(console: Console, tables: Sequence[Table]) -> bool:
+    """Return whether tables fit the terminal without losing numbers."""
     wide = console.options.update(width=10_000)
     return all(Measurement.get(console, wide, table).minimum <= console.width for table in tables)
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Callable[[float], None] | None]:
-    """Show a bar while long work runs, on a terminal alone."""
+def progress_bar(label: str) -> Iterator[Callable[[float], None] | None]:
+    """Show a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import Progress
-
     with Progress(console=Console(stderr=True), transient=True) as bar:
         job = bar.add_task(label, total=1.0)
         yield lambda share: bar.update(job, completed=share)

@@ -1,4 +1,4 @@
-"""`dissensus simulate`: a campaign that never was, and the truth about it."""
+"""`dissensus simulate`: simulated campaign with its true parameters."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +9,8 @@ import typer
 from dissensus.cli import result_writer
 from dissensus.errors import InvalidInput
 from dissensus.files.attempts.tables import write_attempts
-from dissensus.files.raw.table_writer import check_free, extension_of, write_frame
-from dissensus.pipeline.simulate import Campaign, GroupEffects, preset, simulate_attempts
+from dissensus.files.raw.table_writer import check_overwrite, extension_of, write_frame
+from dissensus.pipeline.simulate import GroupEffects, SimulationDesign, preset, simulate_attempts
 from dissensus.pipeline.simulate import simulate as run
 from dissensus.schema.ratings.columns import RATER_PREFIX
 
@@ -99,7 +99,7 @@ def simulate(
     if output is not None and output == truth:
         raise InvalidInput(f"{output} is named for the ratings and for the truth. Name two files.")
     for path in filter(None, (output, truth)):
-        check_free(path, overwrite=force)
+        check_overwrite(path, overwrite=force)
         if not path.parent.is_dir():
             raise InvalidInput(f"{path} cannot be written: there is no folder {path.parent}. Make it, or name another.")
     drawn = run(
@@ -119,7 +119,7 @@ def simulate(
         write_frame(drawn.frame, output, overwrite=force)
         typer.echo(f"Wrote {output}.", err=True)
     if truth is not None:
-        result_writer.write(drawn.truth.to_json(), truth)
+        result_writer.write_text(drawn.truth.to_json(), truth)
 
 
 def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, force: bool) -> None:
@@ -133,7 +133,7 @@ def _write_attempts(output: Path | None, options: dict[str, Any], *, seed: int, 
     if output is None:
         raise InvalidInput("A file of attempts is large. Name it: -o attempts.json.gz (or .jsonl, .csv, .parquet).")
     extension_of(output)
-    check_free(output, overwrite=force)
+    check_overwrite(output, overwrite=force)
     write_attempts(simulate_attempts(seed=seed), output, overwrite=force)
     typer.echo(f"Wrote {output}.", err=True)
 
@@ -146,7 +146,7 @@ def _campaign(
     group_sd: list[str],
     careless: dict[str, Any],
     design: dict[str, Any],
-) -> Campaign:
+) -> SimulationDesign:
     """Return the preset with what was asked for instead."""
     start = preset(name)
     pool = start.pool
@@ -159,12 +159,12 @@ def _campaign(
         items=start.items if items is None else replace(start.items, count=items),
         pool=pool,
         effects=replace(start.effects, groups=groups),
-        careless=replace(start.careless, **_given(careless)),
-        **_given(design),
+        careless=replace(start.careless, **_set_options(careless)),
+        **_set_options(design),
     )
 
 
-def _group_effects(campaign: Campaign, text: str) -> tuple[str, GroupEffects]:
+def _group_effects(campaign: SimulationDesign, text: str) -> tuple[str, GroupEffects]:
     """Return the axis that AXIS=SD names, and its effects with that standard deviation for every group."""
     short, _, number = text.partition("=")
     try:
@@ -176,5 +176,5 @@ def _group_effects(campaign: Campaign, text: str) -> tuple[str, GroupEffects]:
     return axis, replace(effects, item_sd=dict.fromkeys(campaign.pool.groups(axis), sd))
 
 
-def _given(options: dict[str, Any]) -> dict[str, Any]:
+def _set_options(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}

@@ -1,4 +1,4 @@
-"""`dissensus validate`: everything that is wrong with a file."""
+"""`dissensus validate`: all errors and warnings of a file."""
 
 import json
 from pathlib import Path
@@ -11,8 +11,8 @@ from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import split_categories
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.files.ratings.reader import validate as run
-from dissensus.files.raw.atomic_write import check_apart
-from dissensus.files.record_validation import is_pairs_or_attempts, validate_records
+from dissensus.files.raw.atomic_write import check_distinct
+from dissensus.files.record_validation import holds_records, validate_records
 
 
 def validate(
@@ -46,11 +46,11 @@ def validate(
 
     Example: dissensus validate ratings.csv --format csv -o problems.csv
     """
-    check_apart(files, [] if output is None else [output])
+    check_distinct(files, [] if output is None else [output])
 
     results = [
         validate_records(path)
-        if is_pairs_or_attempts(path)
+        if holds_records(path)
         else run(
             path,
             answer=answer,
@@ -62,7 +62,7 @@ def validate(
         )
         for path in files
     ]
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     if kind is Format.TABLE:
         text = "\n\n".join(map(str, results))
     elif kind is Format.JSON:
@@ -70,6 +70,6 @@ def validate(
         text = json.dumps(told, ensure_ascii=False, indent=2)
     else:
         text = pl.concat([result.to_polars() for result in results]).write_csv()
-    result_writer.write(text, output)
+    result_writer.write_text(text, output)
     if not all(result.ok for result in results):
         raise typer.Exit(1)

@@ -1,4 +1,4 @@
-"""`dissensus vet`: evidence on each rater, and the audit of a filter."""
+"""`dissensus vet`: evidence on the quality of each rater, and audit of a filter."""
 
 import json
 from functools import partial
@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.ratings_options import reads_ratings
+from dissensus.cli.ratings_options import with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
-from dissensus.pipeline.vet.display import of_audit, of_vetting
+from dissensus.pipeline.vet.display import audit_page, vetting_page
 from dissensus.report.figures.vetting import evidence
 from dissensus.report.render import Kind, kind_of
 from dissensus.schema.ratings.table import Ratings
@@ -22,7 +22,7 @@ from dissensus.schema.ratings.table import Ratings
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
 
 
-@partial(reads_ratings, later=True)
+@partial(with_ratings_options, later=True)
 def vet(
     reading: partial[Ratings],
     by: Annotated[
@@ -85,7 +85,7 @@ def vet(
     """
     if within is not None and not audit:
         raise InvalidInput(f"--within {within} says how the audit draws; add --audit, or leave it out.")
-    kind, drawn = result_writer.chosen(format, output), None if figure is None else _figure_kind(figure)
+    kind, drawn = result_writer.choose_format(format, output), None if figure is None else _figure_kind(figure)
     one = any(reading.keywords[option] for option in ("question", "answer", "categories"))
     ratings = reading(all_questions=not one)
     thresholds = {
@@ -99,16 +99,16 @@ def vet(
     vetting = vet_raters(ratings, criteria=criteria, by=by)
     audited = _audit(ratings, vetting, by=by, draws=draws, within=within, seed=seed) if audit else None
     if figure is not None and drawn is not None:
-        _draw(vetting, figure, drawn)
+        _write_figure(vetting, figure, drawn)
     if kind is Format.TABLE:
-        pages = [of_vetting(vetting), *([] if audited is None else [of_audit(audited)])]
+        pages = [vetting_page(vetting), *([] if audited is None else [audit_page(audited)])]
         result_writer.write_pages(pages, output)
     else:
-        result_writer.write(_text(vetting, audited, kind), output)
+        result_writer.write_text(_text(vetting, audited, kind), output)
 
 
 def _figure_kind(figure: Path) -> Kind:
-    """Return what kind of file the figure is, before anything is read."""
+    """Return the format of the figure, before anything is read."""
     return kind_of(figure)
 
 
@@ -125,9 +125,9 @@ def _audit(
     return found
 
 
-def _draw(vetting: Vetting, figure: Path, kind: Kind) -> None:
+def _write_figure(vetting: Vetting, figure: Path, kind: Kind) -> None:
 
-    write_whole(evidence(vetting).render(kind), figure)
+    write_atomically(evidence(vetting).render(kind), figure)
     typer.echo(f"Wrote {figure}.", err=True)
 
 

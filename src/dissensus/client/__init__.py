@@ -1,24 +1,37 @@
-"""A client of the platform: campaigns, raters and ratings, from Python."""
+"""Python client of a site: campaigns, raters and ratings."""
 
-from dissensus.client.campaigns import Campaign, Cell, Line, Numbers, Quota
+from dissensus.api_models.campaigns import (
+    CampaignNumbersResource,
+    CampaignResource,
+    CampaignSummaryResource,
+    QuotaCellResource,
+    QuotaResource,
+)
+from dissensus.api_models.members import (
+    InvitationResource,
+    MemberLinkResource,
+    MemberResource,
+    MembersResource,
+    RaterResource,
+)
+from dissensus.api_models.webhooks import EventResource, WebhookResource
 from dissensus.client.client import Client
-from dissensus.client.events import Delivery, Event, Webhook
-from dissensus.client.people import Invitation, Member, Members, Rater
-from dissensus.client.webhooks import verify_webhook
+from dissensus.client.webhooks import VerifiedDelivery, verify_webhook
 
 __all__ = [
-    "Campaign",
-    "Cell",
+    "CampaignNumbersResource",
+    "CampaignResource",
+    "CampaignSummaryResource",
     "Client",
-    "Delivery",
-    "Event",
-    "Invitation",
-    "Line",
-    "Member",
-    "Members",
-    "Numbers",
-    "Quota",
-    "Rater",
-    "Webhook",
+    "EventResource",
+    "InvitationResource",
+    "MemberLinkResource",
+    "MemberResource",
+    "MembersResource",
+    "QuotaCellResource",
+    "QuotaResource",
+    "RaterResource",
+    "VerifiedDelivery",
+    "WebhookResource",
     "verify_webhook",
 ]

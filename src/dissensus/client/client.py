@@ -1,4 +1,4 @@
-"""Asking the platform over its API."""
+"""Client of the JSON API of a site."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from time import sleep as wait_seconds
@@ -7,55 +7,62 @@ from typing import Any, Final, Literal, Self
 
 import polars as pl
 
-from dissensus.client.campaigns import Campaign, Line, Quota
-from dissensus.client.events import Event, Webhook
+from dissensus.api_models.campaigns import CampaignResource, CampaignSummaryResource, ItemCountResource, QuotaResource
+from dissensus.api_models.members import (
+    MemberLinkResource,
+    MemberResource,
+    MembersResource,
+    NoticeResource,
+    RaterErasureResource,
+    RaterLinksResource,
+    RaterResource,
+)
+from dissensus.api_models.webhooks import CreatedWebhookResource, EventResource, WebhookResource, WebhooksResource
 from dissensus.client.gold import GoldClient
 from dissensus.client.monitoring import MonitoringClient
 from dissensus.client.pay import PayClient
-from dissensus.client.people import Invitation, Member, Members, Notice, Rater
-from dissensus.client.requests import parse_item, item_batches, campaign_path, post_once
-from dissensus.client.responses import ratings_frame, iterate_pages, parse_response, iterate_rows
+from dissensus.client.requests import campaign_path, item_batches, parse_item, post_once
+from dissensus.client.responses import iterate_pages, iterate_rows, parse_response
+from dissensus.client.responses import ratings_frame as to_frame
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.http_client import ServiceClient, RemoteService, check_token, open_client
+from dissensus.http_client import RemoteService, ServiceClient, check_token, open_client
 from dissensus.schema.address import check_secure_url
-from dissensus.schema.campaign.definition import State
+from dissensus.schema.campaign.definition import CampaignState
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.records.item import Item
 
-SITE: Final = RemoteService(name="The site", remedies={}, look="its pages", ours=True)
+SITE: Final = RemoteService(name="The site", remedies={}, status_page="its pages", trusted=True)
 
 
 class Client:
-    """Asks a site on behalf of whoever a token belongs to; used in a ``with`` block.
+    """Client of a site, authenticated by an API token; used in a ``with`` block.
 
     Parameters
     ----------
     base
         The address of the site.
     token
-        From the page of one's account; it needs a scope for each thing that it does. It is in no representation, log or
-        message.
+        API token from your account page, with a scope for each action. It appears in no representation, log or message.
     timeout
-        Seconds after which an answer is given up on.
-    tries
-        How often something is asked while the site is busy or cannot be reached. What makes something carries a key, by
-        which the site makes it once.
+        Seconds to wait for a response.
+    max_attempts
+        Attempts of each request while the site is busy or cannot be reached. Requests that create something carry an
+        idempotency key, so that retries are safe.
     sleep
-        Called with the seconds to wait between tries: 1, 2, 4 …, or what the site asks for, up to 60.
+        Called with the backoff before each retry: 1, 2, 4 … seconds, or what the site asks for, up to 60.
 
     Raises
     ------
     InvalidInput
-        The token cannot be one, the address is not secure, or a number makes no sense.
+        The token is malformed, the address is not secure, or a number is out of range.
 
     Notes
     -----
-    `watching`, `gold` and `pay` ask for what the pages of that name show. All methods raise `NotAllowed` where the
-    token is not good or not for that, `NotFound` for what is not there or belongs to others, `Conflict` where something
-    is there already or changed, `InvalidInput` for what the site refuses, and `Unavailable` where it does not answer;
-    the messages are those of the site.
+    `monitoring`, `gold` and `pay` serve the parts of the API of that name. All methods raise `NotAllowed` if the token
+    is not valid or lacks the scope, `NotFound` for what does not exist or belongs to others, `Conflict` for duplicates
+    and concurrent changes, `InvalidInput` for requests that the site rejects, and `Unavailable` if it does not respond.
 
     Examples
     --------
@@ -69,19 +76,21 @@ class Client:
         token: str,
         *,
         timeout: float = 30.0,
-        tries: int = 5,
+        max_attempts: int = 5,
         sleep: Callable[[float], None] = wait_seconds,
     ) -> None:
         check_secure_url(base, like="https://rate.example.org")
         check_number("timeout", timeout, 0.001)
-        check_whole("tries", tries, 1)
+        check_whole("max_attempts", max_attempts, 1)
         self._base = base.rstrip("/")
         check_token(token, f"{self._base}/account")
-        self._asking = ServiceClient(SITE, open_client(self._base, f"Bearer {token}", timeout), token, tries, sleep)
+        self._service = ServiceClient(
+            SITE, open_client(self._base, f"Bearer {token}", timeout), token, max_attempts, sleep
+        )
 
-        self.watching = MonitoringClient(self._asking)
-        self.gold = GoldClient(self._asking)
-        self.pay = PayClient(self._asking)
+        self.monitoring = MonitoringClient(self._service)
+        self.gold = GoldClient(self._service)
+        self.pay = PayClient(self._service)
 
     def __repr__(self) -> str:
         return f"Client({self._base!r})"
@@ -92,20 +101,20 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._asking.http.close()
+        self._service.http.close()
 
-    def campaigns(self) -> Iterator[Line]:
-        """Yield the campaigns that one belongs to, the earliest first. Scope: ``list``."""
-        return iterate_rows(self._asking, "campaigns", Line)
+    def campaigns(self) -> Iterator[CampaignSummaryResource]:
+        """Yield the campaigns of the token's owner, the earliest first. Scope: ``list``."""
+        return iterate_rows(self._service, "campaigns", CampaignSummaryResource)
 
-    def campaign(self, name: str) -> Campaign:
-        """Return all about a campaign. Scope: ``see``, and ``numbers`` for how far it is."""
-        return parse_response(Campaign, self._asking.ask("GET", campaign_path(name)))
+    def campaign(self, name: str) -> CampaignResource:
+        """Return a campaign. Scope: ``see``, and ``numbers`` for its progress."""
+        return parse_response(CampaignResource, self._service.request("GET", campaign_path(name)))
 
     def create(
         self, definition: Mapping[str, Any] | str, items: Iterable[Item] = (), *, by_link: bool = True
-    ) -> Campaign:
-        """Make a draft, which one owns. Scopes: ``create``, and ``items`` for more than one request holds.
+    ) -> CampaignResource:
+        """Create a draft. Scopes: ``create``, and ``items`` if there are more items than one request holds.
 
         Parameters
         ----------
@@ -116,43 +125,48 @@ class Client:
         by_link
             Whether one open link lets anybody in.
         """
-        first, *others = list(item_batches(items)) or [[]]
+        first, *more = list(item_batches(items)) or [[]]
         body = {"definition": _plain(definition), "items": first, "by_link": by_link}
-        made = parse_response(Campaign, post_once(self._asking, "campaigns", body))
-        for part in others:
-            post_once(self._asking, campaign_path(made.name, "items"), {"items": part})
-        return made
+        campaign = parse_response(CampaignResource, post_once(self._service, "campaigns", body))
+        for batch in more:
+            post_once(self._service, campaign_path(campaign.name, "items"), {"items": batch})
+        return campaign
 
-    def move(self, name: str, to: State) -> Campaign:
+    def move(self, name: str, to: CampaignState) -> CampaignResource:
         """Open, pause or close a campaign. Scope: ``move``."""
-        return parse_response(Campaign, post_once(self._asking, campaign_path(name, "state"), {"to": to}))
+        return parse_response(CampaignResource, post_once(self._service, campaign_path(name, "state"), {"to": to}))
 
-    def revise(self, name: str, definition: Mapping[str, Any] | str) -> Campaign:
-        """Change all of a draft, and of a campaign that is paused what raters read. Scope: ``revise``."""
+    def revise(self, name: str, definition: Mapping[str, Any] | str) -> CampaignResource:
+        """Replace the definition of a draft, or the texts of a paused campaign. Scope: ``revise``."""
         body = {"definition": _plain(definition)}
-        return parse_response(Campaign, self._asking.ask("PUT", campaign_path(name, "definition"), body=body))
+        return parse_response(
+            CampaignResource, self._service.request("PUT", campaign_path(name, "definition"), body=body)
+        )
 
-    def clone(self, name: str, new_name: str) -> Campaign:
-        """Make a draft with the definition and the items of a campaign, which one owns. Scope: ``clone``."""
-        return parse_response(Campaign, post_once(self._asking, campaign_path(name, "clones"), {"name": new_name}))
+    def clone(self, name: str, new_name: str) -> CampaignResource:
+        """Create a draft with the definition and the items of a campaign. Scope: ``clone``."""
+        return parse_response(
+            CampaignResource, post_once(self._service, campaign_path(name, "clones"), {"name": new_name})
+        )
 
     def items(self, name: str) -> Iterator[Item]:
         """Yield the items of a campaign, in their order. Scope: ``items``."""
-        for page in iterate_pages(self._asking, campaign_path(name, "items")):
+        for page in iterate_pages(self._service, campaign_path(name, "items")):
             yield from map(parse_item, page["data"])
 
     def add_items(self, name: str, items: Iterable[Item]) -> int:
-        """Add items to a draft, some at a time, and return how many it has. Scope: ``items``."""
+        """Add items to a draft in batches, and return its number of items. Scope: ``items``."""
         n = None
-        for part in item_batches(items):
-            n = parse_response(dict[str, int], post_once(self._asking, campaign_path(name, "items"), {"items": part}))["items"]
+        for batch in item_batches(items):
+            response = post_once(self._service, campaign_path(name, "items"), {"items": batch})
+            n = parse_response(ItemCountResource, response).items
         if n is None:
             raise InvalidInput("There are no items to add. Give at least one.")
         return n
 
     def remove_items(self, name: str) -> None:
-        """Take all items out of a draft. Scope: ``items``."""
-        self._asking.ask("DELETE", campaign_path(name, "items"))
+        """Remove all items of a draft. Scope: ``items``."""
+        self._service.request("DELETE", campaign_path(name, "items"))
 
     def invite(self, name: str, n: int, *, cell: str | None = None) -> tuple[str, ...]:
         """Return new personal links for raters, each of which lets one in. Scope: ``links``.
@@ -166,27 +180,27 @@ class Client:
         cell
             For whom they are, where a recruiter fills a quota.
         """
-        answer = post_once(self._asking, campaign_path(name, "invitations"), {"n": n, "cell": cell})
-        return tuple(parse_response(dict[str, list[str]], answer)["links"])
+        response = post_once(self._service, campaign_path(name, "invitations"), {"n": n, "cell": cell})
+        return parse_response(RaterLinksResource, response).links
 
-    def raters(self, name: str) -> Iterator[Rater]:
+    def raters(self, name: str) -> Iterator[RaterResource]:
         """Yield the raters of a campaign, in the order in which they entered. Scope: ``raters``."""
-        return iterate_rows(self._asking, campaign_path(name, "raters"), Rater)
+        return iterate_rows(self._service, campaign_path(name, "raters"), RaterResource)
 
     def withdraw(self, name: str, rater: str) -> int:
-        """Erase all that a rater said, who asked for it, and return of how many items. Scope: ``withdraw-for``."""
-        answer = self._asking.ask("DELETE", campaign_path(name, "raters", rater), repeat="if refused")
-        return parse_response(dict[str, int], answer)["items"]
+        """Withdraw a rater at their request: erase their answers, return how many items. Scope: ``withdraw-for``."""
+        response = self._service.request("DELETE", campaign_path(name, "raters", rater), retry="if refused")
+        return parse_response(RaterErasureResource, response).items
 
-    def notices(self, name: str) -> Iterator[Notice]:
-        """Yield what raters reported and nobody has dealt with, the earliest first. Scope: ``notices``."""
-        return iterate_rows(self._asking, campaign_path(name, "notices"), Notice)
+    def notices(self, name: str) -> Iterator[NoticeResource]:
+        """Yield open notices of raters, the earliest first. Scope: ``notices``."""
+        return iterate_rows(self._service, campaign_path(name, "notices"), NoticeResource)
 
-    def settle(self, name: str, notice: str, *, show_again: bool = False) -> None:
-        """Keep that a notice was dealt with; an item stays withheld unless it is shown again. Scope: ``notices``."""
-        post_once(self._asking, campaign_path(name, "notices", notice, "settlement"), {"show_again": show_again})
+    def settle_notice(self, name: str, notice: str, *, show_again: bool = False) -> None:
+        """Settle a notice; a reported item stays withheld unless it is shown again. Scope: ``notices``."""
+        post_once(self._service, campaign_path(name, "notices", notice, "settlement"), {"show_again": show_again})
 
-    def table(self, name: str, *, purposes: Sequence[str] = ()) -> pl.DataFrame:
+    def ratings_frame(self, name: str, *, purposes: Sequence[str] = ()) -> pl.DataFrame:
         """Return the finished ratings of raters who agreed, with all columns of the export. Scope: ``export``.
 
         Parameters
@@ -201,10 +215,10 @@ class Client:
         NotFound
             There is no rating yet.
         """
-        found = list(iterate_pages(self._asking, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
-        if not found[0]["data"]:
+        result_pages = list(iterate_pages(self._service, campaign_path(name, "ratings"), {"purpose": list(purposes)}))
+        if not result_pages[0]["data"]:
             raise NotFound(f"{name} has no finished rating of raters who agreed. Wait until there is one.")
-        return ratings_frame(found)
+        return to_frame(result_pages)
 
     def ratings(
         self,
@@ -229,30 +243,34 @@ class Client:
         NotFound
             There is no rating yet.
         """
-        return Ratings.from_frame(self.table(name, purposes=purposes), questions=questions)
+        return Ratings.from_frame(self.ratings_frame(name, purposes=purposes), questions=questions)
 
-    def quota(self, name: str) -> Quota:
-        """Return how the quota of a campaign fills. Scope: ``numbers``."""
-        return parse_response(Quota, self._asking.ask("GET", campaign_path(name, "quota")))
+    def quota(self, name: str) -> QuotaResource:
+        """Return the progress of a campaign's quota. Scope: ``numbers``."""
+        return parse_response(QuotaResource, self._service.request("GET", campaign_path(name, "quota")))
 
-    def events(self, name: str) -> Iterator[Event]:
-        """Yield what happened in a campaign, in the order of its chain. Scope: ``log``."""
-        return iterate_rows(self._asking, campaign_path(name, "events"), Event)
+    def events(self, name: str) -> Iterator[EventResource]:
+        """Yield the audit log of a campaign, in order. Scope: ``log``."""
+        return iterate_rows(self._service, campaign_path(name, "events"), EventResource)
 
-    def members(self, name: str) -> Members:
-        """Return who belongs to a campaign, and the links that nobody has used. Scope: ``staff``."""
-        return parse_response(Members, self._asking.ask("GET", campaign_path(name, "members")))
+    def members(self, name: str) -> MembersResource:
+        """Return the members of a campaign, and its unused invitations. Scope: ``staff``."""
+        return parse_response(MembersResource, self._service.request("GET", campaign_path(name, "members")))
 
-    def invite_member(self, name: str, role: Role) -> Invitation:
-        """Return a link by which somebody comes to belong to a campaign, once. Scope: ``staff``."""
-        return parse_response(Invitation, post_once(self._asking, campaign_path(name, "members"), {"role": role}))
+    def invite_member(self, name: str, role: Role) -> MemberLinkResource:
+        """Create an invitation link, by which one person can join a campaign. Scope: ``staff``."""
+        return parse_response(
+            MemberLinkResource, post_once(self._service, campaign_path(name, "members"), {"role": role})
+        )
 
-    def webhooks(self, name: str) -> tuple[Webhook, ...]:
-        """Return the addresses that are told what happens in a campaign. Scope: ``webhooks``."""
-        return parse_response(dict[str, tuple[Webhook, ...]], self._asking.ask("GET", campaign_path(name, "webhooks")))["webhooks"]
+    def webhooks(self, name: str) -> tuple[WebhookResource, ...]:
+        """Return the webhooks of a campaign. Scope: ``webhooks``."""
+        return parse_response(WebhooksResource, self._service.request("GET", campaign_path(name, "webhooks"))).webhooks
 
-    def add_webhook(self, name: str, address: str, *, kinds: Sequence[str] = (), after: int | None = None) -> Webhook:
-        """Return a new webhook, with the secret that signs what it is told. Scope: ``webhooks``.
+    def add_webhook(
+        self, name: str, address: str, *, kinds: Sequence[str] = (), after: int | None = None
+    ) -> CreatedWebhookResource:
+        """Create a webhook, and return it with its signing secret. Scope: ``webhooks``.
 
         Parameters
         ----------
@@ -266,28 +284,31 @@ class Client:
             The place in the log from which on it is told; None for what happens from now on.
         """
         body = {"address": address, "kinds": list(kinds), "after": after}
-        return parse_response(Webhook, post_once(self._asking, campaign_path(name, "webhooks"), body))
+        return parse_response(CreatedWebhookResource, post_once(self._service, campaign_path(name, "webhooks"), body))
 
-    def go_on_with_webhook(self, name: str, webhook: str) -> Webhook:
-        """Let a webhook, by its id, that fails or was paused go on at once. Scope: ``webhooks``."""
-        return parse_response(Webhook, post_once(self._asking, campaign_path(name, "webhooks", webhook, "state"), {"to": "going"}))
+    def resume_webhook(self, name: str, webhook: str) -> WebhookResource:
+        """Resume a failing or paused webhook at once. Scope: ``webhooks``."""
+        return parse_response(
+            WebhookResource,
+            post_once(self._service, campaign_path(name, "webhooks", webhook, "state"), {"to": "active"}),
+        )
 
     def remove_webhook(self, name: str, webhook: str) -> None:
-        """Remove a webhook, by its id: it is told nothing more. Scope: ``webhooks``."""
-        self._asking.ask("DELETE", campaign_path(name, "webhooks", webhook), repeat="if refused")
+        """Delete a webhook. Scope: ``webhooks``."""
+        self._service.request("DELETE", campaign_path(name, "webhooks", webhook), retry="if refused")
 
-    def take_invitation_back(self, name: str, invitation: str) -> None:
-        """Take a link back that nobody has used, by its id. Scope: ``staff``."""
-        self._asking.ask("DELETE", campaign_path(name, "members", "invitations", invitation), repeat="if refused")
+    def revoke_invitation(self, name: str, invitation: str) -> None:
+        """Revoke an unused invitation. Scope: ``staff``."""
+        self._service.request("DELETE", campaign_path(name, "members", "invitations", invitation), retry="if refused")
 
-    def change_role(self, name: str, member: str, role: Role) -> Member:
-        """Change what somebody is in a campaign, by their id. Scope: ``staff``."""
-        answer = self._asking.ask("PUT", campaign_path(name, "members", member, "role"), body={"role": role})
-        return parse_response(Member, answer)
+    def change_role(self, name: str, member: str, role: Role) -> MemberResource:
+        """Change the role of a member. Scope: ``staff``."""
+        answer = self._service.request("PUT", campaign_path(name, "members", member, "role"), body={"role": role})
+        return parse_response(MemberResource, answer)
 
     def remove_member(self, name: str, member: str) -> None:
-        """Let somebody not belong to a campaign any more, by their id. Scope: ``staff``."""
-        self._asking.ask("DELETE", campaign_path(name, "members", member), repeat="if refused")
+        """Remove a member from a campaign. Scope: ``staff``."""
+        self._service.request("DELETE", campaign_path(name, "members", member), retry="if refused")
 
 
 def _plain(definition: Mapping[str, Any] | str) -> object:

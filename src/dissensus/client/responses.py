@@ -1,4 +1,4 @@
-"""Answers of the platform, read: pages one after the other, ratings as a table."""
+"""Responses of the API: parse, paginate, and build tables of ratings."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar
@@ -12,53 +12,51 @@ from dissensus.http_client import ServiceClient
 
 PAGE_SIZE: Final = 500
 COLUMN_DTYPES: Final[Mapping[str, pl.DataType]] = {"integer": pl.Int64(), "text": pl.String(), "boolean": pl.Boolean()}
-Read = TypeVar("Read")
+Parsed = TypeVar("Parsed")
 
 
-def parse_response(kind: type[Read], answer: httpx.Response) -> Read:
-    """Return an answer as a value of some kind.
-
-    Raises
-    ------
-    Unavailable
-        It is none.
-    """
+def parse_response(model: type[Parsed], response: httpx.Response) -> Parsed:
+    """Parse a response, or raise `Unavailable` if it has another form."""
     try:
-        return TypeAdapter(kind).validate_json(answer.content)
+        return TypeAdapter(model).validate_json(response.content)
     except ValidationError:
-        raise _unexpected_response(answer.url.host) from None
+        raise _unexpected_response(response.url.host) from None
 
 
-def iterate_pages(asking: ServiceClient, path: str, query: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """Yield the pages of a list, one after the other."""
-    after, seen = "", set[str]()
-    while after not in seen:
-        seen.add(after)
-        answer = asking.ask("GET", path, query={**(query or {}), "limit": PAGE_SIZE, "after": after})
-        page = parse_response(dict[str, Any], answer)
+def iterate_pages(
+    service: ServiceClient, path: str, query: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yield the pages of a list, following its cursors."""
+    after, seen_cursors = "", set[str]()
+    while after not in seen_cursors:
+        seen_cursors.add(after)
+        response = service.request("GET", path, query={**(query or {}), "limit": PAGE_SIZE, "after": after})
+        page = parse_response(dict[str, Any], response)
         if not isinstance(page.get("data"), list):
-            raise _unexpected_response(answer.url.host)
+            raise _unexpected_response(response.url.host)
         yield page
-        # After the last page it is that of the first one, which was seen.
+        # Null on the last page: then it equals the first cursor, which ends the loop.
         after = str(page.get("next") or "")
 
 
-def iterate_rows(asking: ServiceClient, path: str, kind: type[Read], query: Mapping[str, Any] | None = None) -> Iterator[Read]:
-    """Yield the rows of a list."""
-    reader: TypeAdapter[list[Read]] = TypeAdapter(list[kind])  # type: ignore[valid-type]
-    for page in iterate_pages(asking, path, query):
+def iterate_rows(
+    service: ServiceClient, path: str, model: type[Parsed], query: Mapping[str, Any] | None = None
+) -> Iterator[Parsed]:
+    """Yield the rows of all pages of a list."""
+    reader: TypeAdapter[list[Parsed]] = TypeAdapter(list[model])  # type: ignore[valid-type]
+    for page in iterate_pages(service, path, query):
         try:
-            found = reader.validate_python(page["data"])
+            parsed = reader.validate_python(page["data"])
         except ValidationError:
-            raise _unexpected_response(asking.http.base_url.host) from None
-        yield from found
+            raise _unexpected_response(service.http.base_url.host) from None
+        yield from parsed
 
 
-def ratings_frame(found: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
-    """Return pages of ratings as one table, categories in the order of their scales."""
+def ratings_frame(result_pages: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Return pages of ratings as one table, with ordered categories."""
     try:
-        columns = {column["name"]: _column_dtype(column) for column in found[0]["columns"]}
-        return pl.DataFrame([row for page in found for row in page["data"]], schema=columns, orient="row")
+        columns = {column["name"]: _column_dtype(column) for column in result_pages[0]["columns"]}
+        return pl.DataFrame([row for page in result_pages for row in page["data"]], schema=columns, orient="row")
     except (KeyError, TypeError, AttributeError, ValueError, pl.exceptions.PolarsError) as error:
         raise Unavailable(f"The ratings have another form: {error}. Has the site another version than this?") from None
 

@@ -1,31 +1,21 @@
-"""What the platform tells by itself, for who receives it."""
+"""Verification of webhook deliveries, for the program that receives them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from typing import Annotated
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import Field, ValidationError
 
-from dissensus.campaign.webhook_batches import TYPE
-from dissensus.campaign.webhook_signatures import TOLERANCE, verified
-from dissensus.client.events import Delivery, Event
+from dissensus.api_models.webhooks import WebhookBatchResource, WebhookMessageResource
+from dissensus.campaign.webhook_batches import BATCH_TYPE
+from dissensus.campaign.webhook_signatures import TOLERANCE, verify_signature
 from dissensus.errors import InvalidInput
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Data:
-    campaign: str
-    webhook: str
-    after: int
-    through: int
-    head: int
-    events: tuple[Event, ...]
+class VerifiedDelivery(WebhookBatchResource):
+    """A delivery whose signature was verified."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Body:
-    type: str
-    data: _Data
+    id: Annotated[str, Field(description="Delivery id, the same for each retry.")]
 
 
 def verify_webhook(
@@ -35,12 +25,12 @@ def verify_webhook(
     *,
     now: datetime | None = None,
     tolerance: timedelta = TOLERANCE,
-) -> Delivery:
-    """Return what a site tells of a campaign, if it did sign it.
+) -> VerifiedDelivery:
+    """Verify the signature of a webhook delivery, and return its events.
 
     Notes
     -----
-    Deliveries come at least once: pass over those whose `id` you have, and events whose place you have.
+    Deliveries come at least once: skip those whose `id` you have, and events whose position in the log you have.
 
     Examples
     --------
@@ -51,20 +41,11 @@ def verify_webhook(
     """
     if not isinstance(body, bytes):
         raise InvalidInput("The body is needed as bytes, as it came: read anew, it is not what was signed.")
-    message_id = verified(secret, headers, body, now=now or datetime.now(UTC), tolerance=tolerance)
+    message_id = verify_signature(secret, headers, body, now=now or datetime.now(UTC), tolerance=tolerance)
     try:
-        read = TypeAdapter(_Body).validate_json(body)
+        message = WebhookMessageResource.model_validate_json(body)
     except ValidationError:
-        read = None
-    if read is None or read.type != TYPE:
-        raise InvalidInput(f"The request is signed, and is no {TYPE}. Has the site another version than this?")
-    told = read.data
-    return Delivery(
-        id=message_id,
-        campaign=told.campaign,
-        webhook=told.webhook,
-        after=told.after,
-        through=told.through,
-        head=told.head,
-        events=told.events,
-    )
+        message = None
+    if message is None or message.type != BATCH_TYPE:
+        raise InvalidInput(f"The request is signed, and is no {BATCH_TYPE}. Has the site another version than this?")
+    return VerifiedDelivery(id=message_id, **dict(message.data))

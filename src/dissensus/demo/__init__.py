@@ -1,1 +1,1 @@
-"""A campaign to look at: drawn conversations, and drawn raters who take part in it over HTTP."""
+"""Demo campaign: simulated conversations, and simulated raters who take part over HTTP."""

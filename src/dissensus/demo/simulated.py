@@ -1,4 +1,4 @@
-"""Conversations that nobody had, and what raters whom nobody knows say to them."""
+"""Simulated conversations, and simulated raters with their answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from dissensus.campaign.gold_labels import Said
+from dissensus.campaign.gold_labels import GoldAnswers
 from dissensus.demo.experts import first_label
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.schema.questionnaire.shipped import load_questionnaire
@@ -19,32 +19,32 @@ QUESTIONNAIRE, DEMOGRAPHICS = "dices-350", "demographics-dices"
 
 
 @dataclass(frozen=True, slots=True)
-class Opinion:
-    """What a rater says to one conversation, and how long that takes."""
+class DemoOpinion:
+    """Answers of a rater to one conversation, and the time they take."""
 
     answers: Mapping[str, str]
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class DrawnRater:
-    """A rater: what they say of themselves, and of each conversation, by its digest."""
+class DemoRater:
+    """Rater with demographics, and opinions by the digest of the conversation."""
 
     about: Mapping[str, str]
-    opinions: Mapping[str, Opinion]
+    opinions: Mapping[str, DemoOpinion]
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """Everything that a campaign needs but the people."""
+class DemoCampaign:
+    """Items, gold labels and raters of the demo campaign."""
 
     items: tuple[Item, ...]
-    gold: tuple[Said, ...]  # What an expert says of each
-    raters: tuple[DrawnRater, ...]
+    gold: tuple[GoldAnswers, ...]  # What an expert says of each
+    raters: tuple[DemoRater, ...]
 
 
-def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
-    """Draw a part of a campaign of the shape of DICES-350, whose groups differ as those of DICES-350 do.
+def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> DemoCampaign:
+    """Simulate part of DICES-350, with its differences between groups; at most 350 items and 123 raters.
 
     Examples
     --------
@@ -61,10 +61,10 @@ def draw(n_items: int, n_raters: int, *, seed: int = 0) -> Drawn:
     items = {row[ITEM_ID]: _item(row) for row in rows.iter_rows(named=True)}
     gold = tuple(first_label(row) for row in rows.iter_rows(named=True))
     of_items = frame.filter(pl.col(ITEM_ID).is_in(list(items)))
-    who = of_items[RATER_ID].unique(maintain_order=True)
-    chosen = who[rng.permutation(who.len())[:n_raters]]
+    rater_ids = of_items[RATER_ID].unique(maintain_order=True)
+    chosen = rater_ids[rng.permutation(rater_ids.len())[:n_raters]]
     raters = tuple(_rater(of_items.filter(pl.col(RATER_ID) == rater), items) for rater in chosen)
-    return Drawn(tuple(items.values()), gold, raters)
+    return DemoCampaign(tuple(items.values()), gold, raters)
 
 
 def _item(row: Mapping[str, object]) -> Item:
@@ -72,14 +72,14 @@ def _item(row: Mapping[str, object]) -> Item:
     return Item(str(row[ITEM_ID]), Conversation.from_turns(turns), {"phase": str(row["phase"])})
 
 
-def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DrawnRater:
+def _rater(rows: pl.DataFrame, items: Mapping[object, Item]) -> DemoRater:
     asked = [question.name for question in load_questionnaire(QUESTIONNAIRE).questions]
     declared = [question.name for question in load_questionnaire(DEMOGRAPHICS).questions]
     first = rows.row(0, named=True)
     opinions = {
-        items[row[ITEM_ID]].conversation.digest: Opinion(
+        items[row[ITEM_ID]].conversation.digest: DemoOpinion(
             {name: row[name] for name in asked}, row["answer_time_ms"] / 1000
         )
         for row in rows.iter_rows(named=True)
     }
-    return DrawnRater({name: str(first[name]) for name in declared if name in first}, opinions)
+    return DemoRater({name: str(first[name]) for name in declared if name in first}, opinions)

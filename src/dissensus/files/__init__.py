@@ -1,1 +1,1 @@
-"""Readers and writers: bytes to tables and back."""
+"""Readers and writers of files by family: raw, ratings, pairs, attempts, models, fetch."""

@@ -1,4 +1,4 @@
-"""Items of a campaign: from files, from tables in memory, from pasted text."""
+"""Reader of campaign items from files, tables and pasted text."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
-from dissensus.files.conversations import PAIR, Held
+from dissensus.files.conversations import PAIR, ParsedConversation
 from dissensus.files.raw import content
-from dissensus.files.raw.table_reader import frame_of, is_path, named
-from dissensus.schema.hints import format_list, count_rest, format_value
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
+from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
@@ -51,7 +51,7 @@ class Items(NamedTuple):
 class _Rows(NamedTuple):
     """Rows of a table: the conversation of each, its id if it has one, and its attributes."""
 
-    held: list[Held]
+    held: list[ParsedConversation]
     which: pl.Series
     ids: pl.Series | None
     attributes: pl.DataFrame
@@ -67,7 +67,7 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
         (lists of chat messages, in text files as JSON), ``transcript`` (as hh-rlhf has it, or as people paste it),
         ``chosen`` and ``rejected`` (two transcripts, or with a ``prompt`` what comes after it), or ``context`` and
         ``response``, as in DICES; a table of ratings has its items in several rows. A file that ends in .txt or .md is
-        read by `pasted_items`.
+        read by `parse_pasted_items`.
     item
         Column with the ids, if it is not called ``item_id``. Without it ids are made from the conversations, so that
         they are the same wherever the same turns come from.
@@ -104,26 +104,26 @@ def read_items(source: Any, *, item: str | None = None, pairs: Pairs = "both") -
         raise InvalidInput(f"pairs is {format_value(pairs)}; choose one of {', '.join(get_args(Pairs))}.")
     if is_path(source) and Path(source).suffix.lower() in PASTED:
         text = _pasted(Path(source))
-        with named(source):
-            return pasted_items(text)
-    frame = frame_of(source)
-    with named(source):
+        with name_source(source):
+            return parse_pasted_items(text)
+    frame = to_frame(source)
+    with name_source(source):
         return _from_table(frame, item, pairs)
 
 
-def pasted_items(text: str) -> Items:
-    r"""Return the items of a pasted text: one, or several divided by lines of ``---``.
+def parse_pasted_items(text: str) -> Items:
+    r"""Parse pasted text as items, divided by lines of ``---``; an error names the line.
 
     Examples
     --------
-    >>> items, notes = pasted_items("User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away.")
+    >>> items, notes = parse_pasted_items("User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away.")
     >>> [item.conversation.rated.text for item in items]
     ['Hello!', 'Go away.']
     """
     held = [_piece(line, piece) for line, piece in divided(text)]
     if not held:
         raise InvalidInput(f"There is no text. {UNDERSTOOD}")
-    return _assembled(_Rows(held, pl.Series(range(len(held))), None, pl.DataFrame()))
+    return _assemble(_Rows(held, pl.Series(range(len(held))), None, pl.DataFrame()))
 
 
 def _pasted(path: Path) -> str:
@@ -133,13 +133,13 @@ def _pasted(path: Path) -> str:
         there = False
     if not there:
         raise NotFound(f"There is no text file {format_value(path)}.")
-    return content.decoded(content.contents(path), path)
+    return content.decode_utf8(content.read_content(path), path)
 
 
-def _piece(line: int, piece: str) -> Held:
+def _piece(line: int, piece: str) -> ParsedConversation:
     turns = parse_pasted(piece, first_line=line)
     try:
-        return Held(conversations.rateable(Chat(turns)))
+        return ParsedConversation(conversations.to_rateable(Chat(turns)))
     except InvalidInput as error:
         unseen = f" {UNDERSTOOD}" * (turns[-1][0] == "human")  # the answer may be there, by a name that is not known
         raise InvalidInput(f"Line {line:,} and those after it: {error}{unseen}") from None
@@ -148,22 +148,26 @@ def _piece(line: int, piece: str) -> Held:
 def _from_table(frame: pl.DataFrame, item: str | None, pairs: Pairs) -> Items:
     if frame.is_empty():
         raise InvalidInput("The table has no rows.")
-    columns = conversations.told(frame.columns)
+    columns = conversations.find_conversation_columns(frame.columns)
     ids = _ids(frame, item)
-    used = (*columns, *(conversations.before(frame.columns) if columns == PAIR else ()), item or names.ITEM_ID)
+    used = (
+        *columns,
+        *(conversations.find_prompt_column(frame.columns) if columns == PAIR else ()),
+        item or names.ITEM_ID,
+    )
     described = [name for name in frame.columns if name not in used]
     of_items = [name for name in described if name.strip()]
     if names.RATER_ID in frame.columns:
         of_items = [name for name in described if names.is_item_attribute(name)]
     left_out = [name for name in described if name not in of_items]
-    attributes = pl.DataFrame([conversations.as_text(frame[name]) for name in of_items])
+    attributes = pl.DataFrame([conversations.to_text_column(frame[name]) for name in of_items])
     note = f"Left out, because they do not describe items: {format_list(left_out, 50)}."
     if columns == PAIR:
         rows, notes = _sides(frame, ids, attributes, pairs)
     else:
-        held, which = conversations.read(frame.select(columns))
+        held, which = conversations.read_conversations(frame.select(columns))
         rows, notes = _Rows(held, which, ids, attributes), ()
-    found = _assembled(rows, repeated=names.RATER_ID in frame.columns)
+    found = _assemble(rows, repeated=names.RATER_ID in frame.columns)
     return found._replace(notes=(*(note,) * bool(left_out), *notes, *found.notes))
 
 
@@ -180,21 +184,21 @@ def _sides(
     """Return the rows of one side of pairs, or those of both, one side after the other."""
     wanted = PAIR if pairs == "both" else (pairs,)
     number = pl.Series(range(1, frame.height + 1)).cast(pl.String) if ids is None else ids
-    held: list[Held] = []
+    held: list[ParsedConversation] = []
     which, named_ids, tables = [], [], []
     for side in wanted:
-        read = conversations.read(frame.select(*conversations.before(frame.columns), side))
+        read = conversations.read_conversations(frame.select(*conversations.find_prompt_column(frame.columns), side))
         which.append(read.which.cast(pl.Int64) + len(held))
         held += read.held
         named_ids.append(number + f"-{side}" if pairs == "both" else number)
         added = {SIDE: pl.repeat(side, frame.height, eager=True)} | ({PAIR_ID: number} if pairs == "both" else {})
-        tables.append(_with(attributes, added))
-    left_out = (f"The other conversation of {_counted(frame.height, 'pair')} left out.",) * (pairs != "both")
+        tables.append(_add_attributes(attributes, added))
+    left_out = (f"The other conversation of {_count(frame.height, 'pair')} left out.",) * (pairs != "both")
     given = None if ids is None else pl.concat(named_ids)
     return _Rows(held, pl.concat(which), given, pl.concat(tables)), left_out
 
 
-def _with(attributes: pl.DataFrame, added: dict[str, pl.Series]) -> pl.DataFrame:
+def _add_attributes(attributes: pl.DataFrame, added: dict[str, pl.Series]) -> pl.DataFrame:
     """Return attributes with those that reading adds."""
     clash = next((name for name in added if name in attributes.columns), None)
     if clash is not None:
@@ -202,7 +206,7 @@ def _with(attributes: pl.DataFrame, added: dict[str, pl.Series]) -> pl.DataFrame
     return pl.DataFrame([*attributes, *(values.alias(name) for name, values in added.items())])
 
 
-def _assembled(rows: _Rows, *, repeated: bool = False) -> Items:
+def _assemble(rows: _Rows, *, repeated: bool = False) -> Items:
     """Return one item for each id; rows of one item are `repeated` where the table says so by its form."""
     digests = pl.Series([held.conversation.digest for held in rows.held], dtype=pl.String).gather(rows.which)
     ids = digests.str.head(ID_LENGTH) if rows.ids is None else rows.ids
@@ -210,7 +214,7 @@ def _assembled(rows: _Rows, *, repeated: bool = False) -> Items:
     owners = ids.gather(first)
     codes = ids.cast(pl.Enum(owners)).to_physical().cast(pl.Int64).to_numpy()
     _check_same(ids, digests, first, codes)
-    table, twofold = _described(rows, codes, owners)
+    table, twofold = _describe(rows, codes, owners)
     held = [rows.held[place] for place in rows.which.gather(first)]
     known = ({name: text for name, text in row.items() if text is not None} for row in table.iter_rows(named=True))
     described = known if table.width else ({} for _ in held)
@@ -228,44 +232,46 @@ def _check_same(ids: pl.Series, digests: pl.Series, first: pl.Series, codes: NDA
     if len(differs):
         row = int(differs[0])
         raise InvalidInput(
-            f"Item {format_value(ids[row])} has two conversations: one in row {first[int(codes[row])] + 1:,} and another in "
-            f"row {row + 1:,}. Each item has one: give the other an id of its own.{count_rest(len(differs) - 1, 'such row')}"
+            f"Item {format_value(ids[row])} has two conversations: one in row {first[int(codes[row])] + 1:,} and "
+            "another in "
+            f"row {row + 1:,}. Each item has one: give the other an id of its "
+            f"own.{count_rest(len(differs) - 1, 'such row')}"
         )
 
 
-def _described(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[FailedCheck]]:
+def _describe(rows: _Rows, codes: NDArray[np.int64], owners: pl.Series) -> tuple[pl.DataFrame, list[FailedCheck]]:
     """Return the attributes of each item, and where rows of one item differ, which counts only if ids are given."""
     twofold: list[FailedCheck] = []
     attributes = rows.attributes
     told = pl.Series([held.instructions for held in rows.held], dtype=pl.String)
     if told.is_not_null().any():
-        attributes = _with(attributes, {INSTRUCTIONS: told.gather(rows.which)})
+        attributes = _add_attributes(attributes, {INSTRUCTIONS: told.gather(rows.which)})
     report = twofold.append if rows.ids is None else raise_failed_check
     return pl.DataFrame([cells.read_attribute(column, codes, owners, "item", report) for column in attributes]), twofold
 
 
 def _notes(
-    items: tuple[Item, ...], held: list[Held], *, merged: int, made: bool, twofold: list[FailedCheck]
+    items: tuple[Item, ...], held: list[ParsedConversation], *, merged: int, made: bool, twofold: list[FailedCheck]
 ) -> Iterable[str]:
     """Say what is worth knowing of how items were read."""
     if merged:
-        yield f"{_counted(merged, 'conversation')} left out: each repeats an earlier one."
+        yield f"{_count(merged, 'conversation')} left out: each repeats an earlier one."
     for finding in twofold:
-        yield f"{finding.column} differs among rows of one conversation; {_counted(len(finding), 'value')} left out."
+        yield f"{finding.column} differs among rows of one conversation; {_count(len(finding), 'value')} left out."
     if made:
         yield f"There are no ids, so each item has the first {ID_LENGTH} digits of SHA-256 of its turns."
     empty = [item.item_id for item in items if item.conversation.empty_turns]
     if empty:
-        yield f"A turn says nothing in {_counted(len(empty), 'item')}: {format_list(empty, 5)}."
+        yield f"A turn says nothing in {_count(len(empty), 'item')}: {format_list(empty, 5)}."
     plain = sum(one.plain for one in held)
     if plain:
-        yield f"{_counted(plain, 'context')} did not say who speaks: each is one turn of a human."
+        yield f"{_count(plain, 'context')} did not say who speaks: each is one turn of a human."
     if any(one.instructions is not None for one in held):
         yield f"What the bot was told before is no turn, since raters do not see it: it is kept as {INSTRUCTIONS}."
     twins = sum(count - 1 for count in Counter(item.conversation for item in items).values())
     if twins:
-        yield f"{_counted(twins, 'item')} with the same conversation as an earlier one, under another id."
+        yield f"{_count(twins, 'item')} with the same conversation as an earlier one, under another id."
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count:,} {what}{'s' * (count > 1)}"

@@ -1,4 +1,4 @@
-"""Everything that is wrong with files of preference pairs and of red-team attempts."""
+"""Validation of preference pairs and red-team attempts: lists every problem."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -8,25 +8,27 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.attempts.tables import conversation_of, left_out
-from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS, columns_of, told
-from dissensus.files.pairs.rows import HUMAN, Seen, pair_row
+from dissensus.files.attempts.tables import conversation_of, describe_unknown_keys
+from dissensus.files.conversion import ATTEMPT_KINDS, PAIR_KINDS, detect_record_kind, read_column_names
+from dissensus.files.pairs.rows import HUMAN, PairReadLog, parse_pair_row
 from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import records
+from dissensus.files.raw.json_stream import stream_records
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.ratings.findings import FailedCheck, Severity
 from dissensus.schema.ratings.validation import Validation, unreadable_validation
 from dissensus.schema.records.attempt import KEYS
-from dissensus.schema.records.attempt_parser import AS_RELEASED, attempt_from
+from dissensus.schema.records.attempt_parser import RELEASED_SPELLING, parse_attempt
 
 _PAIR: Final = "A pair has 'chosen' and 'rejected', each a transcript that the bot ends."
-_KEPT: Final = "Nothing can be compared there: evaluation and training leave such a pair out, writing keeps it."
+_NOT_COMPARABLE: Final = (
+    "Nothing can be compared there: evaluation and training leave such a pair out, writing keeps it."
+)
 _CORRECT: Final = "Correct the row or drop it."
 
 
 @dataclass(slots=True)
-class _Check:
-    """What fails one check: rows, counted from 0, and what is wrong with each."""
+class _RecordCheck:
+    """Rows that fail one check, counted from 0, with a message each."""
 
     severity: Severity
     allowed: str
@@ -46,13 +48,13 @@ class _Check:
         )
 
 
-_Checks = dict[str, _Check]
+_Checks = dict[str, _RecordCheck]
 
 
-def is_pairs_or_attempts(path: Path) -> bool:
-    """Tell whether a file holds something else than ratings."""
+def holds_records(path: Path) -> bool:
+    """Tell whether a file holds pairs or attempts."""
     try:
-        return told(columns_of(path)) is not None
+        return detect_record_kind(read_column_names(path)) is not None
     except DissensusError:
         return False
 
@@ -63,8 +65,8 @@ def validate_records(path: Path) -> Validation:
     Errors are rows that cannot be read. Warnings are what can be and may surprise: pairs that cannot be compared, and
     attempts in which the bot says nothing.
     """
-    kind = told(columns_of(path))
-    look = _look_at_attempts if kind in ATTEMPT_KINDS and kind not in PAIR_KINDS else _look_at_pairs
+    kind = detect_record_kind(read_column_names(path))
+    look = _check_attempt if kind in ATTEMPT_KINDS and kind not in PAIR_KINDS else _check_pair
     checks: _Checks = {}
     notes: dict[str, None] = {}
     number = 0
@@ -81,37 +83,37 @@ def validate_records(path: Path) -> Validation:
         kind=kind or "",
         n_rows=number,
         findings=tuple(sorted(findings, key=lambda finding: finding.severity != "error")),
-        notes=left_out(notes),
+        notes=describe_unknown_keys(notes),
     )
 
 
 def _records(path: Path) -> Iterator[Mapping[str, Any]]:
-    return records(path) if content.kind_of(path) == "json" else read_frame(path).iter_rows(named=True)
+    return stream_records(path) if content.detect_format(path) == "json" else read_frame(path).iter_rows(named=True)
 
 
-def _look_at_pairs(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[str, None]) -> None:
+def _check_pair(record: Mapping[str, Any], row: int, checks: _Checks, _: dict[str, None]) -> None:
     try:
-        read = pair_row(record, Seen())
+        read = parse_pair_row(record, PairReadLog())
     except InvalidInput as error:
-        _add(checks, "no pair", _Check("error", _PAIR, _CORRECT), row, str(error))
+        _add(checks, "no pair", _RecordCheck("error", _PAIR, _CORRECT), row, str(error))
         return
     for why in read.faults():
-        wrong = _Check("error", _PAIR, _CORRECT) if why == HUMAN else _Check("warning", _KEPT, "")
+        wrong = _RecordCheck("error", _PAIR, _CORRECT) if why == HUMAN else _RecordCheck("warning", _NOT_COMPARABLE, "")
         _add(checks, why, wrong, row, f"{why}.")
 
 
-def _look_at_attempts(record: Mapping[str, Any], row: int, checks: _Checks, notes: dict[str, None]) -> None:
-    notes |= {key: None for key in record if key not in KEYS and key != AS_RELEASED}
+def _check_attempt(record: Mapping[str, Any], row: int, checks: _Checks, notes: dict[str, None]) -> None:
+    notes |= {key: None for key in record if key not in KEYS and key != RELEASED_SPELLING}
     try:
-        attempt = attempt_from(record)
+        attempt = parse_attempt(record)
         talk = conversation_of(attempt)
     except InvalidInput as error:
-        _add(checks, "no attempt", _Check("error", "", _CORRECT), row, str(error))
+        _add(checks, "no attempt", _RecordCheck("error", "", _CORRECT), row, str(error))
         return
     if all(turn.speaker == "human" for turn in talk.turns):
-        silent = _Check("warning", "There is nothing to score or to rate.", "Is the transcript cut?")
+        silent = _RecordCheck("warning", "There is nothing to score or to rate.", "Is the transcript cut?")
         _add(checks, "the bot says nothing", silent, row, "no turn is by the bot.")
 
 
-def _add(checks: _Checks, name: str, check: _Check, row: int, what: str) -> None:
+def _add(checks: _Checks, name: str, check: _RecordCheck, row: int, what: str) -> None:
     checks.setdefault(name, check).found[row] = what

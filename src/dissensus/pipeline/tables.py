@@ -1,4 +1,4 @@
-"""Results as pages: blocks of cells, as plain text and as HTML."""
+"""Results as tables: blocks of cells, rendered as plain text and HTML."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

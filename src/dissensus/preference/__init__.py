@@ -1,4 +1,4 @@
-"""Preference models: which of two answers people would choose, learned from pairs of which they chose one.
+"""Preference models: probability that people choose one of two answers, learned from pairs.
 
 Names are listed in `__init__.pyi` and imported on first use.
 

@@ -1,6 +1,6 @@
 from dissensus.report.builder import build as build
 from dissensus.report.builder import figures_of as figures_of
-from dissensus.report.contested_items import Contested as Contested
+from dissensus.report.contested_items import ContestedItems as ContestedItems
 from dissensus.report.contested_items import contested as contested
 from dissensus.report.figure import Figure as Figure
 from dissensus.report.figures.agreement import agreement as agreement
@@ -17,10 +17,10 @@ from dissensus.report.figures.raters import raters as raters
 from dissensus.report.figures.removal import moves as moves
 from dissensus.report.figures.removal import removal as removal
 from dissensus.report.figures.vetting import evidence as evidence
-from dissensus.report.groups import Groups as Groups
+from dissensus.report.groups import DisplayedGroups as DisplayedGroups
 from dissensus.report.groups import groups_of as groups_of
 from dissensus.report.result import Report as Report
-from dissensus.report.tables import Table as Table
+from dissensus.report.tables import ReportTable as ReportTable
 from dissensus.report.tables import dataset as dataset
 from dissensus.report.tables import of_groups as of_groups
 from dissensus.report.tables import pool as pool

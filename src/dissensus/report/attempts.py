@@ -7,7 +7,7 @@ from importlib.metadata import version
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
 from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
 from dissensus.report.attempts_methods import METHODS, WORDS
-from dissensus.report.disclosure import Folded, Passage
+from dissensus.report.disclosure import Disclosure, HiddenPassage
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
@@ -15,8 +15,8 @@ from dissensus.report.figures.means import as_number, as_percent, why
 from dissensus.report.figures.mixed_model import mixed_model
 from dissensus.report.groups import counted, percent
 from dissensus.report.result import Document, Size
-from dissensus.report.sections import Part, Parts, Section
-from dissensus.report.tables import Table
+from dissensus.report.sections import Part, Section, SectionParts
+from dissensus.report.tables import ReportTable
 from dissensus.schema.records.attempt import Attempt
 from dissensus.stats.clustered import NOT_DRAWN
 
@@ -82,7 +82,7 @@ def _attempts(found: AttemptAnalysis) -> Section:
         for kind in (*types, None)
     )
     most = max((cell for cell in found.harmlessness if cell.model_type and cell.size), key=lambda cell: cell.n_attempts)
-    table = Table(
+    table = ReportTable(
         name="attempts-by-model",
         title="Attempts by type and size of the model",
         reading=f"Most are on {printable(most.model_type or '')}, {printable(most.size or '')}: {most.n_attempts:,}.",
@@ -148,7 +148,7 @@ def _reviewers(found: AttemptAnalysis) -> Section:
     )
 
 
-def _agreement(found: AttemptAnalysis) -> Table:
+def _agreement(found: AttemptAnalysis) -> ReportTable:
     of = found.reviewed
     assert of is not None  # noqa: S101 - what the caller promises
     lines = tuple(
@@ -165,7 +165,7 @@ def _agreement(found: AttemptAnalysis) -> Table:
         for row in of.agreement
         if row.estimate.reason and (row.estimate.estimate is None or found.bootstrap)
     )
-    return Table(
+    return ReportTable(
         name="agreement",
         title="How far they agree",
         reading=(
@@ -193,7 +193,7 @@ def _map(attempts: Sequence[Attempt], laid_out: AttemptMap | str, *, seed: int, 
     return Section(name, title, lead, tuple(parts), () if text else (NO_TEXTS,))
 
 
-def _regions(laid_out: AttemptMap) -> Table:
+def _regions(laid_out: AttemptMap) -> ReportTable:
     lines = tuple(
         (f"region {of.number}", f"{of.n:,}", f"{of.n_red_teamers:,}", as_percent(of.success)) for of in laid_out.regions
     )
@@ -201,7 +201,7 @@ def _regions(laid_out: AttemptMap) -> Table:
         f"Region {of.number}: {why(of.success)}." for of in laid_out.regions if of.success.reason not in ("", NOT_DRAWN)
     ]
     first = laid_out.regions[0]
-    return Table(
+    return ReportTable(
         name="regions",
         title="Regions of the map",
         reading=f"The largest has {percent(first.n / len(laid_out.places))} of the attempts on the map.",
@@ -210,9 +210,9 @@ def _regions(laid_out: AttemptMap) -> Table:
     )
 
 
-def _words(laid_out: AttemptMap) -> Folded:
+def _words(laid_out: AttemptMap) -> Disclosure:
     lines = tuple((f"region {of.number}", printable(", ".join(of.words) or UNKNOWN)) for of in laid_out.regions)
-    return Folded(
+    return Disclosure(
         name="words",
         title="Most typical words of the regions",
         warning=WORDS_WARNING,
@@ -220,13 +220,13 @@ def _words(laid_out: AttemptMap) -> Folded:
     )
 
 
-def _examples(attempts: Sequence[Attempt], regions: Sequence[Region]) -> Folded:
+def _examples(attempts: Sequence[Attempt], regions: Sequence[Region]) -> Disclosure:
     passages = tuple(
-        Passage(heading=_heading(region, place, attempts[place]), text=_text(attempts[place]))
+        HiddenPassage(heading=_heading(region, place, attempts[place]), text=_text(attempts[place]))
         for region in regions
         for place in region.nearest
     )
-    return Folded(name="examples", title="Attempts nearest to the middle", warning=TEXTS_WARNING, passages=passages)
+    return Disclosure(name="examples", title="Attempts nearest to the middle", warning=TEXTS_WARNING, passages=passages)
 
 
 def _heading(region: Region, place: int, attempt: Attempt) -> str:
@@ -239,7 +239,7 @@ def _text(attempt: Attempt) -> str:
 
 
 def _section(name: str, title: str, lead: str, *make: Callable[[], Part]) -> Section:
-    parts = Parts()
+    parts = SectionParts()
     for one in make:
         parts.add(one)
     return Section(name, title, lead, tuple(parts.made), tuple(parts.absent))

@@ -1,4 +1,4 @@
-"""What every number of a report of red-team attempts is, with its formula and source."""
+"""Methods section of an attempts report: formula and source of every number."""
 
 from typing import Final
 

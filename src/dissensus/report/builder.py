@@ -1,4 +1,4 @@
-"""A whole report: what a file supports, in the order of a paper."""
+"""Report of a ratings file, with the sections that it supports."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -26,7 +26,7 @@ MOST_COMPARED = 40
 ANALYSIS = 0.6
 
 
-def build(
+def build(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     *,
     by: str | Sequence[str] | None = None,

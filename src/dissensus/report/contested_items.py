@@ -1,4 +1,4 @@
-"""The items on which raters disagree most, with the answers of each group."""
+"""Contested items: those with the largest entropy, with the answers of each group."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -7,21 +7,30 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.aggregate.labels import answer_counts, matrix
+from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of
 from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import parts, shares_of
-from dissensus.report.figures.bars import whole_bars
+from dissensus.report.figures.bars import draw_whole_bars
 from dissensus.report.figures.labels import entropies
-from dissensus.report.groups import EVERYBODY, Groups, counted, distinct, groups_of, hidden_groups, percent, slug
-from dissensus.report.layout import Block, HeadedRows
+from dissensus.report.groups import (
+    EVERYBODY,
+    DisplayedGroups,
+    counted,
+    distinct,
+    groups_of,
+    hidden_groups,
+    percent,
+    slug,
+)
+from dissensus.report.layout import HeadedRows, RowBlock
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Contested:
+class ContestedItems:
     """One contested item: its answers, and its text, which may offend.
 
     Parameters
@@ -42,12 +51,12 @@ class Contested:
 
 def contested(
     ratings: Ratings,
-    groups: Sequence[str | Groups] = (),
+    groups: Sequence[str | DisplayedGroups] = (),
     *,
     question: str | None = None,
     n: int = 10,
     text: bool = True,
-) -> tuple[Contested, ...]:
+) -> tuple[ContestedItems, ...]:
     """Return the items with the largest entropy of their soft label, the most contested first.
 
     Parameters
@@ -73,8 +82,8 @@ def contested(
     if n < 0:
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
     question = ratings.asked(question)
-    counts = answer_counts(ratings, question)
-    disagreement = entropies(shares_of(matrix(counts, ratings.scale(question))))
+    counts = count_item_answers(ratings, question)
+    disagreement = entropies(shares_of(count_matrix_of(counts, ratings.scale(question))))
     replication = counts["n_ratings"].to_numpy()
     candidates = np.flatnonzero((replication >= np.median(replication) / 2) & (disagreement > 1e-12))
     order = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
@@ -82,18 +91,20 @@ def contested(
         return ()
     items = counts[ITEM_ID].gather(order)
     chosen = ratings.of_items(ratings.items[ITEM_ID].is_in(items.implode())).answering(question)
-    pool = answer_counts(chosen, question)
-    by_axis = [(of, answer_counts(chosen, question, of.axis)) for of in (groups_of(ratings, of) for of in groups)]
+    pool = count_item_answers(chosen, question)
+    by_axis = [(of, count_item_answers(chosen, question, of.axis)) for of in (groups_of(ratings, of) for of in groups)]
     made = []
     for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):
         one = chosen.of_items(chosen.items[ITEM_ID] == item)
-        everybody = (Block("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
+        everybody = (RowBlock("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
         made.append(_one(one, question, entropy, [everybody, *_blocks(one, by_axis)], text=text))
     names = distinct([item.figure.name for item in made])
     return tuple(replace(item, figure=replace(item.figure, name=name)) for item, name in zip(made, names, strict=True))
 
 
-def _blocks(item: Ratings, by_axis: Sequence[tuple[Groups, pl.DataFrame]]) -> Iterator[tuple[Block, pl.DataFrame]]:
+def _blocks(
+    item: Ratings, by_axis: Sequence[tuple[DisplayedGroups, pl.DataFrame]]
+) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
     """Yield each axis with the groups whose answers to an item may be shown, and their answers."""
     for groups, counts in by_axis:
         hidden = groups.hidden | hidden_groups(item, groups.axis, groups.suppress_below)
@@ -102,14 +113,14 @@ def _blocks(item: Ratings, by_axis: Sequence[tuple[Groups, pl.DataFrame]]) -> It
         marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]
         names = tuple(f"{printable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
         if names:
-            yield Block(printable(groups.title), names), of_item
+            yield RowBlock(printable(groups.title), names), of_item
 
 
 def _one(
-    item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[Block, pl.DataFrame]], *, text: bool
-) -> Contested:
+    item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[RowBlock, pl.DataFrame]], *, text: bool
+) -> ContestedItems:
     scale, row = item.scale(question), item.items.row(0, named=True)
-    counts = np.concatenate([matrix(of, scale) for _, of in blocks])
+    counts = np.concatenate([count_matrix_of(of, scale) for _, of in blocks])
     shares = shares_of(counts)
     everybody = ", ".join(
         f"{percent(share)} {printable(answer)}" for answer, share in zip(scale, shares[0], strict=True)
@@ -125,7 +136,9 @@ def _one(
                 **{f"share of {answer}": shares[:, k] for k, answer in enumerate(scale)},
             }
         ),
-        draw=lambda width: whole_bars(HeadedRows([block for block, _ in blocks], width), shares.tolist(), parts(scale)),
+        draw=lambda width: draw_whole_bars(
+            HeadedRows([block for block, _ in blocks], width), shares.tolist(), parts(scale)
+        ),
     )
     context, response = (row.get(name) if text else None for name in ("context", "response"))
-    return Contested(figure=figure, context=context, response=response)
+    return ContestedItems(figure=figure, context=context, response=response)

@@ -1,4 +1,4 @@
-"""What is not shown before somebody asks for it, behind a warning that says what is inside."""
+"""Disclosure of sensitive text: hidden behind a content warning until asked for."""
 
 from dataclasses import dataclass
 from html import escape
@@ -7,7 +7,7 @@ from dissensus.pipeline.tables import Grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class HiddenPassage:
     """A text below a heading."""
 
     heading: str
@@ -15,14 +15,14 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Folded:
+class Disclosure:
     """Words or texts that may offend or disturb, closed until they are opened."""
 
     name: str  # What its place on the page is called
     title: str
     warning: str  # What a reader is told before opening it
     grids: tuple[Grid, ...] = ()  # What is inside: tables, and texts as they are
-    passages: tuple[Passage, ...] = ()
+    passages: tuple[HiddenPassage, ...] = ()
 
     def _repr_html_(self) -> str:
         return f"<p><b>{escape(self.title)}</b><br>{escape(self.warning)}</p>"

@@ -1,4 +1,4 @@
-"""A report of how well a preference model knows what people choose."""
+"""Report of the evaluation of a preference model."""
 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -8,19 +8,18 @@ import polars as pl
 
 from dissensus.pipeline.tables import Grid, printable, short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
-from dissensus.preference.evaluation.diagnostics import Findings
-from dissensus.preference.evaluation.paired import Rival, verdict
-from dissensus.report.evaluation_shares import soft_labels_table
+from dissensus.preference.evaluation.diagnostics import Diagnostics
+from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
+from dissensus.report.evaluation_shares import soft_label_table
 from dissensus.report.figures.reliability import reliability
 from dissensus.report.figures.slices import slices
-from dissensus.report.group_accuracy import gains_table
+from dissensus.report.group_accuracy import group_accuracy_table
 from dissensus.report.groups import counted
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
-from dissensus.report.tables import Table
-from dissensus.stats.paired import Difference
-from dissensus.stats.proportion import Share
+from dissensus.report.tables import ReportTable
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 WORDS: Final = (
     "Pairs are p with weight w and dialogue g; m is the score of the chosen less that of the rejected answer, in log "
@@ -75,15 +74,15 @@ def evaluation_report(
     found: Evaluation,
     *,
     model: str,
-    rival: Rival | None = None,
-    findings: Findings | None = None,
+    rival: RivalModel | None = None,
+    findings: Diagnostics | None = None,
     excluded: Mapping[str, int] | None = None,
     title: str | None = None,
     command: str = "",
     seed: int = 0,
 ) -> Document:
     """Make a report of the evaluation of a preference model."""
-    told = findings or Findings()
+    told = findings or Diagnostics()
     made = (*_sections(found, model, rival), *_by_group(told), *_soft_labels(found, model, rival))
     names = {section.name for section in made}
     return Document(
@@ -107,7 +106,7 @@ def evaluation_report(
     )
 
 
-def _sections(found: Evaluation, model: str, rival: Rival | None) -> Iterator[Section]:
+def _sections(found: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
     yield Section(
         "accuracy",
         "How often it is right",
@@ -125,26 +124,26 @@ def _sections(found: Evaluation, model: str, rival: Rival | None) -> Iterator[Se
         yield Section("difference", "Beside the other model", lead, (_difference(model, rival),))
 
 
-def _by_group(findings: Findings) -> Iterator[Section]:
+def _by_group(findings: Diagnostics) -> Iterator[Section]:
     if findings.by_group:
         lead = "Does it help to know to which groups those belong who chose?"
-        yield Section("groups", "Group by group", lead, (gains_table(findings),))
+        yield Section("groups", "Group by group", lead, (group_accuracy_table(findings),))
 
 
-def _soft_labels(found: Evaluation, model: str, rival: Rival | None) -> Iterator[Section]:
+def _soft_labels(found: Evaluation, model: str, rival: RivalModel | None) -> Iterator[Section]:
     if found.soft_labels is not None:
         lead = "People choose differently. Does the model say how many choose which answer?"
         other = None if rival is None else (rival.name, rival.found)
-        yield Section("soft_labels", "Shares of raters", lead, (soft_labels_table(found.soft_labels, model, other),))
+        yield Section("soft_labels", "Shares of raters", lead, (soft_label_table(found.soft_labels, model, other),))
 
 
-def _whole(found: Evaluation, model: str, rival: Rival | None) -> Table:
+def _whole(found: Evaluation, model: str, rival: RivalModel | None) -> ReportTable:
     lines = [_line(model, found.accuracy, found.log_loss, found.ece)]
     if rival:
         lines.append(_line(rival.name, rival.found.accuracy, rival.found.log_loss, rival.found.ece))
     lines.append(_line("length alone", found.length_alone, found.length_log_loss, None))
     lines.append(("people with each other", short(HUMAN_AGREEMENT), "", "", ""))
-    return Table(
+    return ReportTable(
         name="whole",
         title="All pairs",
         reading=_beyond_length(found),
@@ -156,7 +155,7 @@ def _whole(found: Evaluation, model: str, rival: Rival | None) -> Table:
     )
 
 
-def _line(name: str, share: Share, loss: float, ece: float | None) -> tuple[str, ...]:
+def _line(name: str, share: ClusteredEstimate, loss: float, ece: float | None) -> tuple[str, ...]:
     return (
         printable(name),
         short(share.estimate, 3),
@@ -166,7 +165,7 @@ def _line(name: str, share: Share, loss: float, ece: float | None) -> tuple[str,
     )
 
 
-def _interval(share: Share | Difference) -> str:
+def _interval(share: ClusteredEstimate) -> str:
     return f"{short(share.ci_low, 3)} to {short(share.ci_high, 3)}"
 
 
@@ -179,13 +178,13 @@ def _beyond_length(found: Evaluation) -> str:
     )
 
 
-def _difference(model: str, rival: Rival) -> Table:
+def _difference(model: str, rival: RivalModel) -> ReportTable:
     of = rival.difference
     rows = (("accuracy", of.accuracy), ("log-loss", of.log_loss))
-    return Table(
+    return ReportTable(
         name="paired",
         title="Paired difference",
-        reading=verdict(printable(model), printable(rival.name), rival.difference),
+        reading=describe_comparison(printable(model), printable(rival.name), rival.difference),
         grids=(
             Grid(
                 ("", "difference", "interval"),

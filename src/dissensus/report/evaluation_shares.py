@@ -1,26 +1,25 @@
-"""How near a model comes to the shares of raters, as a table."""
+"""Table of soft-label metrics."""
 
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
 from dissensus.preference.evaluation.accuracy import Evaluation
-from dissensus.preference.evaluation.soft_labels import Nearness, SoftLabels
-from dissensus.report.tables import Table
-from dissensus.stats.mean import Mean
-from dissensus.stats.proportion import Share
+from dissensus.preference.evaluation.soft_labels import SoftLabelDistance, SoftLabelEvaluation
+from dissensus.report.tables import ReportTable
+from dissensus.stats.cluster_robust import ClusteredEstimate, Mean
 
 HEAD = ("several raters", "distance", "interval", "cross-entropy", "interval", "error rate", "interval")
-Lines = tuple[tuple[str, Nearness], ...]
+Lines = tuple[tuple[str, SoftLabelDistance], ...]
 
 
-def soft_labels_lines(found: SoftLabels, model: str, rival: tuple[str, Evaluation] | None = None) -> Lines:
+def soft_label_lines(found: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None) -> Lines:
     """Return by name how near each comes: the model, another one, length alone and one half."""
     other = rival[1].soft_labels if rival else None
     beside = ((rival[0], other.model),) if rival and other else ()
     return ((model, found.model), *beside, ("length alone", found.length_alone), ("always one half", found.one_half))
 
 
-def soft_labels_grid(found: SoftLabels, lines: Lines) -> Grid:
+def soft_label_grid(found: SoftLabelEvaluation, lines: Lines) -> Grid:
     """Return a line for each that says how sure it is."""
     raters = f" by {found.n_raters:,} raters" if found.n_raters else ""
     caption = (
@@ -30,14 +29,16 @@ def soft_labels_grid(found: SoftLabels, lines: Lines) -> Grid:
     return Grid(HEAD, tuple((printable(name), *_cells(one)) for name, one in lines), caption)
 
 
-def soft_labels_table(found: SoftLabels, model: str, rival: tuple[str, Evaluation] | None = None) -> Table:
+def soft_label_table(
+    found: SoftLabelEvaluation, model: str, rival: tuple[str, Evaluation] | None = None
+) -> ReportTable:
     """Return the same as a table of a report, with a reading."""
-    lines = soft_labels_lines(found, model, rival)
-    return Table(
+    lines = soft_label_lines(found, model, rival)
+    return ReportTable(
         name="soft_labels",
         title="Where several raters compared the same answers",
         reading=_reading(found),
-        grids=(soft_labels_grid(found, lines),),
+        grids=(soft_label_grid(found, lines),),
         notes=(
             "Distance: Manhattan, from 0 to 2. Error rate: share of the raters of a comparison whose choice is "
             "foretold wrongly. Intervals are for other dialogues.",
@@ -46,14 +47,14 @@ def soft_labels_table(found: SoftLabels, model: str, rival: tuple[str, Evaluatio
     )
 
 
-def _reading(found: SoftLabels) -> str:
+def _reading(found: SoftLabelEvaluation) -> str:
     ends = found.model.distance.ci_high, found.one_half.distance.ci_low
     if ends[0] is not None and ends[1] is not None and ends[0] < ends[1]:
         return "The model is nearer to the shares of raters than who always says one half, beyond both intervals."
     return "It is not shown that the model is nearer to the shares of raters than who always says one half."
 
 
-def _cells(one: Nearness) -> tuple[str, ...]:
+def _cells(one: SoftLabelDistance) -> tuple[str, ...]:
     return tuple(
         cell
         for value in (one.distance, one.cross_entropy, one.error_rate)
@@ -61,12 +62,12 @@ def _cells(one: Nearness) -> tuple[str, ...]:
     )
 
 
-def _interval(value: Mean | Share) -> str:
+def _interval(value: Mean | ClusteredEstimate) -> str:
     known = value.ci_low is not None and value.ci_high is not None
     return f"{short(value.ci_low, 3)} to {short(value.ci_high, 3)}" if known else UNKNOWN
 
 
-def _row(name: str, one: Nearness) -> dict[str, str | float | None]:
+def _row(name: str, one: SoftLabelDistance) -> dict[str, str | float | None]:
     row: dict[str, str | float | None] = {"of": name}
     for measure, value in (
         ("distance", one.distance),

@@ -1,4 +1,4 @@
-"""One figure: what it shows, how it is drawn, and the numbers behind it."""
+"""Figure: drawing, title, reading, notes and numbers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,38 +1,38 @@
-"""What it gains to foretell each group by itself, as a table."""
+"""Table of the accuracy gained by predicting each group separately."""
 
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
-from dissensus.preference.evaluation.diagnostics import Findings
-from dissensus.preference.evaluation.group_accuracy import Gain
-from dissensus.report.tables import Table
+from dissensus.preference.evaluation.diagnostics import Diagnostics
+from dissensus.preference.evaluation.group_accuracy import GroupAccuracy
+from dissensus.report.tables import ReportTable
 
 HEAD = ("by group", "pairs", "as their group", "as all", "difference", "interval")
 
 
-def gains_grid(findings: Findings) -> Grid:
+def group_accuracy_grid(findings: Diagnostics) -> Grid:
     """Return a line for all pairs and for each group."""
     return Grid(HEAD, tuple(map(_line, findings.by_group)), "Accuracy with the effects of groups, and without.")
 
 
-def gains_table(findings: Findings) -> Table:
+def group_accuracy_table(findings: Diagnostics) -> ReportTable:
     """Return the same as a table of a report, with a reading."""
     every = findings.by_group[0].difference
     known = every is not None and not every.ci_low <= 0 <= every.ci_high
     more = "more" if every is not None and every.estimate > 0 else "less"
-    return Table(
+    return ReportTable(
         name="by_group",
         title="Each group by itself",
         reading=f"Who knows the group of a rater is right {more} often."
         if known
         else "On these pairs it is not shown that who knows the group of a rater is right more often.",
-        grids=(gains_grid(findings),),
+        grids=(group_accuracy_grid(findings),),
         notes=("Both on the same pairs, without what is known of single raters. Intervals are for other dialogues.",),
         table=pl.DataFrame([_row(one) for one in findings.by_group]),
     )
 
 
-def _line(one: Gain) -> tuple[str, ...]:
+def _line(one: GroupAccuracy) -> tuple[str, ...]:
     name = f"{printable(one.axis)}: {printable(one.group)}" if one.axis else "all pairs"
     shares = short(one.as_group.estimate, 3), short(one.as_all.estimate, 3)
     if one.difference is None:
@@ -41,7 +41,7 @@ def _line(one: Gain) -> tuple[str, ...]:
     return (name, f"{one.as_group.n:,}", *shares, short(one.difference.estimate, 3), interval)
 
 
-def _row(one: Gain) -> dict[str, str | int | float | None]:
+def _row(one: GroupAccuracy) -> dict[str, str | int | float | None]:
     apart = one.difference
     return {
         "axis": one.axis,

@@ -1,7 +1,7 @@
-"""Which groups of an axis are shown, and how they are named."""
+"""Groups of an axis: display names, order, small-cell suppression."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 from typing import Any
@@ -15,6 +15,7 @@ from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.tables import printable
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.suppression import hidden_cells
 
 EVERYBODY = "everybody"
 # More rows than this are not read but scrolled.
@@ -24,7 +25,7 @@ LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Groups:
+class DisplayedGroups:
     """The groups of an axis.
 
     Parameters
@@ -73,7 +74,7 @@ class Groups:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is marked, left out or not drawn."""
+        """Notes on marked, suppressed and undrawn groups."""
         found = []
         if any(self.sizes[name] < self.min_raters for name in self.listed):
             found.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
@@ -87,12 +88,12 @@ class Groups:
 
     @property
     def why_hidden(self) -> str:
-        """Why groups are left out."""
+        """Reason for hidden groups."""
         return f"fewer than {self.suppress_below:,} raters, or without them others could be told"
 
     @property
     def unknown(self) -> str:
-        """How many raters have no known group; no number where it would tell of hidden ones."""
+        """Number of raters of unknown group; None where it would reveal hidden groups."""
         return "some raters" if self.hidden else counted(self.n_unknown, "rater")
 
     def label(self, name: str, *, size: bool = True) -> str:
@@ -101,19 +102,21 @@ class Groups:
         return f"{printable(name)}{mark}" + (f"\n{counted(self.sizes[name], 'rater')}" if size else "")
 
 
-def groups_of(ratings: Ratings, axis: str | Groups, *, min_raters: int = 5, suppress_below: int = 0) -> Groups:
+def groups_of(
+    ratings: Ratings, axis: str | DisplayedGroups, *, min_raters: int = 5, suppress_below: int = 0
+) -> DisplayedGroups:
     """Return the groups of an axis; those with fewer raters than `suppress_below` are hidden.
 
     A group that could be told from the others is hidden with them, see `hidden_cells`. Groups are returned as they are.
     """
-    if isinstance(axis, Groups):
+    if isinstance(axis, DisplayedGroups):
         return axis
     if suppress_below < 0:
         raise InvalidInput(f"suppress_below is {suppress_below}; give a number of raters, 0 to hide no group.")
     name = ratings.axis_name(axis)
     codes, names = ratings.group_codes(name)
     sizes = dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
-    return Groups(
+    return DisplayedGroups(
         axis=name,
         sizes=sizes,
         min_raters=min_raters,
@@ -146,92 +149,12 @@ def cells_of(
     return counts, unknown
 
 
-def groups_in(analysis: Analysis, axis: str) -> Groups:
+def groups_in(analysis: Analysis, axis: str) -> DisplayedGroups:
     """Return the groups of an axis that an analysis compares."""
     axis = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
     rows = [row for row in analysis.rows if row.axis == axis and row.group is not None]
     sizes = {str(row.group): row.n_raters or 0 for row in rows}
-    return Groups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)
-
-
-def hidden_cells(
-    counts: npt.NDArray[np.intp], below: int, *, unknown: npt.NDArray[np.bool_] | None = None
-) -> npt.NDArray[np.bool_]:
-    """Tell which cells of a table of raters are hidden: small ones, and others from which they could be told.
-
-    What is shown of all raters, less what is shown of groups, tells of those that are hidden together. If a line of
-    cells has one that is hidden, or some with fewer raters than `below` in all, another one is hidden with them: the
-    smallest that has raters, else an empty one. The same holds for a cell that the sums of several lines give away
-    together. All cells of a line are hidden whose sum is hidden on its own axis. A cell without raters tells of nobody
-    and is not hidden by itself.
-    """
-    if unknown is None:
-        unknown = np.zeros(counts.shape, dtype=np.bool_)
-    hidden = (counts > 0) & ((counts < below) | unknown)
-    axes = range(counts.ndim)
-    if counts.ndim > 1:
-        for axis in axes:
-            others = tuple(other for other in axes if other != axis)
-            of_axis = hidden_cells(counts.sum(axis=others), below, unknown=np.asarray(unknown.all(axis=others)))
-            hidden |= np.expand_dims(of_axis, others) & (counts > 0)
-    tables = (hidden, counts, unknown)
-    lines = [line for axis in axes for line in zip(*(_lines(of, axis) for of in tables), strict=True)]
-    grown = True
-    while grown:
-        more = [_hide_another(mask, line) for mask, line, others in lines if _is_told(mask, line, others, below)]
-        grown = any(more) or _hide_beside_told(hidden, counts, unknown)
-    return hidden
-
-
-def _is_told(
-    mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_], below: int
-) -> bool:
-    """Tell whether the sum of a line gives away one hidden cell, or too few raters."""
-    return bool((mask.sum() == 1 and not unknown[mask].any()) or 0 < line[mask].sum() < below)
-
-
-def _lines(cells: npt.NDArray[Any], axis: int) -> Iterator[npt.NDArray[Any]]:
-    """Yield views of the lines of cells along an axis."""
-    moved = np.moveaxis(cells, axis, -1)
-    for place in np.ndindex(moved.shape[:-1]):
-        yield moved[place]
-
-
-def _hide_another(mask: npt.NDArray[np.bool_], line: npt.NDArray[np.intp]) -> bool:
-    """Hide the smallest of the other cells of a line; tell whether there was one."""
-    free = np.flatnonzero(~mask)
-    if not free.size:
-        return False
-    empty_last = np.where(line[free] > 0, line[free], np.iinfo(np.intp).max)
-    mask[free[np.argmin(empty_last)]] = True
-    return True
-
-
-def _hide_beside_told(
-    hidden: npt.NDArray[np.bool_], counts: npt.NDArray[np.intp], unknown: npt.NDArray[np.bool_]
-) -> bool:
-    """Hide one more cell in a line with a cell that sums give away; tell whether there was one."""
-    told = _told(hidden) & ~unknown
-    for axis in range(told.ndim):
-        lines = zip(_lines(told, axis), _lines(hidden, axis), _lines(counts, axis), strict=True)
-        if any(given_away.any() and _hide_another(mask, line) for given_away, mask, line in lines):
-            return True
-    return False
-
-
-def _told(hidden: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-    """Tell which hidden cells have one value only, once all other cells and the sums of all lines are known."""
-    told, places = np.zeros_like(hidden), np.argwhere(hidden)
-    longer = [axis for axis in range(hidden.ndim) if hidden.shape[axis] > 1]
-    if not longer or not len(places):
-        return told
-
-    lines = [np.unique(np.delete(places, axis, axis=1), axis=0, return_inverse=True)[1].ravel() for axis in longer]
-    sums = np.concatenate([np.arange(line.max() + 1)[:, None] == line for line in lines]).astype(float)
-    # A cell is told if it is a combination of sums: if it lies in the space that their rows span.
-    within = np.einsum("cs,sc->c", np.linalg.pinv(sums), sums)
-    told[tuple(places[within > 1 - 1e-9].T)] = True
-    return told
+    return DisplayedGroups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)
 
 
 def slug(text: str) -> str:

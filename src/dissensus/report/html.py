@@ -1,4 +1,4 @@
-"""A report as one page of HTML, with all that it needs in it."""
+"""Report as one self-contained HTML page."""
 
 from functools import cache
 from importlib.resources import files
@@ -9,9 +9,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
-from dissensus.report.disclosure import Folded
+from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
-from dissensus.report.tables import Table
+from dissensus.report.tables import ReportTable
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ def _environment() -> Environment:
     )
     environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": grid_of, "mathml": _mathml}
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
-    environment.tests["folded"] = lambda part: isinstance(part, Folded)
-    environment.tests["table"] = lambda part: isinstance(part, Table)
+    environment.tests["folded"] = lambda part: isinstance(part, Disclosure)
+    environment.tests["table"] = lambda part: isinstance(part, ReportTable)
     return environment
 
 

@@ -1,4 +1,4 @@
-"""How figures are laid out: rows with their names at the left, in blocks below headings, side by side in panels."""
+"""Layout of figures: row names, blocks below headings, panels side by side."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -64,7 +64,7 @@ Spec = dict[str, Any]
 """A Vega-Lite specification."""
 
 
-class Rows:
+class RowLabels:
     """Some rows, one below the other, with their names at the left.
 
     Charts over them have a y axis in pixels from above, so that a row is as high as its name.
@@ -108,7 +108,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class RowBlock:
     """A heading or none, the names of the rows below it, and the end of the heading that stays where it is cut."""
 
     heading: str
@@ -116,10 +116,10 @@ class Block:
     end: str = ""
 
 
-class HeadedRows(Rows):
+class HeadedRows(RowLabels):
     """Blocks of rows, one below the other; `of_block` are the middles of the rows of each, `places` all of them."""
 
-    def __init__(self, blocks: Sequence[Block], width: int, *, least: int = 24) -> None:
+    def __init__(self, blocks: Sequence[RowBlock], width: int, *, least: int = 24) -> None:
         lines = [[*([""] if block.heading else []), *block.names] for block in blocks]
         super().__init__([name for names in lines for name in names], width, least=least)
         places = iter(zip(self.middles, self.heights, strict=True))
@@ -146,7 +146,9 @@ def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
     return alt.InlineData(values=list(rows))
 
 
-def layered(layers: Sequence[alt.Chart], rows: Rows, *, width: int | None = None, title: str | None = None) -> Spec:
+def layered(
+    layers: Sequence[alt.Chart], rows: RowLabels, *, width: int | None = None, title: str | None = None
+) -> Spec:
     """Return layers over some rows, one upon the other, under a heading.
 
     Altair's own operators copy every part again and again: a figure of seven panels takes a second by them.

@@ -1,4 +1,4 @@
-"""What every number of a report is, with its formula and source."""
+"""Methods section of a report: formula and source of every number."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""A report of which chatbots people prefer."""
+"""Report of a chatbot ranking."""
 
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
@@ -8,13 +8,13 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, Grid, printable
-from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
+from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.report.figures.standings import standings
 from dissensus.report.groups import counted, spoken
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
-from dissensus.report.tables import Table
+from dissensus.report.tables import ReportTable
 
 WORDS: Final = "Chatbots are i and j, R their ratings; a tie is half a win for both. Logarithms are natural."
 METHODS: Final = (
@@ -93,9 +93,9 @@ def _sections(
     )
 
 
-def _table(every: Ranking) -> Table:
+def _table(every: Ranking) -> ReportTable:
     reason = next((row.reason for row in every.rows if row.reason), "")
-    return Table(
+    return ReportTable(
         name="ranking",
         title="All raters",
         reading=f"No Bradley–Terry: {reason}." if reason else "The same in numbers.",
@@ -108,7 +108,7 @@ def _table(every: Ranking) -> Table:
     )
 
 
-def _line(row: Rank) -> tuple[str, ...]:
+def _line(row: RankedChatbot) -> tuple[str, ...]:
     known = row.ci_low is not None and row.ci_high is not None
     return (
         printable(row.bot),
@@ -121,13 +121,13 @@ def _line(row: Rank) -> tuple[str, ...]:
     )
 
 
-def _meetings(comparisons: Comparisons) -> Table:
+def _meetings(comparisons: Comparisons) -> ReportTable:
     """List which chatbots were compared with each other, those seldom compared first."""
     rows = sorted(_met(comparisons), key=lambda row: (row["n"], row["one"], row["other"]))
     bots = len(comparisons.bots)
     every = bots * (bots - 1) // 2
     more = "" if len(rows) <= MOST_MEETINGS else f"The {MOST_MEETINGS} that met least often are shown."
-    return Table(
+    return ReportTable(
         name="meetings",
         title="Comparisons of two chatbots",
         reading=f"{len(rows):,} of {every:,} pairs of chatbots met; the rest are compared by way of others."

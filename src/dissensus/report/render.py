@@ -1,4 +1,4 @@
-"""What figures are rendered to: SVG, PNG and Vega-Lite for a paper, and SVG that takes its colours from a page."""
+"""Rendering of figures: SVG, PNG and Vega-Lite for papers, themed SVG for pages."""
 
 import json
 import re

@@ -1,16 +1,16 @@
-"""Reports: their sections, each figure and table alone, and the page."""
+"""Report: sections, their figures and tables, and the page."""
 
 from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 
 from dissensus.pipeline.analyse import Analysis
-from dissensus.report.contested_items import Contested
+from dissensus.report.contested_items import ContestedItems
 from dissensus.report.figure import Figure
 from dissensus.report.html import to_html
 from dissensus.report.methods import WORDS, Method
 from dissensus.report.sections import Section
-from dissensus.report.tables import Table
+from dissensus.report.tables import ReportTable
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class Document:
 
     @property
     def findings(self) -> tuple[tuple[Section, str], ...]:
-        """What is seen first in each section that has a figure, on the main axis."""
+        """Reading of the first figure of each section, on the main axis."""
         main = self.main_axis
         found = [(section, section.finding(main)) for section in self.sections]
         first = {finding: section for section, finding in reversed(found) if finding}
@@ -56,21 +56,21 @@ class Document:
         return tuple(part for section in self.sections for part in section.parts if isinstance(part, Figure))
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ReportTable, ...]:
         """All tables."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Table))
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, ReportTable))
 
     @property
-    def items(self) -> tuple[Contested, ...]:
+    def items(self) -> tuple[ContestedItems, ...]:
         """The contested items."""
-        return tuple(part for section in self.sections for part in section.parts if isinstance(part, Contested))
+        return tuple(part for section in self.sections for part in section.parts if isinstance(part, ContestedItems))
 
     @property
-    def parts(self) -> tuple[Figure | Table, ...]:
+    def parts(self) -> tuple[Figure | ReportTable, ...]:
         """All figures and all tables, but those of single items."""
         return (*self.figures, *self.tables)
 
-    def __getitem__(self, name: str) -> Figure | Table:
+    def __getitem__(self, name: str) -> Figure | ReportTable:
         """Return a figure or a table by its name."""
         parts = {part.name: part for part in self.parts}
         if name not in parts:

@@ -1,4 +1,4 @@
-"""What a report holds: its sections in order, and why something is left out."""
+"""Sections of a report in order, and reasons for those left out."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -9,8 +9,8 @@ from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
 from dissensus.pipeline.tables import printable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
-from dissensus.report.contested_items import Contested, contested
-from dissensus.report.disclosure import Folded
+from dissensus.report.contested_items import ContestedItems, contested
+from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.answers import answers, questions
@@ -22,12 +22,12 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.groups import Groups, distinct, groups_of
-from dissensus.report.tables import Table, dataset, of_groups, pool
+from dissensus.report.groups import DisplayedGroups, distinct, groups_of
+from dissensus.report.tables import ReportTable, dataset, of_groups, pool
 from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings.table import Ratings
 
-Part = Figure | Table | Contested | Folded
+Part = Figure | ReportTable | ContestedItems | Disclosure
 # Random removals that a filter is compared with, where nothing is permuted.
 DRAWS = 1000
 # The answer that calls an item unsafe, unless another one is named.
@@ -69,18 +69,18 @@ class Asked:
     skipped: tuple[str, ...]
 
     @cached_property
-    def groups(self) -> tuple[Groups, ...]:
+    def groups(self) -> tuple[DisplayedGroups, ...]:
         """The groups of every axis; an axis on which fewer than two may be shown is left out."""
         return tuple(of for of in self.all_groups if len(of.listed) > 1)
 
     @cached_property
     def suppressed(self) -> tuple[str, ...]:
-        """Why axes are left out."""
+        """Reason for suppressed axes."""
         few = f"fewer than two groups have {self.suppress_below:,} raters or more and give no other away"
         return tuple(f"{of.axis}: {few}." for of in self.all_groups if len(of.listed) < 2)
 
     @cached_property
-    def all_groups(self) -> list[Groups]:
+    def all_groups(self) -> list[DisplayedGroups]:
         """The groups of every axis, whether they may be shown or not."""
         return [groups_of(self.kept, axis, **self._options) for axis in self.analysis.settings.axes]
 
@@ -89,24 +89,24 @@ class Asked:
         return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.suppress_below}
 
     @cached_property
-    def groups_of_all(self) -> tuple[Groups, ...]:
+    def groups_of_all(self) -> tuple[DisplayedGroups, ...]:
         """The same of all raters, flagged ones too, without the groups that are hidden either way."""
         return tuple(replace(of, hidden=of.hidden | kept.hidden) for of, kept in self._of_all if len(kept.listed) > 1)
 
     @property
-    def _of_all(self) -> Iterator[tuple[Groups, Groups]]:
+    def _of_all(self) -> Iterator[tuple[DisplayedGroups, DisplayedGroups]]:
         for kept in self.all_groups:
             yield groups_of(self.ratings, kept.axis, **self._options), kept
 
     @property
     def why_no_groups(self) -> tuple[str, ...]:
-        """Why nothing is shown by group, if nothing is."""
+        """Reason for leaving out all groups, if any."""
         if not self.kept.has_raters:
             return (NO_RATERS,)
         return () if self.groups else (*self.skipped, *self.suppressed) or ("No attribute of raters is in the file.",)
 
 
-class Parts:
+class SectionParts:
     """The parts of a section, and why some cannot be made."""
 
     def __init__(self) -> None:
@@ -163,7 +163,7 @@ def _raters(asked: Asked) -> Section:
 
 
 def _items(asked: Asked) -> Section:
-    parts = Parts()
+    parts = SectionParts()
     parts.add(lambda: topics(asked.kept))
     parts.add(lambda: degree(asked.kept))
     lead = "What the conversations are about, and how harmful experts hold them to be."
@@ -194,7 +194,7 @@ def _chance(asked: Asked) -> Section:
         "Would people divided at random give such values? Each observed value stands over those of groups of the same "
         "sizes, drawn by chance."
     )
-    parts = Parts()
+    parts = SectionParts()
     if asked.groups and not asked.analysis.settings.permutations:
         parts.absent.append("Nothing was permuted; --permutations 1000 shows what chance gives.")
     else:
@@ -248,7 +248,7 @@ def _contested(asked: Asked) -> Section:
     return Section("contested", "What people disagree on most", lead, most, tuple(_why_not_contested(asked, most)))
 
 
-def _why_not_contested(asked: Asked, most: Sequence[Contested]) -> Iterator[str]:
+def _why_not_contested(asked: Asked, most: Sequence[ContestedItems]) -> Iterator[str]:
     if not asked.contested:
         yield "No items were asked for; --contested 10 shows some."
     elif not most:
@@ -279,7 +279,7 @@ def _filter(asked: Asked, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part
         return (), (str(reason),)
     if audit is None:
         return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
-    parts = Parts()
+    parts = SectionParts()
     simple = [of for of in asked.groups_of_all if CROSS not in of.axis]
     if simple:
         parts.add(lambda: removal(audit, simple))

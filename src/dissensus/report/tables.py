@@ -1,4 +1,4 @@
-"""Tables of a report: what the file holds, and results that have pages."""
+"""Tables of a report."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.analyse.display import page
+from dissensus.pipeline.analyse.display import analysis_page
 from dissensus.pipeline.analyse.result import Analysis
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 from dissensus.pipeline.vet.options import granular_questions
-from dissensus.report.groups import Groups, counted, percent
+from dissensus.report.groups import DisplayedGroups, counted, percent
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
@@ -24,7 +24,7 @@ ALL, WITHOUT_FLAGGED = "all raters", "without flagged"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Table:
+class ReportTable:
     """A table with its reading; shown in a notebook as it is in a report.
 
     Parameters
@@ -54,7 +54,7 @@ class Table:
         return f"<p><b>{escape(self.title)}</b></p>{Page(self.reading, self.grids, self.notes).as_html()}"
 
 
-def dataset(ratings: Ratings) -> Table:
+def dataset(ratings: Ratings) -> ReportTable:
     """Count what the file holds, without flagged raters too where they are known.
 
     Table 1 of Aroyo et al. (2023). Of a questionnaire that is known and was read as a whole, the questions are those
@@ -74,7 +74,7 @@ def dataset(ratings: Ratings) -> Table:
     table = pl.DataFrame([_counts(name, of, counted_) for name, of in pools.items()], infer_schema_length=None)
     first = table.row(0, named=True)
     annotations = counted(first["n_annotations"], "annotation")
-    return Table(
+    return ReportTable(
         name="dataset",
         title="The ratings",
         reading=(
@@ -87,7 +87,7 @@ def dataset(ratings: Ratings) -> Table:
     )
 
 
-def pool(ratings: Ratings, groups: Sequence[Groups]) -> Table:
+def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
     """Count the raters of each group, without flagged ones too where they are known.
 
     Table 2 of Aroyo et al. (2023).
@@ -102,7 +102,7 @@ def pool(ratings: Ratings, groups: Sequence[Groups]) -> Table:
     flagged = ratings.raters[FLAG].to_numpy() if _n_flagged(ratings) else None
     table = pl.concat([_group_counts(ratings, of, flagged) for of in groups]) if groups else _group_counts_of(())
     n = counted(ratings.n_raters, "rater")
-    return Table(
+    return ReportTable(
         name="pool",
         title="The raters",
         reading=f"{n}." if flagged is None else f"{n}, {int(flagged.sum()):,} of them flagged.",
@@ -183,7 +183,7 @@ def _dataset_notes(ratings: Ratings, questions: Sequence[str], others: Sequence[
         )
 
 
-def _group_counts(ratings: Ratings, groups: Groups, flagged: Bools | None) -> pl.DataFrame:
+def _group_counts(ratings: Ratings, groups: DisplayedGroups, flagged: Bools | None) -> pl.DataFrame:
     codes, names = ratings.group_codes(groups.axis)
     every = np.bincount(codes[codes >= 0], minlength=len(names))
     kept = every if flagged is None else np.bincount(codes[(codes >= 0) & ~flagged], minlength=len(names))
@@ -196,7 +196,7 @@ def _group_counts_of(lines: Sequence[tuple[str, str, int, int]]) -> pl.DataFrame
     return pl.DataFrame(list(lines), schema=schema, orient="row")
 
 
-def _pool_grid(table: pl.DataFrame, groups: Groups, n_raters: int, *, with_flagged: bool) -> Grid:
+def _pool_grid(table: pl.DataFrame, groups: DisplayedGroups, n_raters: int, *, with_flagged: bool) -> Grid:
     head = (printable(groups.title), "raters", "share", *([WITHOUT_FLAGGED] if with_flagged else []))
     lines = [
         (groups.label(name, size=False), f"{n:,}", percent(n / n_raters), *([f"{kept:,}"] if with_flagged else []))
@@ -205,7 +205,7 @@ def _pool_grid(table: pl.DataFrame, groups: Groups, n_raters: int, *, with_flagg
     return Grid(head, tuple(lines))
 
 
-def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
+def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTable:
     """Return the table of an analysis, without axes and groups that are not shown.
 
     Parameters
@@ -217,10 +217,10 @@ def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
     """
     shown = {of.axis: of for of in groups}
     kept = _restricted(analysis, shown)
-    found = page(kept)
+    found = analysis_page(kept)
     whole, *of_axes = found.grids
     hidden = any(of.hidden for of in groups)
-    return Table(
+    return ReportTable(
         name="groups",
         title="All statistics of all groups" if of_axes else "Statistics of everybody",
         reading=_reading(kept),
@@ -230,7 +230,7 @@ def of_groups(analysis: Analysis, groups: Sequence[Groups]) -> Table:
     )
 
 
-def _restricted(analysis: Analysis, shown: Mapping[str, Groups]) -> Analysis:
+def _restricted(analysis: Analysis, shown: Mapping[str, DisplayedGroups]) -> Analysis:
     """Return an analysis with the rows that may be shown; DSI is the largest GAI, perhaps of a group that may not."""
     kept = [
         place
@@ -262,6 +262,6 @@ def _reading(analysis: Analysis) -> str:
     return f"{text}; {beyond}, {after:,} after adjustment."
 
 
-def _spoken(grid: Grid, groups: Groups) -> Grid:
+def _spoken(grid: Grid, groups: DisplayedGroups) -> Grid:
     """Return the block of an axis with its name in words."""
     return Grid((groups.title + grid.head[0].removeprefix(groups.axis), *grid.head[1:]), grid.lines, grid.caption)

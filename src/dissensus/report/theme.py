@@ -1,4 +1,4 @@
-"""One look for all figures: sizes for a paper, fonts, and colours that everybody can tell apart, in grey too."""
+"""Theme of figures: sizes, fonts, colour-blind-safe colours."""
 
 from typing import Any
 

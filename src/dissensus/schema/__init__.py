@@ -1,1 +1,1 @@
-"""The vocabulary: column names, questionnaires, and the checked table of ratings."""
+"""Shared vocabulary: records, questionnaires, campaign definitions, and the checked table of ratings."""

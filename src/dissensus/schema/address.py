@@ -1,4 +1,4 @@
-"""Addresses of services, refused where others could read what is sent to them."""
+"""Validation of service URLs: HTTPS is required except on loopback."""
 
 import re
 from typing import Final
@@ -11,7 +11,7 @@ LOOPBACK: Final = ("127.0.0.1", "localhost")
 
 
 def check_secure_url(address: str, like: str = "https://rate.example/c/pilot", *, plain: bool = False) -> None:
-    """Refuse an address by which others could read what is sent, unless it may go by `plain` http."""
+    """Raise unless a URL is HTTPS, or HTTP to loopback or with `plain`."""
     try:
         parts = urlsplit(address)
         parts.port  # noqa: B018 - it is read when it is asked for, and then refused

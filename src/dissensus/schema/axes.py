@@ -1,4 +1,4 @@
-"""Axes by which raters are grouped: their names, and the group of each rater."""
+"""Axes by which raters are grouped: name resolution and group codes."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.ratings import columns as names
 
 
@@ -16,7 +16,7 @@ def resolve_axis(text: str, axes: Sequence[str]) -> str:
 
     Examples
     --------
-    >>> full_name("race * gender", ["rater_gender", "rater_race"])
+    >>> resolve_axis("race * gender", ["rater_gender", "rater_race"])
     'rater_race*rater_gender'
     """
     parts = [_resolve_one_axis(part.strip(), axes) for part in text.split(names.CROSS)]

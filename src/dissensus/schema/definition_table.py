@@ -1,4 +1,4 @@
-"""One table of a definition in TOML, read key by key; what is wrong is noted, so that all of it is told at once."""
+"""Key-by-key validation of one TOML table; errors are collected, so that one message lists all of them."""
 
 import re
 import tomllib
@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any, Final, TypeVar
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
-from dissensus.schema.questionnaire.faults import MAX_LISTED, find_control_character, describe_type
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.questionnaire.faults import MAX_LISTED, describe_type, find_control_character
 from dissensus.schema.questionnaire.question import MAX_ANSWER_LENGTH, MAX_WORDING_LENGTH, Wording, empty_wording
 
 BARE_KEY: Final = re.compile(r"[\w\[\]-]+")
@@ -33,27 +33,27 @@ Choice = TypeVar("Choice", bound=str)
 
 @dataclass(slots=True)
 class DefinitionErrors:
-    """What is wrong with a file, and which wordings its languages lack."""
+    """Errors collected while a definition is parsed, and the wordings that are missing in each language."""
 
     languages: tuple[str, ...] = ()
-    faults: list[str] = field(default_factory=list)
-    lacking: dict[str, list[str]] = field(default_factory=dict)
-    n_lacking: Counter[str] = field(default_factory=Counter)
-    unspoken: list[str] = field(default_factory=list)
+    messages: list[str] = field(default_factory=list)
+    missing: dict[str, list[str]] = field(default_factory=dict)
+    n_missing: Counter[str] = field(default_factory=Counter)
+    without_language: list[str] = field(default_factory=list)
     """Places of wordings where there are no languages."""
 
-    def lacks(self, language: str, place: str) -> None:
+    def add_missing_wording(self, language: str, place: str) -> None:
         """Note a wording that a language lacks."""
-        self.n_lacking[language] += 1
-        if self.n_lacking[language] <= MAX_MISSING_WORDINGS:
-            self.lacking.setdefault(language, []).append(place)
+        self.n_missing[language] += 1
+        if self.n_missing[language] <= MAX_MISSING_WORDINGS:
+            self.missing.setdefault(language, []).append(place)
 
-    def told(self) -> list[str]:
+    def list_messages(self) -> list[str]:
         """Return all faults, with one for each language that lacks something."""
-        return self.faults + [self._lacking(language) for language in self.lacking]
+        return self.messages + [self._describe_missing(language) for language in self.missing]
 
-    def _lacking(self, language: str) -> str:
-        count, places = self.n_lacking[language], self.lacking[language]
+    def _describe_missing(self, language: str) -> str:
+        count, places = self.n_missing[language], self.missing[language]
         rest = f" and {count - len(places):,} more" if count > len(places) else ""
         return (
             f"languages: {language} lacks {count:,} wording{'s' * (count > 1)}: {', '.join(places)}{rest}. "
@@ -63,58 +63,44 @@ class DefinitionErrors:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DefinitionTable:
-    """One table of a file.
-
-    Parameters
-    ----------
-    data
-        Its keys and values.
-    place
-        Where it stands in the file, empty for the file itself.
-    notes
-        What is wrong so far, shared by all tables of the file.
-    of
-        Name of the question that it describes.
-    wrong
-        Keys whose values cannot be used.
-    """
+    """One table of a definition file, with typed getters that record errors."""
 
     data: Mapping[str, object]
-    notes: DefinitionErrors
-    place: str = ""
-    of: str = ""
-    wrong: set[str] = field(default_factory=set)
+    notes: DefinitionErrors  # shared by all tables of the file
+    path: str = ""  # path in the file, empty for the file itself
+    question: str = ""  # name of the question that it describes
+    invalid_keys: set[str] = field(default_factory=set)  # keys with unusable values
 
-    def at(self, key: str) -> str:
+    def path_of(self, key: str) -> str:
         """Return the place of a key."""
         key = key if BARE_KEY.fullmatch(key) else format_value(key)
-        return f"{self.place}.{key}" if self.place else key
+        return f"{self.path}.{key}" if self.path else key
 
-    def note(self, key: str, what: str) -> None:
+    def add_error(self, key: str, what: str) -> None:
         """Note that the value of a key cannot be used."""
-        self.wrong.add(key)
-        self.notes.faults.append(f"{self.full(key)}: {what}")
+        self.invalid_keys.add(key)
+        self.notes.messages.append(f"{self.describe(key)}: {what}")
 
-    def full(self, key: str) -> str:
+    def describe(self, key: str) -> str:
         """Return the place of a key, or of the table itself, with the name of the question."""
-        place = self.at(key) if key else self.place or "The file"
-        return f"{place} ({self.of})" if self.of else place
+        place = self.path_of(key) if key else self.path or "The file"
+        return f"{place} ({self.question})" if self.question else place
 
-    def hint(self, value: object, allowed: Sequence[str]) -> str:
+    def suggest(self, value: object, allowed: Sequence[str]) -> str:
         """Name the allowed text nearest to a value, as long as the fault will be shown: the search takes time."""
-        wanted = isinstance(value, str) and len(self.notes.faults) < MAX_LISTED
+        wanted = isinstance(value, str) and len(self.notes.messages) < MAX_LISTED
         return suggest(str(value), allowed) if wanted else ""
 
-    def only(self, allowed: Sequence[str]) -> None:
+    def check_keys(self, allowed: Sequence[str]) -> None:
         """Note the keys that mean nothing."""
         unknown = [key for key in self.data if key not in allowed]
         for key in unknown[:MAX_LISTED]:
-            hint = self.hint(key, allowed)
-            self.note("", f"There is no key {format_value(key)}.{hint} Keys are {format_list(allowed, 30)}.")
+            hint = self.suggest(key, allowed)
+            self.add_error("", f"There is no key {format_value(key)}.{hint} Keys are {format_list(allowed, 30)}.")
         if len(unknown) > MAX_LISTED:
-            self.note("", f"There are {len(unknown) - MAX_LISTED:,} more keys that mean nothing.")
+            self.add_error("", f"There are {len(unknown) - MAX_LISTED:,} more keys that mean nothing.")
 
-    def text(self, key: str, default: str | None = None) -> str | None:
+    def get_text(self, key: str, default: str | None = None) -> str | None:
         """Return a text of one line, None where it is missing or wrong."""
         value = self.data.get(key, default)
         if value is None:
@@ -122,46 +108,46 @@ class DefinitionTable:
         fault = find_text_error(value)
         if fault is None:
             return str(value)
-        self.note(key, fault)
+        self.add_error(key, fault)
         return None
 
-    def one_of(self, key: str, allowed: Sequence[Choice], default: Choice) -> Choice:
+    def get_choice(self, key: str, allowed: Sequence[Choice], default: Choice) -> Choice:
         """Return one of the words that a key allows."""
         value = self.data.get(key, default)
         for word in allowed:
             if word == value:
                 return word
         given = format_value(value) if isinstance(value, str) else describe_type(value)
-        hint = self.hint(value, allowed)
-        self.note(key, f"It is {given}.{hint} Allowed are {format_list(allowed)}.")
+        hint = self.suggest(value, allowed)
+        self.add_error(key, f"It is {given}.{hint} Allowed are {format_list(allowed)}.")
         return default
 
-    def flag(self, key: str, *, default: bool) -> bool:
+    def get_flag(self, key: str, *, default: bool) -> bool:
         """Return true or false."""
         value = self.data.get(key, default)
         if isinstance(value, bool):
             return value
-        self.note(key, f"It is {describe_type(value)}. Write true or false, without quotes.")
+        self.add_error(key, f"It is {describe_type(value)}. Write true or false, without quotes.")
         return default
 
-    def number(self, key: str, default: int, most: int, *, least: int = 1) -> int:
+    def get_number(self, key: str, default: int, most: int, *, least: int = 1) -> int:
         """Return a whole number from `least` to `most`."""
         value = self.data.get(key, default)
         if isinstance(value, int) and not isinstance(value, bool) and least <= value <= most:
             return value
         short = isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**18
         given = f"{value:,}" if short else describe_type(value)
-        self.note(key, f"It is {given}. Write a whole number from {least:,} to {most:,}, without quotes.")
+        self.add_error(key, f"It is {given}. Write a whole number from {least:,} to {most:,}, without quotes.")
         return default
 
-    def texts(self, key: str, most: int, *, needed: bool = False) -> tuple[str, ...]:
+    def get_texts(self, key: str, most: int, *, needed: bool = False) -> tuple[str, ...]:
         """Return a list of different texts of one line."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
-            self.note(key, f'It is {describe_type(value)}. Write a list of texts: {key} = ["…", "…"].')
+            self.add_error(key, f'It is {describe_type(value)}. Write a list of texts: {key} = ["…", "…"].')
             return ()
         if len(value) > most or (needed and key in self.data and not value):
-            self.note(key, f"It has {len(value):,} texts. Write 1 to {most:,}.")
+            self.add_error(key, f"It has {len(value):,} texts. Write 1 to {most:,}.")
             return ()
         checked = [(place, find_text_error(one)) for place, one in enumerate(value, 1)]
         faults = [f"Text {place}: {fault}" for place, fault in checked if fault is not None]
@@ -169,40 +155,44 @@ class DefinitionTable:
             twice = next(one for one, times in Counter(value).items() if times > 1)
             faults = [f"{format_value(twice)} stands there twice. Write each text once."]
         for fault in faults:
-            self.note(key, fault)
+            self.add_error(key, fault)
         return () if faults else tuple(value)
 
-    def table(self, key: str, most: int = MAX_KEYS) -> "DefinitionTable | None":
+    def get_table(self, key: str, most: int = MAX_KEYS) -> "DefinitionTable | None":
         """Return a table, None where it is missing or wrong."""
         value = self.data.get(key)
         if value is None:
             return None
         if isinstance(value, Mapping) and len(value) <= most:
-            return make_table(value, self.notes, place=self.at(key), of=self.of)
+            return make_table(value, self.notes, path=self.path_of(key), question=self.question)
         if isinstance(value, Mapping):
-            self.note(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Take some out.")
+            self.add_error(key, f"It has {len(value):,} keys, and at most {most:,} are possible. Take some out.")
         else:
-            self.note(key, f"It is {describe_type(value)}. Write a table.")
+            self.add_error(key, f"It is {describe_type(value)}. Write a table.")
         return None
 
-    def tables(self, key: str, most: int) -> tuple["DefinitionTable", ...]:
+    def get_tables(self, key: str, most: int) -> tuple["DefinitionTable", ...]:
         """Return a list of tables, with places that count from 1."""
         value = self.data.get(key, ())
         if not isinstance(value, (list, tuple)):
-            self.note(key, f"It is {describe_type(value)}. Write one table [[{self.at(key)}]] for each.")
+            self.add_error(key, f"It is {describe_type(value)}. Write one table [[{self.path_of(key)}]] for each.")
             return ()
         if len(value) > most:
-            self.note(key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires.")
+            self.add_error(
+                key, f"There are {len(value):,}, and at most {most:,} are possible. Make several questionnaires."
+            )
             return ()
-        places = [(f"{self.at(key)}[{place}]", one) for place, one in enumerate(value, 1)]
+        places = [(f"{self.path_of(key)}[{place}]", one) for place, one in enumerate(value, 1)]
         for place, one in places:
             if not isinstance(one, Mapping):
-                self.notes.faults.append(f"{place}: It is {describe_type(one)}. Write a table.")
+                self.notes.messages.append(f"{place}: It is {describe_type(one)}. Write a table.")
         return tuple(
-            make_table(one, self.notes, place=place, of=_name(one)) for place, one in places if isinstance(one, Mapping)
+            make_table(one, self.notes, path=place, question=_name(one))
+            for place, one in places
+            if isinstance(one, Mapping)
         )
 
-    def wording(self, key: str, *, first: bool = True) -> Wording:
+    def get_wording(self, key: str, *, first: bool = True) -> Wording:
         """Return what raters read in each language; a text alone is in the first language.
 
         `first` tells whether the first language needs it too.
@@ -211,15 +201,15 @@ class DefinitionTable:
         if value is None:
             return empty_wording()
         if not self.notes.languages:
-            self.notes.unspoken.append(self.full(key))
+            self.notes.without_language.append(self.describe(key))
             return empty_wording()
         given = {self.notes.languages[0]: value} if isinstance(value, str) else value
         if not isinstance(given, Mapping):
-            self.note(key, f'It is {describe_type(value)}. Write one text a language: {{ en = "…" }}.')
+            self.add_error(key, f'It is {describe_type(value)}. Write one text a language: {{ en = "…" }}.')
             return empty_wording()
         for language in self.notes.languages[not first :]:
             if language not in given:
-                self.notes.lacks(language, self.full(key))
+                self.notes.add_missing_wording(language, self.describe(key))
         return MappingProxyType(self._texts_of(key, given))
 
     def _texts_of(self, key: str, given: Mapping[Any, object]) -> dict[str, str]:
@@ -228,12 +218,14 @@ class DefinitionTable:
             if language not in self.notes.languages:
                 known = format_list(self.notes.languages)
                 named = format_value(language) if isinstance(language, str) else describe_type(language)
-                self.note(key, f"{named} is not among languages, which are {known}. Add it there, or take it out here.")
+                self.add_error(
+                    key, f"{named} is not among languages, which are {known}. Add it there, or take it out here."
+                )
         texts = {}
         for language in self.notes.languages:
             fault = _find_wording_error(given[language]) if language in given else None
             if fault is not None:
-                self.note(key, f"{language}: {fault}")
+                self.add_error(key, f"{language}: {fault}")
             elif language in given:
                 texts[language] = _normalise_newlines(str(given[language])).strip()
         return texts
@@ -250,14 +242,19 @@ def read_toml(text: str, what: str, most: int) -> dict[str, Any]:
         raise InvalidInput(f"{what} is not TOML: {why}. https://toml.io shows what TOML is.") from None
 
 
-def make_table(data: Mapping[Any, object], notes: DefinitionErrors, *, place: str = "", of: str = "") -> DefinitionTable:
+def make_table(
+    data: Mapping[Any, object], notes: DefinitionErrors, *, path: str = "", question: str = ""
+) -> DefinitionTable:
     """Return a table of the keys that are text; nothing else is a key in TOML or JSON."""
     table = DefinitionTable(
-        data={key: value for key, value in data.items() if isinstance(key, str)}, notes=notes, place=place, of=of
+        data={key: value for key, value in data.items() if isinstance(key, str)},
+        notes=notes,
+        path=path,
+        question=question,
     )
     for key in data:
         if not isinstance(key, str):
-            table.note("", f"A key is {describe_type(key)}. Keys are text.")
+            table.add_error("", f"A key is {describe_type(key)}. Keys are text.")
     return table
 
 

@@ -1,4 +1,4 @@
-"""Wording shared by error messages: values shown, lists cut short, near misses."""
+"""Formatting for error messages: quoted values, truncated lists, suggestions."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -7,11 +7,11 @@ MAX_VALUE_LENGTH = 60
 
 
 def format_value(value: object) -> str:
-    """Quote a value, cut short where it is long.
+    """Quote a value, truncated where it is long.
 
     Examples
     --------
-    >>> shown("Yes ")
+    >>> format_value("Yes ")
     "'Yes '"
     """
     text = str(value)
@@ -23,7 +23,7 @@ def format_list(values: Sequence[object], limit: int = 12) -> str:
 
     Examples
     --------
-    >>> listed(["No", "Unsure", "Yes"], limit=2)
+    >>> format_list(["No", "Unsure", "Yes"], limit=2)
     "'No', 'Unsure' and 1 more"
     """
     rest = f" and {len(values) - limit:,} more" if len(values) > limit else ""
@@ -31,11 +31,11 @@ def format_list(values: Sequence[object], limit: int = 12) -> str:
 
 
 def suggest(value: str, allowed: Sequence[str]) -> str:
-    """Name the allowed value nearest to the given one, as a sentence; empty if none is near.
+    """Suggest the nearest allowed value, as a sentence; empty if none is near.
 
     Examples
     --------
-    >>> did_you_mean("yes ", ["No", "Unsure", "Yes"])
+    >>> suggest("yes ", ["No", "Unsure", "Yes"])
     " Did you mean 'Yes'?"
     """
     plain = {name.strip().casefold(): name for name in reversed(allowed)}
@@ -44,13 +44,13 @@ def suggest(value: str, allowed: Sequence[str]) -> str:
 
 
 def count_rest(count: int, what: str) -> str:
-    """Say how many more there are, as a sentence; empty if none.
+    """Count what is left out, as a sentence; empty if nothing is.
 
     Examples
     --------
-    >>> more(2, "such row")
+    >>> count_rest(2, "such row")
     ' 2 more such rows.'
-    >>> more(0, "such row")
+    >>> count_rest(0, "such row")
     ''
     """
     return f" {count:,} more {what}{'s' * (count > 1)}." if count else ""

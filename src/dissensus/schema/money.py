@@ -1,4 +1,4 @@
-"""Amounts of money as people write them, and in whole minor units as they are kept."""
+"""Amounts of money: decimal text and whole minor units."""
 
 import re
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ MAX_AMOUNT: Final = 2**31 - 1
 
 
 def to_major_units(currency: str, minor: int) -> Decimal:
-    """Return an amount as people write it.
+    """Convert minor units to a decimal amount.
 
     Examples
     --------
-    >>> str(in_major("GBP", 650)), str(in_major("JPY", 650)), f"{in_major('EUR', 123_450):,}"
+    >>> str(to_major_units("GBP", 650)), str(to_major_units("JPY", 650)), f"{to_major_units('EUR', 123_450):,}"
     ('6.50', '650', '1,234.50')
     """
     return Decimal(minor).scaleb(-DIGITS.get(currency, 2))
 
 
 def parse_minor_units(currency: str, text: str) -> int:
-    """Return an amount that somebody wrote, in minor units.
+    """Parse a decimal amount to minor units.
 
     Examples
     --------
-    >>> in_minor("GBP", " 6.5 "), in_minor("JPY", "650")
+    >>> parse_minor_units("GBP", " 6.5 "), parse_minor_units("JPY", "650")
     (650, 650)
     """
     digits = DIGITS.get(currency, 2)
@@ -46,7 +46,8 @@ def parse_minor_units(currency: str, text: str) -> int:
     minor = int(written[1] + (written[2] or "").ljust(digits, "0")) if written else 0
     if not 0 < minor <= MAX_AMOUNT:
         raise InvalidInput(
-            f"{format_value(text)} is no amount in {currency}. Write one above 0 and up to {to_major_units(currency, MAX_AMOUNT):,}, "
+            f"{format_value(text)} is no amount in {currency}. Write one above 0 and up to "
+            f"{to_major_units(currency, MAX_AMOUNT):,}, "
             f"such as {to_major_units(currency, 65 * 10**digits // 10)}."
         )
     return minor

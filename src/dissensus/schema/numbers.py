@@ -1,4 +1,4 @@
-"""Numbers that a person gives, refused where they cannot be."""
+"""Range checks for numbers in options and definitions."""
 
 from collections.abc import Iterable
 from math import isfinite
@@ -10,31 +10,31 @@ MAX_COUNT = 10**9
 
 
 def check_whole(name: str, value: object, least: int = 0, most: int | None = None) -> None:
-    """Refuse what is not a whole number from `least` on, up to `most`."""
+    """Raise unless a value is a whole number from `least` to `most`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least or (most is not None and value > most):
         bounds = f", {least} or more" if most is None else f" from {least} to {most:,}"
         raise InvalidInput(f"{name} is {value!r}; give a whole number{bounds}.")
 
 
 def check_number(name: str, value: object, least: float = float("-inf"), most: float = float("inf")) -> None:
-    """Refuse what is not a finite number from `least` to `most`."""
+    """Raise unless a value is a finite number from `least` to `most`."""
     if not isinstance(value, (int, float)) or not isfinite(value) or not least <= value <= most:
         bounds = [f"from {least:g}"] * isfinite(least) + [f"up to {most:g}"] * isfinite(most)
         raise InvalidInput(f"{name} is {value!r}; give a number{' ' * bool(bounds)}{' '.join(bounds)}.")
 
 
 def check_spread(name: str, value: float) -> None:
-    """Refuse what cannot be a standard deviation; beyond 10 the latent scale means nothing any more."""
+    """Raise unless a value can be a standard deviation; beyond 10 the latent scale is meaningless."""
     check_number(name, value, 0, 10)
 
 
 def check_share(name: str, value: float) -> None:
-    """Refuse what is no share."""
+    """Raise unless a value is a proportion."""
     check_number(name, value, 0, 1)
 
 
 def check_weights(name: str, weights: Iterable[float]) -> None:
-    """Refuse weights that nothing can be drawn with."""
+    """Raise unless weights are finite, not negative, and at least one is positive."""
     given = list(weights)
     for weight in given:
         check_number(f"A weight of {name}", weight, 0)

@@ -1,4 +1,4 @@
-"""Model lines: versions of one preference model, of which one is current."""
+"""Names of registered models and their versions, as campaigns and chatbots write them."""
 
 import re
 from dataclasses import dataclass
@@ -8,16 +8,16 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.definition_table import SLUG
 from dissensus.schema.hints import format_value
 
-REGISTRY_PREFIX: Final = "line:"
+REGISTRY_PREFIX: Final = "registry:"
 _SCORER: Final = re.compile(rf"{REGISTRY_PREFIX}({SLUG.pattern})(?:/([1-9][0-9]{{0,5}}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class RegisteredModelName:
-    """A line, or one version of it."""
+    """A registered model, or one pinned version of it."""
 
     name: str
-    version: int | None = None  # Its number, from 1; None for whichever is current
+    version: int | None = None  # None for the current one
 
     def __str__(self) -> str:
         """Return it as scorers of chatbots name it, without `REGISTRY_PREFIX`."""
@@ -25,30 +25,33 @@ class RegisteredModelName:
 
 
 def names_registered_model(scorer: str) -> bool:
-    """Tell whether what ranks responses is to be a line, be it written well or not."""
+    """Tell whether a scorer refers to the model registry, valid or not."""
     return scorer.startswith(REGISTRY_PREFIX)
 
 
 def parse_registered_model(scorer: str) -> RegisteredModelName:
-    """Return the line that ranks responses.
+    """Parse the registered model that a scorer names.
 
     Examples
     --------
-    >>> line_of("line:harmless"), str(line_of("line:harmless/3"))
-    (LineName(name='harmless', version=None), 'harmless/3')
+    >>> parse_registered_model("registry:harmless"), str(parse_registered_model("registry:harmless/3"))
+    (RegisteredModelName(name='harmless', version=None), 'harmless/3')
     """
     found = _SCORER.fullmatch(scorer)
     if found is None:
         raise InvalidInput(
-            f"{format_value(scorer)} names no line. Write line: and its name, of a to z, 0 to 9 and -, such as "
-            "line:harmless; with a number line:harmless/3 is always this version."
+            f"{format_value(scorer)} names no registered model. Write registry: and its name, of a to z, 0 to 9 and -, "
+            "such as "
+            "registry:harmless; with a number registry:harmless/3 is always this version."
         )
     return RegisteredModelName(found[1], None if found[3] is None else int(found[3]))
 
 
 def check_registered_model_name(name: str) -> None:
-    """Refuse what cannot be the name of a line, which is that of a folder, too."""
+    """Raise unless a name is a valid slug; it is a folder name, too."""
     if not SLUG.fullmatch(name):
         raise InvalidInput(
-            f"{format_value(name)} cannot be the name of a line. Write up to 60 of a to z, 0 to 9 and -, such as harmless."
+            f"{format_value(name)} cannot be the name of a registered model. Write up to 60 of a to z, 0 to 9 and -, "
+            "such as "
+            "harmless."
         )

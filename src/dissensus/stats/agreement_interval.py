@@ -12,8 +12,7 @@ from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import interval
 from dissensus.stats.counts import FloatArray, checked_counts
 from dissensus.stats.distance import Level, squared_distances
-from dissensus.stats.level import check_level
-from dissensus.stats.result import Estimate
+from dissensus.stats.result import Estimate, check_level
 
 Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
 

@@ -1,4 +1,4 @@
-"""Does a group agree more within than with others: GAI and DSI."""
+"""Within-group against between-group agreement: GAI and DSI."""
 
 import numpy as np
 import numpy.typing as npt

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import FloatArray, IntArray
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 
 Resample = Literal["both", "raters", "items"]
 

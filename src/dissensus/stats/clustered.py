@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dissensus.stats.bootstrap import resampled
 from dissensus.stats.counts import FloatArray
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 
 Codes = npt.NDArray[np.intp]
 

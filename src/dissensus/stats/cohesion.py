@@ -1,4 +1,4 @@
-"""How concentrated the answers of one group are: negentropy and plurality size."""
+"""Concentration of answers within one group: negentropy and plurality size."""
 
 from typing import Literal
 

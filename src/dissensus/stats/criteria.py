@@ -12,7 +12,7 @@ from dissensus.stats.vetting import Labels, Times
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Criteria:
-    """When a rater is flagged: at these shares or above.
+    """Thresholds at or above which a rater is flagged.
 
     DICES names what it looked at, the shares of conversations that a rater answered in less than a half, a third and a
     quarter of the median time, and raters who gave one label throughout (Aroyo et al. 2023, sections 3.3 and 4), and no

@@ -1,4 +1,4 @@
-"""Who answered what: the coded ratings of one question, and the statistics of groups of their raters."""
+"""Coded ratings of one question, and the statistics of groups of raters."""
 
 import itertools
 import os

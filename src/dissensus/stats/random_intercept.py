@@ -45,7 +45,7 @@ class RandomIntercept:
 
     @property
     def share_of_clusters(self) -> float:
-        """How much of the variance that the design leaves lies between clusters, from 0 to 1."""
+        """Share of the residual variance that lies between clusters, from 0 to 1."""
         return self.sd_clusters**2 / (self.sd_clusters**2 + self.sd_residual**2)
 
 

@@ -1,4 +1,4 @@
-"""How far labels move when some raters are removed."""
+"""Label shifts after the removal of raters."""
 
 from dataclasses import dataclass
 
@@ -20,7 +20,7 @@ _BLOCK_BYTES = 1 << 24
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LabelShift:
-    """How far the label of each item moves; the last axis is items.
+    """Shift of each item's label; the last axis is items.
 
     Parameters
     ----------

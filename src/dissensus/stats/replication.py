@@ -1,4 +1,4 @@
-"""What the labels of items would be with fewer raters."""
+"""Item labels at lower replication."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats.counts import FloatArray, checked_counts
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 
 Counts = npt.NDArray[np.int64]
 # Cells of the table of probabilities, items × categories × raters, that are in memory at once.

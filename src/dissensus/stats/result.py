@@ -1,6 +1,8 @@
-"""What every estimator returns."""
+"""Result type of every estimator, and the check of confidence levels."""
 
 from dataclasses import dataclass
+
+from dissensus.errors import InvalidInput
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,3 +41,16 @@ class Estimate:
 
     def __float__(self) -> float:
         return self.estimate
+
+
+def check_level(level: object) -> None:
+    """Refuse what is no probability between 0 and 1.
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    dissensus.errors.InvalidInput: level is 95; give a confidence level between 0 and 1, such as 0.95.
+    """
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
+        raise InvalidInput(f"level is {level!r}; give a confidence level between 0 and 1, such as 0.95.")

@@ -1,4 +1,4 @@
-"""From replicates under the null to p-values, one by one and as families."""
+"""P-values from permutation replicates, and families of tests."""
 
 from typing import Any, Literal, get_args
 

@@ -13,7 +13,7 @@ from dissensus.stats.divergence import cross_entropy
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Times:
-    """How fast the raters of a pool answered.
+    """Answer times of the raters of a pool.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Labels:
-    """What the raters of a pool answered, each by himself or herself.
+    """Answers of the raters of a pool, taken rater by rater.
 
     Parameters
     ----------

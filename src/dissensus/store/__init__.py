@@ -1,1 +1,1 @@
-"""What a platform keeps, in SQLite or PostgreSQL: tables, transactions, queries and migrations."""
+"""SQL persistence in SQLite or PostgreSQL: tables, transactions, queries and migrations."""

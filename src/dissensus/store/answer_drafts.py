@@ -1,4 +1,4 @@
-"""What pages saved: only ever added, but for the erasure that a rater asks for."""
+"""Answer saves of raters: append-only rows, deleted only by erasure."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -7,96 +7,136 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select
+from sqlalchemy import Connection, ForeignKey, String, bindparam, func, insert, select
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict
 from dissensus.schema.questionnaire.question import Answer
-from dissensus.store import tables as t
+from dissensus.store.core.orm import ID, Base, Number, RaterData
 
-_KNOWN = select(t.Save.assignment_id).where(t.Save.key == bindparam("sent"))
-_ADD = insert(t.Save).returning(t.Save.number)
-_ADD_ANSWERS = insert(t.Answer)
 
-COLUMNS = (
-    *(t.Save.number, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms),
-    *(t.Answer.question, t.Answer.value, t.Answer.first_ms, t.Answer.last_ms, t.Answer.changes),
+class SaveTable(RaterData, Base):
+    """Answers that a page sent at once."""
+
+    __tablename__ = "save"
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
+    key: Mapped[str] = mapped_column(ID, unique=True, doc="Chosen by the page: the same save twice is one.")
+    assignment_id: Mapped[str] = mapped_column(ForeignKey("assignment.id"), index=True)
+    revision: Mapped[int]
+    final: Mapped[bool] = mapped_column(doc="Whether it ended the assignment.")
+    visit: Mapped[str] = mapped_column(String(36), doc="One showing of the item on one page.")
+    visible_ms: Mapped[int] = mapped_column(doc="Of this visit, so far, with the page in view.")
+    idle_ms: Mapped[int] = mapped_column(doc="Of those, without any input for a while.")
+    received_at: Mapped[datetime]
+
+
+class AnswerTable(RaterData, Base):
+    """One answer of a save."""
+
+    __tablename__ = "answer"
+
+    save_number: Mapped[int] = mapped_column(Number, ForeignKey("save.number", ondelete="CASCADE"), primary_key=True)
+    question: Mapped[str] = mapped_column(primary_key=True)
+    value: Mapped[str] = mapped_column(doc="JSON: a text, a list of texts, or null where it was taken back.")
+    first_ms: Mapped[int] = mapped_column(doc="First answered, of the visible time of its visit.")
+    last_ms: Mapped[int]
+    changes: Mapped[int]
+
+
+_ASSIGNMENT_OF_KEY = select(SaveTable.assignment_id).where(SaveTable.key == bindparam("sent"))
+
+
+_INSERT_SAVE = insert(SaveTable).returning(SaveTable.number)
+
+
+_INSERT_ANSWERS = insert(AnswerTable)
+
+
+SAVE_COLUMNS = (
+    *(SaveTable.number, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms),
+    *(AnswerTable.question, AnswerTable.value, AnswerTable.first_ms, AnswerTable.last_ms, AnswerTable.changes),
 )
 """Of a save with one of its answers, if it has any."""
 
 
-def add_save(tx: Connection, assignment_id: str, key: str, save: Save, *, final: bool, now: datetime) -> bool:
-    """Keep a save, and tell whether it was new: the same key twice is one save."""
-    known = tx.scalar(_KNOWN, {"sent": key})
+def add_save(tx: Connection, assignment_id: str, key: str, save: AnswerSave, *, final: bool, now: datetime) -> bool:
+    """Insert a save, and return whether its idempotency key is new."""
+    known = tx.scalar(_ASSIGNMENT_OF_KEY, {"sent": key})
     if known is not None and known != assignment_id:
         raise Conflict("Another item was saved under this key, and nothing was kept of this one. Reload the page.")
     if known is not None:
         return False
     row = {"key": key, "assignment_id": assignment_id, "final": final, "received_at": now}
     times = {"revision": save.revision, "visit": save.visit, "visible_ms": save.visible_ms, "idle_ms": save.idle_ms}
-    number = tx.scalar(_ADD, row | times)
+    number = tx.scalar(_INSERT_SAVE, row | times)
     answers = [
         {
             "save_number": number,
             "question": question,
-            "value": json.dumps(given.value, ensure_ascii=False),
-            "first_ms": given.first_ms,
-            "last_ms": given.last_ms,
-            "changes": given.changes,
+            "value": json.dumps(values.value, ensure_ascii=False),
+            "first_ms": values.first_ms,
+            "last_ms": values.last_ms,
+            "changes": values.changes,
         }
-        for question, given in save.answers.items()
+        for question, values in save.answers.items()
     ]
     if answers:
-        tx.execute(_ADD_ANSWERS, answers)
+        tx.execute(_INSERT_ANSWERS, answers)
     return True
 
 
-def revision_of(tx: Connection, assignment_id: str) -> int:
-    """Return the latest revision of an assignment, 0 where nothing was saved."""
-    return tx.scalar(select(func.max(t.Save.revision)).where(t.Save.assignment_id == assignment_id)) or 0
+def find_latest_revision(tx: Connection, assignment_id: str) -> int:
+    """Return the latest revision of an assignment, 0 if nothing was saved."""
+    return tx.scalar(select(func.max(SaveTable.revision)).where(SaveTable.assignment_id == assignment_id)) or 0
 
 
-def saves_of(tx: Connection, assignment_ids: Sequence[str], *, final: bool = False) -> dict[str, tuple[Save, ...]]:
+def load_saves(
+    tx: Connection, assignment_ids: Sequence[str], *, final: bool = False
+) -> dict[str, tuple[AnswerSave, ...]]:
     """Return the saves of some assignments, or only those that ended them, in the order in which they came."""
     query = (
-        select(t.Save.assignment_id, *COLUMNS)
-        .outerjoin(t.Answer, t.Answer.save_number == t.Save.number)
-        .where(t.Save.assignment_id.in_(assignment_ids))
-        .order_by(t.Save.assignment_id, t.Save.number)
+        select(SaveTable.assignment_id, *SAVE_COLUMNS)
+        .outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
+        .where(SaveTable.assignment_id.in_(assignment_ids))
+        .order_by(SaveTable.assignment_id, SaveTable.number)
     )
-    query = query.where(t.Save.final) if final else query
-    found: dict[str, tuple[Save, ...]] = dict.fromkeys(assignment_ids, ())
+    query = query.where(SaveTable.final) if final else query
+    result: dict[str, tuple[AnswerSave, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
-        found[assignment_id] = tuple(saves_from(rows))
-    return found
+        result[assignment_id] = tuple(parse_saves(rows))
+    return result
 
 
-def visits_of(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[Save, ...]]:
-    """Return the saves of some assignments without their answers, which tell how long each took."""
-    columns = (t.Save.assignment_id, t.Save.revision, t.Save.visit, t.Save.visible_ms, t.Save.idle_ms)
-    query = select(*columns).where(t.Save.assignment_id.in_(assignment_ids)).order_by(t.Save.assignment_id)
-    found: dict[str, tuple[Save, ...]] = dict.fromkeys(assignment_ids, ())
+def load_visits(tx: Connection, assignment_ids: Sequence[str]) -> dict[str, tuple[AnswerSave, ...]]:
+    """Return the saves of some assignments without their answers, for the time that each took."""
+    columns = (SaveTable.assignment_id, SaveTable.revision, SaveTable.visit, SaveTable.visible_ms, SaveTable.idle_ms)
+    query = select(*columns).where(SaveTable.assignment_id.in_(assignment_ids)).order_by(SaveTable.assignment_id)
+    result: dict[str, tuple[AnswerSave, ...]] = dict.fromkeys(assignment_ids, ())
     for assignment_id, rows in groupby(tx.execute(query), key=attrgetter("assignment_id")):
-        found[assignment_id] = tuple(
-            Save(revision=row.revision, visit=row.visit, visible_ms=row.visible_ms, idle_ms=row.idle_ms, answers={})
+        result[assignment_id] = tuple(
+            AnswerSave(
+                revision=row.revision, visit=row.visit, visible_ms=row.visible_ms, idle_ms=row.idle_ms, answers={}
+            )
             for row in rows
         )
-    return found
+    return result
 
 
-def saves_from(rows: Iterable[Any]) -> Iterator[Save]:
-    """Yield saves from rows of `COLUMNS`, a row an answer, in the order of their numbers."""
+def parse_saves(rows: Iterable[Any]) -> Iterator[AnswerSave]:
+    """Yield saves from rows of `SAVE_COLUMNS`, a row an answer, in the order of their numbers."""
     for _, of_save in groupby(rows, key=attrgetter("number")):
         every = list(of_save)
         first = every[0]
-        yield Save(
+        yield AnswerSave(
             revision=first.revision,
             visit=first.visit,
             visible_ms=first.visible_ms,
             idle_ms=first.idle_ms,
             answers={
-                row.question: Given(
-                    value=_answer(row.value), first_ms=row.first_ms, last_ms=row.last_ms, changes=row.changes
+                row.question: DraftAnswer(
+                    value=_parse_answer(row.value), first_ms=row.first_ms, last_ms=row.last_ms, changes=row.changes
                 )
                 for row in every
                 if row.question is not None
@@ -104,22 +144,6 @@ def saves_from(rows: Iterable[Any]) -> Iterator[Save]:
         )
 
 
-def _answer(value: str) -> Answer | None:
+def _parse_answer(value: str) -> Answer | None:
     read = json.loads(value)
     return tuple(read) if isinstance(read, list) else read
-
-
-def n_rated(tx: Connection, rater_id: str) -> int:
-    """Return for how many items there are answers of a rater."""
-    theirs = select(t.Assignment.id).where(t.Assignment.rater_id == rater_id)
-    return tx.scalar(select(func.count(t.Save.assignment_id.distinct())).where(t.Save.assignment_id.in_(theirs))) or 0
-
-
-def erase(tx: Connection, rater_id: str) -> int:
-    """Delete all answers of a rater, and return how many items had answers."""
-    theirs = select(t.Assignment.id).where(t.Assignment.rater_id == rater_id)
-    n = n_rated(tx, rater_id)
-    saves = select(t.Save.number).where(t.Save.assignment_id.in_(theirs))
-    tx.execute(delete(t.Answer).where(t.Answer.save_number.in_(saves)))
-    tx.execute(delete(t.Save).where(t.Save.assignment_id.in_(theirs)))
-    return n

@@ -1,75 +1,88 @@
-"""What an audit counts again."""
+"""Queries that recount what an audit compares with stored counters and events."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from sqlalchemy import Connection, func, select
 
-from dissensus.campaign.answer_drafts import Save
+from dissensus.campaign.answer_drafts import AnswerSave
 from dissensus.pipeline.collect.chat import Exchange
 from dissensus.store import chats
-from dissensus.store import tables as t
-from dissensus.store.answer_drafts import COLUMNS, saves_from
-from dissensus.store.assignments import LOADING
+from dissensus.store.answer_drafts import SAVE_COLUMNS, AnswerTable, SaveTable, parse_saves
+from dissensus.store.assignments import LOAD_STATES, AssignmentTable
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.chats import ChatTable
+from dissensus.store.events import EventTable
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable
 
-AT_ONCE = 1_000
+WINDOW = 1_000
 
 
-def first_event(tx: Connection, campaign_id: str) -> datetime | None:
-    """Return since when events are told of a campaign; one that is older than the log has none of before."""
-    return tx.scalar(select(func.min(t.Event.at)).where(t.Event.campaign_id == campaign_id))
+def find_first_event_time(tx: Connection, campaign_id: str) -> datetime | None:
+    """Return the time of the first event of a campaign, None without events."""
+    return tx.scalar(select(func.min(EventTable.at)).where(EventTable.campaign_id == campaign_id))
 
 
-def submitted(tx: Connection, campaign_id: str, *, since: datetime) -> Iterator[tuple[str, Save]]:
-    """Yield what was submitted since a time, by its key, previews and dry runs apart."""
+def iterate_final_saves(tx: Connection, campaign_id: str, *, since: datetime) -> Iterator[tuple[str, AnswerSave]]:
+    """Yield final saves since a time with their keys, without rehearsals."""
     finals = (
-        select(t.Save.number, t.Save.key)
-        .join(t.Assignment, t.Assignment.id == t.Save.assignment_id)
-        .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
-        .where(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal, t.Save.final, t.Save.received_at >= since)
-        .order_by(t.Save.number)
-        .limit(AT_ONCE)
+        select(SaveTable.number, SaveTable.key)
+        .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)
+        .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+        .where(
+            RaterTable.campaign_id == campaign_id,
+            ~RaterTable.rehearsal,
+            SaveTable.final,
+            SaveTable.received_at >= since,
+        )
+        .order_by(SaveTable.number)
+        .limit(WINDOW)
     )
     last = -1
-    while rows := tx.execute(finals.where(t.Save.number > last)).all():
+    while rows := tx.execute(finals.where(SaveTable.number > last)).all():
         last = rows[-1].number
-        query = select(*COLUMNS).outerjoin(t.Answer, t.Answer.save_number == t.Save.number)
-        found = tx.execute(query.where(t.Save.number.in_([row.number for row in rows])).order_by(t.Save.number)).all()
-        yield from zip((str(row.key) for row in rows), saves_from(found), strict=True)
+        query = select(*SAVE_COLUMNS).outerjoin(AnswerTable, AnswerTable.save_number == SaveTable.number)
+        result = tx.execute(
+            query.where(SaveTable.number.in_([row.number for row in rows])).order_by(SaveTable.number)
+        ).all()
+        yield from zip((str(row.key) for row in rows), parse_saves(result), strict=True)
 
 
-def chatted(tx: Connection, campaign_id: str) -> Iterator[tuple[str, Exchange]]:
-    """Yield all exchanges with chatbots by their ids, previews and dry runs apart."""
-    theirs = select(t.Chat.id).join(t.Rater, t.Rater.id == t.Chat.rater_id).order_by(t.Chat.id).limit(AT_ONCE)
-    theirs = theirs.where(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal)
+def iterate_exchanges(tx: Connection, campaign_id: str) -> Iterator[tuple[str, Exchange]]:
+    """Yield all exchanges with chatbots by their ids, without rehearsals."""
+    owned = (
+        select(ChatTable.id).join(RaterTable, RaterTable.id == ChatTable.rater_id).order_by(ChatTable.id).limit(WINDOW)
+    )
+    owned = owned.where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal)
     last = ""
-    while ids := tx.scalars(theirs.where(t.Chat.id > last)).all():
+    while ids := tx.scalars(owned.where(ChatTable.id > last)).all():
         last = ids[-1]
-        for chat in chats.chats(tx, ids):
+        for chat in chats.load_chats(tx, ids):
             yield from zip(chat.exchange_ids, chat.exchanges, strict=True)
 
 
-def wrong_loads(tx: Connection, campaign_id: str) -> Iterator[tuple[str, int, int]]:
-    """Yield the items whose number of raters is not what counting gives: name, what is kept, and what is there."""
+def iterate_wrong_loads(tx: Connection, campaign_id: str) -> Iterator[tuple[str, int, int]]:
+    """Yield items whose stored load differs from the recount: name, stored, counted."""
     counted = (
-        select(t.Assignment.item_id, func.count().label("n"))
-        .join(t.Rater, t.Rater.id == t.Assignment.rater_id)
-        .where(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal, t.Assignment.state.in_(LOADING))
-        .group_by(t.Assignment.item_id)
+        select(AssignmentTable.item_id, func.count().label("n"))
+        .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+        .where(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal, AssignmentTable.state.in_(LOAD_STATES))
+        .group_by(AssignmentTable.item_id)
         .subquery()
     )
     n = func.coalesce(counted.c.n, 0)
     query = (
-        select(t.Item.name, t.Item.load, n)
-        .outerjoin(counted, counted.c.item_id == t.Item.id)
-        .where(t.Item.campaign_id == campaign_id, t.Item.load != n)
-        .order_by(t.Item.position)
+        select(ItemTable.name, ItemTable.load, n)
+        .outerjoin(counted, counted.c.item_id == ItemTable.id)
+        .where(ItemTable.campaign_id == campaign_id, ItemTable.load != n)
+        .order_by(ItemTable.position)
     )
     for name, load, count in tx.execute(query):
         yield str(name), int(load), int(count)
 
 
-def n_raters(tx: Connection, campaign_id: str) -> tuple[int, int]:
-    """Return how many raters are said to have entered, and how many there are; who was turned away is in the former."""
-    said = tx.scalar(select(t.Campaign.n_raters).where(t.Campaign.id == campaign_id)) or 0
-    return said, tx.scalar(select(func.count()).where(t.Rater.campaign_id == campaign_id)) or 0
+def count_raters(tx: Connection, campaign_id: str) -> tuple[int, int]:
+    """Return the stored and the recounted number of raters; the stored one includes those turned away."""
+    answers = tx.scalar(select(CampaignTable.n_raters).where(CampaignTable.id == campaign_id)) or 0
+    return answers, tx.scalar(select(func.count()).where(RaterTable.campaign_id == campaign_id)) or 0

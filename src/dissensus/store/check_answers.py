@@ -1,51 +1,68 @@
-"""What raters answered to checks, try by try."""
+"""Answers of raters to attention checks, attempt by attempt."""
 
 from collections.abc import Collection
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, bindparam, insert, select
+from sqlalchemy import ColumnElement, Connection, ForeignKey, bindparam, insert, select
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store import tables as t
+from dissensus.store.core.orm import Base, RaterData
+from dissensus.store.raters import RaterTable
+
+
+class CheckAnswerTable(RaterData, Base):
+    """An answer of a rater to an attention check, by attempt."""
+
+    __tablename__ = "check_answer"
+
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), primary_key=True)
+    name: Mapped[str] = mapped_column(primary_key=True)
+    attempt: Mapped[int] = mapped_column(primary_key=True, doc="From 1.")
+    answer: Mapped[str]
+    at: Mapped[datetime]
+
 
 # What every submit asks is put together once: that takes longer than the database needs for the answer.
 _TRIES = (
-    select(t.CheckAnswer.name, t.CheckAnswer.answer)
-    .where(t.CheckAnswer.rater_id == bindparam("rater"))
-    .order_by(t.CheckAnswer.name, t.CheckAnswer.attempt)
+    select(CheckAnswerTable.name, CheckAnswerTable.answer)
+    .where(CheckAnswerTable.rater_id == bindparam("rater"))
+    .order_by(CheckAnswerTable.name, CheckAnswerTable.attempt)
 )
 
 
-def tries_of(tx: Connection, rater_id: str) -> dict[str, list[str]]:
-    """Return what a rater answered to each check, the first try first."""
-    found: dict[str, list[str]] = {}
+def load_tries(tx: Connection, rater_id: str) -> dict[str, list[str]]:
+    """Return the answers of a rater by check, the first attempt first."""
+    result: dict[str, list[str]] = {}
     for name, answer in tx.execute(_TRIES, {"rater": rater_id}):
-        found.setdefault(name, []).append(answer)
-    return found
+        result.setdefault(name, []).append(answer)
+    return result
 
 
-def tries_of_several(tx: Connection, rater_ids: Collection[str]) -> dict[str, dict[str, list[str]]]:
-    """Return what each of some raters answered to each check, the first try first."""
-    return _by_rater(tx, t.CheckAnswer.rater_id.in_(rater_ids))
+def load_tries_by_rater(tx: Connection, rater_ids: Collection[str]) -> dict[str, dict[str, list[str]]]:
+    """Return the answers of some raters by check, the first attempt first."""
+    return _load_by_rater(tx, CheckAnswerTable.rater_id.in_(rater_ids))
 
 
-def tries_within(tx: Connection, campaign_id: str) -> dict[str, dict[str, list[str]]]:
-    """Return what each rater of a campaign answered to each check, the first try first."""
-    return _by_rater(tx, t.CheckAnswer.rater_id.in_(select(t.Rater.id).where(t.Rater.campaign_id == campaign_id)))
-
-
-def _by_rater(tx: Connection, theirs: ColumnElement[bool]) -> dict[str, dict[str, list[str]]]:
-    query = (
-        select(t.CheckAnswer.rater_id, t.CheckAnswer.name, t.CheckAnswer.answer)
-        .where(theirs)
-        .order_by(t.CheckAnswer.rater_id, t.CheckAnswer.name, t.CheckAnswer.attempt)
+def load_campaign_tries(tx: Connection, campaign_id: str) -> dict[str, dict[str, list[str]]]:
+    """Return the answers of all raters of a campaign by check, the first attempt first."""
+    return _load_by_rater(
+        tx, CheckAnswerTable.rater_id.in_(select(RaterTable.id).where(RaterTable.campaign_id == campaign_id))
     )
-    found: dict[str, dict[str, list[str]]] = {}
+
+
+def _load_by_rater(tx: Connection, theirs: ColumnElement[bool]) -> dict[str, dict[str, list[str]]]:
+    query = (
+        select(CheckAnswerTable.rater_id, CheckAnswerTable.name, CheckAnswerTable.answer)
+        .where(theirs)
+        .order_by(CheckAnswerTable.rater_id, CheckAnswerTable.name, CheckAnswerTable.attempt)
+    )
+    result: dict[str, dict[str, list[str]]] = {}
     for rater_id, name, answer in tx.execute(query):
-        found.setdefault(rater_id, {}).setdefault(name, []).append(answer)
-    return found
+        result.setdefault(rater_id, {}).setdefault(name, []).append(answer)
+    return result
 
 
 def add_try(tx: Connection, rater_id: str, name: str, attempt: int, answer: str, *, now: datetime) -> None:
-    """Keep what a rater answered, who must be locked."""
+    """Insert an answer of a rater to a check; the rater must be locked."""
     row = {"rater_id": rater_id, "name": name, "attempt": attempt, "answer": answer, "at": now}
-    tx.execute(insert(t.CheckAnswer).values(**row))
+    tx.execute(insert(CheckAnswerTable).values(**row))

@@ -1,136 +1,221 @@
-"""The log of what happened: written with what happened, linked a moment later, erased with what it tells of."""
+"""Audit log rows: appended with the change that they record, chained later, erased on withdrawal."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from secrets import token_hex
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, null, select, update
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    Index,
+    String,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    func,
+    insert,
+    null,
+    select,
+    text,
+    update,
+)
+from sqlalchemy.orm import InstrumentedAttribute, Mapped, mapped_column
 
-from dissensus.campaign.event_log import START, Entry, Event, Kind, digest_of, link_of
-from dissensus.store import tables as t
+from dissensus.campaign.event_log import (
+    INITIAL_CHAIN_DIGEST,
+    AuditEntry,
+    AuditEvent,
+    EventKind,
+    digest_event,
+    next_chain_digest,
+)
+from dissensus.store.core.orm import HASH, ID, Base, Number
+
+
+class EventTable(Base):
+    """An event of the audit log; see `dissensus.campaign.event_log`."""
+
+    __tablename__ = "event"
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "sequence"),
+        Index(
+            "ix_event_unchained",
+            "campaign_id",
+            "number",
+            sqlite_where=text("sequence IS NULL"),
+            postgresql_where=text("sequence IS NULL"),
+        ),
+    )
+
+    number: Mapped[int] = mapped_column(Number, primary_key=True, doc="In the order in which they came.")
+    campaign_id: Mapped[str] = mapped_column(
+        ID, doc="Refers to nothing: who writes here would hold the campaign, after the rater, and wait for who plans."
+    )
+    kind: Mapped[str]
+    at: Mapped[datetime | None] = mapped_column(doc="Null where it was erased, like all that follows but the digest.")
+    rater_id: Mapped[str | None] = mapped_column(ID, index=True)
+    staff_id: Mapped[str | None] = mapped_column(ID)
+    content: Mapped[dict[str, Any] | None]
+    salt: Mapped[str | None] = mapped_column(String(32))
+    digest: Mapped[str] = mapped_column(HASH)
+    sequence: Mapped[int | None] = mapped_column(doc="In the chain; null until it is linked.")
+    chain_digest: Mapped[str | None] = mapped_column(HASH)
+
+
+class EventChainTable(Base):
+    """The head of the hash chain of a campaign; its row is locked while events are chained."""
+
+    __tablename__ = "event_chain"
+
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), primary_key=True)
+    n_events: Mapped[int]
+    head_digest: Mapped[str] = mapped_column(HASH)
+
 
 SALT_BYTES: Final = 16
-AT_ONCE: Final = 1_000
 
-_ADD = insert(t.Event).returning(t.Event.number)
-_LINK = (
-    update(t.Event)
-    .where(t.Event.number == bindparam("one"))
-    .values(place=bindparam("its_place"), link=bindparam("its_link"))
+
+BATCH_SIZE: Final = 1_000
+
+
+_INSERT = insert(EventTable).returning(EventTable.number)
+
+
+_SET_CHAIN_DIGEST = (
+    update(EventTable)
+    .where(EventTable.number == bindparam("event_number"))
+    .values(sequence=bindparam("new_sequence"), chain_digest=bindparam("new_digest"))
 )
 
 
-def record(
+def append_event(
     tx: Connection,
     campaign_id: str,
-    kind: Kind,
+    kind: EventKind,
     content: Mapping[str, Any],
     *,
     rater_id: str | None = None,
     staff_id: str | None = None,
     now: datetime,
 ) -> int:
-    """Keep that something happened, and return its number; it is linked later, so that nobody waits for anybody."""
-    event = Event(kind=kind, at=now, rater_id=rater_id, staff_id=staff_id, content=content)
+    """Append an event to the audit log, and return its number; it is chained later, so that writers do not wait."""
+    event = AuditEvent(kind=kind, at=now, rater_id=rater_id, staff_id=staff_id, content=content)
     salt = token_hex(SALT_BYTES)
     row = {"campaign_id": campaign_id, "kind": kind, "at": now, "rater_id": rater_id, "staff_id": staff_id}
-    row |= {"content": dict(content), "salt": salt, "digest": digest_of(event, salt)}
-    return int(tx.execute(_ADD, row).scalar_one())
+    row |= {"content": dict(content), "salt": salt, "digest": digest_event(event, salt)}
+    return int(tx.execute(_INSERT, row).scalar_one())
 
 
 def add_chain(tx: Connection, campaign_id: str) -> None:
-    """Begin the chain of a new campaign."""
-    tx.execute(insert(t.Chain).values(campaign_id=campaign_id, n=0, head=START))
+    """Insert the chain of a new campaign."""
+    tx.execute(insert(EventChainTable).values(campaign_id=campaign_id, n_events=0, head_digest=INITIAL_CHAIN_DIGEST))
 
 
-def loose(tx: Connection) -> list[str]:
-    """Return the campaigns with events that are not linked yet."""
-    return list(tx.scalars(select(t.Event.campaign_id).where(t.Event.place.is_(None)).distinct()))
+def list_unchained_campaigns(tx: Connection) -> list[str]:
+    """Return the campaigns with events that are not chained yet."""
+    return list(tx.scalars(select(EventTable.campaign_id).where(EventTable.sequence.is_(None)).distinct()))
 
 
-def link(tx: Connection, campaign_id: str) -> int:
-    """Link events that are not yet, some at once, and return how many; others who link wait."""
-    chain = t.Chain.campaign_id == campaign_id
-    n, head = tx.execute(select(t.Chain.n, t.Chain.head).where(chain).with_for_update()).one()
+def chain_events(tx: Connection, campaign_id: str) -> int:
+    """Chain a batch of events under a lock, and return how many."""
+    chain = EventChainTable.campaign_id == campaign_id
+    n, head = tx.execute(
+        select(EventChainTable.n_events, EventChainTable.head_digest).where(chain).with_for_update()
+    ).one()
     waiting = (
-        select(t.Event.number, t.Event.digest)
-        .where(t.Event.campaign_id == campaign_id, t.Event.place.is_(None))
-        .order_by(t.Event.number)
-        .limit(AT_ONCE)
+        select(EventTable.number, EventTable.digest)
+        .where(EventTable.campaign_id == campaign_id, EventTable.sequence.is_(None))
+        .order_by(EventTable.number)
+        .limit(BATCH_SIZE)
         .with_for_update()
     )
     rows = []
     for number, digest in tx.execute(waiting).all():
-        n, head = n + 1, link_of(head, digest)
-        rows.append({"one": number, "its_place": n, "its_link": head})
+        n, head = n + 1, next_chain_digest(head, digest)
+        rows.append({"event_number": number, "new_sequence": n, "new_digest": head})
     if rows:
-        tx.execute(_LINK, rows)
-        tx.execute(update(t.Chain).where(chain).values(n=n, head=head))
+        tx.execute(_SET_CHAIN_DIGEST, rows)
+        tx.execute(update(EventChainTable).where(chain).values(n_events=n, head_digest=head))
     return len(rows)
 
 
-def end_of(tx: Connection, campaign_id: str) -> tuple[int, str]:
-    """Return how many events a chain has, and its last link."""
-    row = tx.execute(select(t.Chain.n, t.Chain.head).where(t.Chain.campaign_id == campaign_id)).one()
-    return int(row.n), str(row.head)
+def get_chain_head(tx: Connection, campaign_id: str) -> tuple[int, str]:
+    """Return the length of a chain, and its last digest."""
+    row = tx.execute(
+        select(EventChainTable.n_events, EventChainTable.head_digest).where(EventChainTable.campaign_id == campaign_id)
+    ).one()
+    return int(row.n_events), str(row.head_digest)
 
 
-def has_link(tx: Connection, campaign_id: str, link: str) -> bool:
-    """Tell whether a link stands in a chain."""
-    here = (t.Event.campaign_id == campaign_id) & (t.Event.link == link)
-    return bool(tx.scalar(select(func.count()).where(here)))
+def has_chain_digest(tx: Connection, campaign_id: str, link: str) -> bool:
+    """Return whether a chain contains a digest."""
+    in_campaign = (EventTable.campaign_id == campaign_id) & (EventTable.chain_digest == link)
+    return bool(tx.scalar(select(func.count()).where(in_campaign)))
 
 
-def event_of(tx: Connection, campaign_id: str, number: int) -> Event | None:
-    """Return one event of a campaign, None where there is no such event."""
-    here = (t.Event.number == number) & (t.Event.campaign_id == campaign_id)
-    row = tx.execute(select(t.Event.__table__).where(here)).one_or_none()
-    return None if row is None else _event(row)
+def find_event(tx: Connection, campaign_id: str, number: int) -> AuditEvent | None:
+    """Return an event of a campaign, or None."""
+    in_campaign = (EventTable.number == number) & (EventTable.campaign_id == campaign_id)
+    row = tx.execute(select(EventTable.__table__).where(in_campaign)).one_or_none()
+    return None if row is None else _to_event(row)
 
 
-def entries_of(tx: Connection, campaign_id: str) -> Iterator[Entry]:
-    """Yield all that is linked, in its order."""
-    for row in _rows(tx, t.Event.place, t.Event.campaign_id == campaign_id, t.Event.place.is_not(None)):
-        yield entry_from(row)
+def iterate_entries(tx: Connection, campaign_id: str) -> Iterator[AuditEntry]:
+    """Yield all chained entries, in their order."""
+    for row in _iterate_rows(
+        tx, EventTable.sequence, EventTable.campaign_id == campaign_id, EventTable.sequence.is_not(None)
+    ):
+        yield to_entry(row)
 
 
-def events_of(tx: Connection, campaign_id: str, kind: Kind) -> Iterator[Event]:
-    """Yield all events of a kind that were not erased, linked or not."""
-    found = map(_event, _rows(tx, t.Event.number, t.Event.campaign_id == campaign_id, t.Event.kind == kind))
-    yield from (event for event in found if event is not None)
+def iterate_events(tx: Connection, campaign_id: str, kind: EventKind) -> Iterator[AuditEvent]:
+    """Yield all events of a kind that were not erased, chained or not."""
+    result = map(
+        _to_event, _iterate_rows(tx, EventTable.number, EventTable.campaign_id == campaign_id, EventTable.kind == kind)
+    )
+    yield from (event for event in result if event is not None)
 
 
-def _rows(tx: Connection, by: InstrumentedAttribute[Any], *where: ColumnElement[bool]) -> Iterator[Any]:
-    """Yield rows in an order, some at a time."""
-    query, last = select(t.Event.__table__).where(*where).order_by(by).limit(AT_ONCE), -1
+def _iterate_rows(tx: Connection, by: InstrumentedAttribute[Any], *where: ColumnElement[bool]) -> Iterator[Any]:
+    """Yield rows in an order, a batch at a time."""
+    query, last = select(EventTable.__table__).where(*where).order_by(by).limit(BATCH_SIZE), -1
     while rows := tx.execute(query.where(by > last)).all():
         yield from rows
         last = getattr(rows[-1], by.key)
 
 
-def entry_from(row: Any) -> Entry:
-    """Return what is linked as the core knows it."""
-    return Entry(place=row.place, digest=row.digest, link=row.link, salt=row.salt, event=_event(row))
+def to_entry(row: Any) -> AuditEntry:
+    """Return the audit entry of a row."""
+    return AuditEntry(
+        sequence=row.sequence, digest=row.digest, chain_digest=row.chain_digest, salt=row.salt, event=_to_event(row)
+    )
 
 
-def _event(row: Any) -> Event | None:
+def _to_event(row: Any) -> AuditEvent | None:
     if row.content is None and row.at is None:
         return None
     content = {} if row.content is None else row.content
-    return Event(kind=row.kind, at=row.at, rater_id=row.rater_id, staff_id=row.staff_id, content=content)
+    return AuditEvent(kind=row.kind, at=row.at, rater_id=row.rater_id, staff_id=row.staff_id, content=content)
 
 
-def erase(tx: Connection, rater_id: str) -> None:
-    """Erase all that is told of a rater: what is linked leaves its digest, of which nothing can be learnt."""
-    theirs = t.Event.rater_id == rater_id
-    tx.execute(delete(t.Event).where(theirs, t.Event.place.is_(None)))
+def erase_rater_events(tx: Connection, rater_id: str) -> None:
+    """Erase the events of a rater: chained ones leave their digests, which reveal nothing."""
+    owned = EventTable.rater_id == rater_id
+    tx.execute(delete(EventTable).where(owned, EventTable.sequence.is_(None)))
     blank = dict.fromkeys(("at", "rater_id", "staff_id", "salt"))
-    tx.execute(update(t.Event).where(theirs).values(kind="erased", content=null(), **blank))
+    tx.execute(update(EventTable).where(owned).values(kind="erased", content=null(), **blank))
 
 
-def n_erased(tx: Connection, campaign_id: str) -> int:
-    """Return how many events were erased."""
-    erased = (t.Event.campaign_id == campaign_id) & (t.Event.kind == "erased")
+def count_erased_events(tx: Connection, campaign_id: str) -> int:
+    """Count the erased events of a campaign."""
+    erased = (EventTable.campaign_id == campaign_id) & (EventTable.kind == "erased")
     return tx.scalar(select(func.count()).where(erased)) or 0
+
+
+def list_entries_after(tx: Connection, campaign_id: str, *, after: int, most: int) -> tuple[AuditEntry, ...]:
+    """Return chained entries after a sequence number."""
+    in_campaign = (EventTable.campaign_id == campaign_id) & (EventTable.sequence > after)
+    query = select(EventTable.__table__).where(in_campaign).order_by(EventTable.sequence).limit(most)
+    return tuple(map(to_entry, tx.execute(query)))

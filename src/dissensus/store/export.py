@@ -1,4 +1,4 @@
-"""What is exported of a campaign: finished ratings of raters who agreed, a window at a time."""
+"""Queries of exports: finished ratings and conversations of raters who agreed, a window at a time."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,105 +7,223 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, distinct, exists, func, select
 
-from dissensus.campaign.answer_drafts import answer_time_ms, submitted
-from dissensus.campaign.export_table import Rated
-from dissensus.store import tables as t
-from dissensus.store.answer_drafts import saves_of, visits_of
-from dissensus.store.campaigns import item_from
-from dissensus.store.check_answers import tries_of_several
-from dissensus.store.flags import excluded
+from dissensus.campaign.answer_drafts import answer_time_ms, select_submitted
+from dissensus.campaign.export_table import ExportedRating
+from dissensus.store import chats
+from dissensus.store.answer_drafts import SaveTable, load_saves, load_visits
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.chats import ChatTable
+from dissensus.store.check_answers import load_tries_by_rater
+from dissensus.store.consents import has_agreed
+from dissensus.store.flags import load_excluded_raters
+from dissensus.store.items import ItemTable, to_item
+from dissensus.store.raters import DeclarationTable, RaterTable, is_participant
 
-WINDOW: Final = 100
+CHAT_WINDOW: Final = 200
+"""Conversations that are read at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatExportCounts:
+    """Conversations that an export leaves out."""
+
+    rehearsing: int  # Conversations of previews, of raters who did not agree, and those that have not ended
+    disagreeing: int
+    unfinished: int
+    withdrawn: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedChat:
+    """A conversation that has ended."""
+
+    chat: chats.ChatRow
+    success: int | None  # How well it went, as the rater says
+
+
+def count_chat_export(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> ChatExportCounts:
+    """Count the conversations that an export leaves out."""
+    in_campaign, agreed, done = RaterTable.campaign_id == campaign_id, has_agreed(purposes), ChatTable.state == "done"
+    raters = select(func.count()).select_from(RaterTable)
+    return ChatExportCounts(
+        rehearsing=_count_chats(tx, and_(in_campaign, RaterTable.rehearsal)),
+        disagreeing=_count_chats(tx, and_(is_participant(campaign_id), ~agreed, done)),
+        unfinished=_count_chats(tx, and_(is_participant(campaign_id), agreed, ~done)),
+        withdrawn=tx.scalar(raters.where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")) or 0,
+    )
+
+
+def _count_chats(tx: Connection, which: ColumnElement[bool]) -> int:
+    query = select(func.count()).select_from(ChatTable).join(RaterTable, RaterTable.id == ChatTable.rater_id)
+    return tx.scalar(query.where(which)) or 0
+
+
+def iterate_ended_chats(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Iterator[EndedChat]:
+    """Yield ended conversations of raters who agreed to all purposes, by their ids."""
+    query = (
+        select(ChatTable.id, ChatTable.success)
+        .join(RaterTable, RaterTable.id == ChatTable.rater_id)
+        .where(is_participant(campaign_id), has_agreed(purposes), ChatTable.state == "done")
+        .order_by(ChatTable.id)
+        .limit(CHAT_WINDOW)
+    )
+    last = ""
+    while rows := tx.execute(query.where(ChatTable.id > last)).all():
+        last = rows[-1].id
+        success = {row.id: row.success for row in rows}
+        for chat in chats.load_chats(tx, list(success)):
+            yield EndedChat(chat=chat, success=success[chat.id])
+
+
+@dataclass(frozen=True, slots=True)
+class DoneAssignment:
+    """A finished assignment."""
+
+    assignment_id: str
+    item_id: str
+    rater_id: str
+
+
+def list_done_assignments(
+    tx: Connection, campaign_id: str, item_ids: Sequence[str], purposes: Sequence[str]
+) -> tuple[DoneAssignment, ...]:
+    """Return finished assignments of some items, of raters who agreed to all purposes."""
+    result: list[DoneAssignment] = []
+    for start in range(0, len(item_ids), CHAT_WINDOW):
+        query = (
+            select(AssignmentTable.id, AssignmentTable.item_id, AssignmentTable.rater_id)
+            .join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
+            .where(is_participant(campaign_id), has_agreed(purposes), AssignmentTable.state == "done")
+            .where(AssignmentTable.item_id.in_(item_ids[start : start + CHAT_WINDOW]))
+            .order_by(AssignmentTable.id)
+        )
+        result += [DoneAssignment(*row) for row in tx.execute(query)]
+    return tuple(result)
+
+
+def load_declarations(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Mapping[str, Mapping[str, Any]]:
+    """Return the last self-descriptions of raters who agreed to all purposes."""
+    query = (
+        select(DeclarationTable.rater_id, DeclarationTable.content)
+        .join(RaterTable, RaterTable.id == DeclarationTable.rater_id)
+        .where(is_participant(campaign_id), has_agreed(purposes))
+        .order_by(DeclarationTable.at, DeclarationTable.id)
+    )
+    return dict(tx.execute(query).all())
+
+
+RATING_WINDOW: Final = 100
 """Ratings that are held at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Count:
-    """How many raters, and how many of their finished ratings."""
+class RatingCount:
+    """Numbers of raters and of their finished ratings."""
 
     raters: int
     ratings: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """What is exported, and what is left out."""
+class RatingExportCounts:
+    """Ratings that an export has, and those that it leaves out."""
 
-    exported: Count  # Finished ratings of raters who agreed
-    rehearsing: Count  # Of previews and dry runs
-    disagreeing: Count  # Of raters who did not agree to every purpose
+    exported: RatingCount  # Finished ratings of raters who agreed
+    rehearsing: RatingCount  # Of previews and dry runs
+    disagreeing: RatingCount  # Of raters who did not agree to every purpose
     withdrawn: int  # Raters who withdrew, of whom nothing is kept
     unfinished: int  # Items that were begun and not submitted, by raters who agreed
 
 
-def counts_of(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> Counts:
-    """Count what is exported and what is left out."""
-    here, really, agreed = t.Rater.campaign_id == campaign_id, taking_part(campaign_id), agreeing(purposes)
-    begun = select(t.Save.assignment_id).where(t.Save.assignment_id == t.Assignment.id).exists()
-    unfinished = _rows(func.count()).where(really, agreed, t.Assignment.state != "done", begun)
-    withdrawn = select(func.count()).select_from(t.Rater).where(here, ~t.Rater.rehearsal, t.Rater.state == "withdrawn")
-    return Counts(
-        exported=_count(tx, and_(really, agreed)),
-        rehearsing=_count(tx, and_(here, t.Rater.rehearsal)),
-        disagreeing=_count(tx, and_(really, ~agreed)),
+def count_rating_export(tx: Connection, campaign_id: str, purposes: Sequence[str]) -> RatingExportCounts:
+    """Count the ratings that an export has, and those that it leaves out."""
+    in_campaign, really, agreed = (
+        RaterTable.campaign_id == campaign_id,
+        is_participant(campaign_id),
+        has_agreed(purposes),
+    )
+    begun = select(SaveTable.assignment_id).where(SaveTable.assignment_id == AssignmentTable.id).exists()
+    unfinished = _select_assignments(func.count()).where(really, agreed, AssignmentTable.state != "done", begun)
+    withdrawn = (
+        select(func.count())
+        .select_from(RaterTable)
+        .where(in_campaign, ~RaterTable.rehearsal, RaterTable.state == "withdrawn")
+    )
+    return RatingExportCounts(
+        exported=_count_ratings(tx, and_(really, agreed)),
+        rehearsing=_count_ratings(tx, and_(in_campaign, RaterTable.rehearsal)),
+        disagreeing=_count_ratings(tx, and_(really, ~agreed)),
         withdrawn=tx.scalar(withdrawn) or 0,
         unfinished=tx.scalar(unfinished) or 0,
     )
 
 
-def attributes_of(tx: Connection, campaign_id: str) -> frozenset[str]:
-    """Return the names of all attributes that items of a campaign have."""
-    found: set[str] = set()
-    query = select(t.Item.content["attributes"]).where(t.Item.campaign_id == campaign_id)
-    for attributes in tx.scalars(query.execution_options(yield_per=WINDOW)):
-        found.update(attributes)
-    return frozenset(found)
+def list_item_attributes(tx: Connection, campaign_id: str) -> frozenset[str]:
+    """Return the names of all attributes of the items of a campaign."""
+    result: set[str] = set()
+    query = select(ItemTable.content["attributes"]).where(ItemTable.campaign_id == campaign_id)
+    for attributes in tx.scalars(query.execution_options(yield_per=RATING_WINDOW)):
+        result.update(attributes)
+    return frozenset(result)
 
 
-def rated_of(
-    tx: Connection, campaign_id: str, purposes: Sequence[str], *, window: int = WINDOW
-) -> Iterator[tuple[Rated, ...]]:
-    """Yield the finished ratings of raters who agreed to all purposes, some at a time, by the ids of assignments."""
+def iterate_ratings(
+    tx: Connection, campaign_id: str, purposes: Sequence[str], *, window: int = RATING_WINDOW
+) -> Iterator[tuple[ExportedRating, ...]]:
+    """Yield finished ratings of raters who agreed to all purposes, a window at a time, by assignment id."""
     last = ""
-    while found := rated_after(tx, campaign_id, purposes, last=last, most=window):
-        last = found[-1][0]
-        yield tuple(rated for _, rated in found)
+    while result := list_ratings_after(tx, campaign_id, purposes, last=last, most=window):
+        last = result[-1][0]
+        yield tuple(rated for _, rated in result)
 
 
-def rated_after(
+def list_ratings_after(
     tx: Connection, campaign_id: str, purposes: Sequence[str], *, last: str, until: datetime | None = None, most: int
-) -> tuple[tuple[str, Rated], ...]:
-    """Return some ratings of raters who agreed to all purposes, after an assignment, each with its id.
+) -> tuple[tuple[str, ExportedRating], ...]:
+    """Return finished ratings of raters who agreed to all purposes, after an assignment id.
 
     Where a time is named they were finished by then; they are as they are now.
     """
     query = (
-        _rows(t.Assignment.id, t.Assignment.rater_id, t.Assignment.shown_first, t.Item.name, t.Item.content)
-        .join(t.Item, t.Item.id == t.Assignment.item_id)
-        .where(taking_part(campaign_id), agreeing(purposes), t.Assignment.state == "done", t.Assignment.id > last)
+        _select_assignments(
+            AssignmentTable.id, AssignmentTable.rater_id, AssignmentTable.shown_first, ItemTable.name, ItemTable.content
+        )
+        .join(ItemTable, ItemTable.id == AssignmentTable.item_id)
+        .where(
+            is_participant(campaign_id),
+            has_agreed(purposes),
+            AssignmentTable.state == "done",
+            AssignmentTable.id > last,
+        )
         .where(*_finished_until(until))
-        .order_by(t.Assignment.id)
+        .order_by(AssignmentTable.id)
         .limit(most)
     )
-    return _window(tx, tx.execute(query).all(), excluded(tx, campaign_id))
+    return _to_ratings(tx, tx.execute(query).all(), load_excluded_raters(tx, campaign_id))
 
 
 def _finished_until(until: datetime | None) -> tuple[ColumnElement[bool], ...]:
     if until is None:
         return ()
-    return (exists().where(t.Save.assignment_id == t.Assignment.id, t.Save.final, t.Save.received_at <= until),)
+    return (
+        exists().where(SaveTable.assignment_id == AssignmentTable.id, SaveTable.final, SaveTable.received_at <= until),
+    )
 
 
-def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, Rated], ...]:
+def _to_ratings(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tuple[tuple[str, ExportedRating], ...]:
     ids = [row.id for row in rows]
-    visits, finals, at = visits_of(tx, ids), saves_of(tx, ids, final=True), _submitted_at(tx, ids)
+    visits, finals, at = load_visits(tx, ids), load_saves(tx, ids, final=True), _load_submission_times(tx, ids)
     rater_ids = {row.rater_id for row in rows}
-    declared, tries = _declared(tx, rater_ids), tries_of_several(tx, rater_ids)
-    found = (
-        Rated(
+    declared, tries = _load_declarations(tx, rater_ids), load_tries_by_rater(tx, rater_ids)
+    result = (
+        ExportedRating(
             rater_id=row.rater_id,
-            item=item_from(row.name, row.content),
-            answers={name: given.value for name, given in submitted(finals[row.id]).items() if given.value is not None},
+            item=to_item(row.name, row.content),
+            answers={
+                name: values.value
+                for name, values in select_submitted(finals[row.id]).items()
+                if values.value is not None
+            },
             declared=declared.get(row.rater_id, {}),
             answer_time_ms=answer_time_ms(visits[row.id]),
             answered_at=at[row.id],
@@ -115,52 +233,32 @@ def _window(tx: Connection, rows: Sequence[Any], flagged: frozenset[str]) -> tup
         )
         for row in rows
     )
-    return tuple(zip(ids, found, strict=True))
+    return tuple(zip(ids, result, strict=True))
 
 
-def _submitted_at(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
-    """Return when each assignment was submitted last."""
-    query = select(t.Save.assignment_id, func.max(t.Save.received_at)).where(
-        t.Save.assignment_id.in_(ids), t.Save.final
+def _load_submission_times(tx: Connection, ids: Sequence[str]) -> dict[str, datetime]:
+    """Return the time of the last submission of each assignment."""
+    query = select(SaveTable.assignment_id, func.max(SaveTable.received_at)).where(
+        SaveTable.assignment_id.in_(ids), SaveTable.final
     )
-    return dict(tx.execute(query.group_by(t.Save.assignment_id)).all())
+    return dict(tx.execute(query.group_by(SaveTable.assignment_id)).all())
 
 
-def _declared(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
-    """Return what each rater said of themselves last."""
+def _load_declarations(tx: Connection, rater_ids: set[str]) -> dict[str, Mapping[str, Any]]:
+    """Return the last self-description of each rater."""
     query = (
-        select(t.Declaration.rater_id, t.Declaration.content)
-        .where(t.Declaration.rater_id.in_(rater_ids))
-        .order_by(t.Declaration.at, t.Declaration.id)
+        select(DeclarationTable.rater_id, DeclarationTable.content)
+        .where(DeclarationTable.rater_id.in_(rater_ids))
+        .order_by(DeclarationTable.at, DeclarationTable.id)
     )
     return dict(tx.execute(query).all())
 
 
-def _rows(*columns: Any) -> Select[Any]:
-    return select(*columns).select_from(t.Assignment).join(t.Rater, t.Rater.id == t.Assignment.rater_id)
+def _select_assignments(*columns: Any) -> Select[Any]:
+    return select(*columns).select_from(AssignmentTable).join(RaterTable, RaterTable.id == AssignmentTable.rater_id)
 
 
-def _count(tx: Connection, whose: ColumnElement[bool]) -> Count:
-    query = _rows(func.count(distinct(t.Assignment.rater_id)), func.count())
-    raters, ratings = tx.execute(query.where(whose, t.Assignment.state == "done")).one()
-    return Count(raters=raters, ratings=ratings)
-
-
-def taking_part(campaign_id: str) -> ColumnElement[bool]:
-    """Tell whether a rater is of a campaign, is no preview or dry run, and did not withdraw."""
-    return and_(t.Rater.campaign_id == campaign_id, ~t.Rater.rehearsal, t.Rater.state != "withdrawn")
-
-
-def agreeing(purposes: Sequence[str]) -> ColumnElement[bool]:
-    """Tell whether a rater agreed to each purpose, in the latest version of the consent text that they answered."""
-    last = [
-        select(t.Consent.given)
-        .join(t.ConsentText, t.ConsentText.id == t.Consent.consent_text_id)
-        .where(t.Consent.rater_id == t.Rater.id, t.Consent.purpose == purpose)
-        .order_by(t.ConsentText.version.desc())
-        .limit(1)
-        .correlate(t.Rater)
-        .scalar_subquery()
-        for purpose in purposes
-    ]
-    return and_(True, *(func.coalesce(one, False) for one in last))
+def _count_ratings(tx: Connection, whose: ColumnElement[bool]) -> RatingCount:
+    query = _select_assignments(func.count(distinct(AssignmentTable.rater_id)), func.count())
+    raters, ratings = tx.execute(query.where(whose, AssignmentTable.state == "done")).one()
+    return RatingCount(raters=raters, ratings=ratings)

@@ -1,78 +1,103 @@
-"""What somebody decided about flagged raters: only ever added, and the last decision holds."""
+"""Decisions about flagged raters: append-only, the last one holds."""
 
 from dataclasses import asdict, dataclass
 from datetime import datetime, timedelta
 from typing import Literal, TypeAlias, get_args
 
-from sqlalchemy import Connection, insert, select
+from sqlalchemy import Connection, ForeignKey, insert, select
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store import tables as t
+from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.raters import RaterTable
+from dissensus.store.staff import StaffTable
 
-Verdict: TypeAlias = Literal["keep", "exclude"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+
+class FlagDecisionTable(RaterData, Base):
+    """A decision about a flagged rater; the last one holds, and the others stay."""
+
+    __tablename__ = "flag_decision"
+    __table_args__ = (one_of("verdict", "keep", "exclude"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
+    verdict: Mapped[str]
+    reason: Mapped[str]
+    evidence: Mapped[str] = mapped_column(doc="The criteria that were met when it was decided, a line each.")
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
+    at: Mapped[datetime]
+
+
+FlagVerdict: TypeAlias = Literal["keep", "exclude"]
+
+
+VERDICTS: tuple[FlagVerdict, ...] = get_args(FlagVerdict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
-    """Whether a rater stays in analyses, why, and the criteria that were met then, a line each."""
+class FlagJudgement:
+    """A verdict on a flagged rater, its reason, and the criteria that were met then, a line each."""
 
-    verdict: Verdict
+    verdict: FlagVerdict
     reason: str
     evidence: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
-    """What somebody decided about a rater."""
+class FlagDecisionRow:
+    """A decision about a flagged rater, by the name of its author."""
 
     id: str  # Which one, and about whom
     rater_id: str
-    verdict: Verdict  # Whether the rater stays in analyses, or is flagged in exports
+    verdict: FlagVerdict  # Whether the rater stays in analyses, or is flagged in exports
     reason: str  # Why, in the words of who decided
     evidence: str  # The criteria that were met then, a line each
     by: str  # Who decided, by name, and when
     at: datetime
 
 
-_OURS = t.FlagDecision
-_DECISIONS = (
-    select(_OURS.id, _OURS.rater_id, _OURS.verdict, _OURS.reason, _OURS.evidence, t.Staff.name.label("by"), _OURS.at)
-    .join(t.Staff, t.Staff.id == _OURS.staff_id)
+_OURS = FlagDecisionTable
+
+
+_SELECT = (
+    select(_OURS.id, _OURS.rater_id, _OURS.verdict, _OURS.reason, _OURS.evidence, StaffTable.name.label("by"), _OURS.at)
+    .join(StaffTable, StaffTable.id == _OURS.staff_id)
     .order_by(_OURS.at, _OURS.id)
 )
 
 
-def decisions_of(tx: Connection, campaign_id: str) -> dict[str, Decision]:
-    """Return the decision that holds about each rater of a campaign about whom there is one."""
-    query = _DECISIONS.join(t.Rater, t.Rater.id == _OURS.rater_id).where(t.Rater.campaign_id == campaign_id)
-    return {row.rater_id: Decision(**row._mapping) for row in tx.execute(query)}
+def load_flag_decisions(tx: Connection, campaign_id: str) -> dict[str, FlagDecisionRow]:
+    """Return the current decision about each flagged rater of a campaign."""
+    query = _SELECT.join(RaterTable, RaterTable.id == _OURS.rater_id).where(RaterTable.campaign_id == campaign_id)
+    return {row.rater_id: FlagDecisionRow(**row._mapping) for row in tx.execute(query)}
 
 
-def history_of(tx: Connection, rater_id: str) -> tuple[Decision, ...]:
-    """Return all decisions about a rater, the last one first."""
-    rows = tx.execute(_DECISIONS.where(_OURS.rater_id == rater_id)).all()
-    return tuple(Decision(**row._mapping) for row in reversed(rows))
+def list_flag_decisions(tx: Connection, rater_id: str) -> tuple[FlagDecisionRow, ...]:
+    """Return all decisions about a rater, the latest first."""
+    rows = tx.execute(_SELECT.where(_OURS.rater_id == rater_id)).all()
+    return tuple(FlagDecisionRow(**row._mapping) for row in reversed(rows))
 
 
-def decision_of(tx: Connection, decision_id: str) -> Decision | None:
-    """Return a decision by its id, None where there is none."""
-    row = tx.execute(_DECISIONS.where(_OURS.id == decision_id)).one_or_none()
-    return None if row is None else Decision(**row._mapping)
+def find_flag_decision(tx: Connection, decision_id: str) -> FlagDecisionRow | None:
+    """Return a decision by its id, or None."""
+    row = tx.execute(_SELECT.where(_OURS.id == decision_id)).one_or_none()
+    return None if row is None else FlagDecisionRow(**row._mapping)
 
 
-def excluded(tx: Connection, campaign_id: str) -> frozenset[str]:
-    """Return the raters of a campaign who are to be left out of analyses."""
-    return frozenset(name for name, one in decisions_of(tx, campaign_id).items() if one.verdict == "exclude")
+def load_excluded_raters(tx: Connection, campaign_id: str) -> frozenset[str]:
+    """Return the raters of a campaign who are excluded from analyses."""
+    return frozenset(name for name, one in load_flag_decisions(tx, campaign_id).items() if one.verdict == "exclude")
 
 
-def any_decided(tx: Connection, campaign_id: str) -> bool:
-    """Tell whether anything was decided about a rater of a campaign."""
-    return bool(decisions_of(tx, campaign_id))
+def has_flag_decisions(tx: Connection, campaign_id: str) -> bool:
+    """Return whether a campaign has any flag decision."""
+    return bool(load_flag_decisions(tx, campaign_id))
 
 
-def decide(tx: Connection, rater_id: str, decision_id: str, judged: Judgement, *, staff_id: str, now: datetime) -> None:
-    """Keep a decision, which holds after those before, be the clock set back."""
-    last = next((one.at for one in history_of(tx, rater_id)), None)
+def add_flag_decision(
+    tx: Connection, rater_id: str, decision_id: str, judged: FlagJudgement, *, staff_id: str, now: datetime
+) -> None:
+    """Insert a decision, dated after those before even if the clock was set back."""
+    last = next((one.at for one in list_flag_decisions(tx, rater_id)), None)
     at = now if last is None or now > last else last + timedelta(microseconds=1)
     row = {"id": decision_id, "rater_id": rater_id, "staff_id": staff_id, "at": at}
     tx.execute(insert(_OURS).values(**row, **asdict(judged)))

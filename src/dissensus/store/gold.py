@@ -1,22 +1,64 @@
-"""What experts said of the items of a campaign."""
+"""Gold labels of experts and the decisions where they differ."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, ForeignKey, UniqueConstraint, func, insert, select
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.gold_labels import Decision, Label, Said
-from dissensus.store import tables as t
+from dissensus.campaign.gold_labels import GoldAnswers, GoldDecision, GoldLabel
+from dissensus.schema.campaign.gold import PARTS
 from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import ID, Base, one_of
+from dissensus.store.items import ItemTable
+from dissensus.store.staff import StaffTable
+
+
+class GoldLabelTable(Base):
+    """A label of an expert for a part of an item; a correction is one more row."""
+
+    __tablename__ = "gold_label"
+    __table_args__ = (
+        UniqueConstraint("item_id", "part", "position", "revision"),
+        UniqueConstraint("item_id", "part", "staff_id", "revision"),
+        one_of("part", *PARTS),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    item_id: Mapped[str] = mapped_column(ForeignKey("item.id"))
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
+    part: Mapped[str]
+    position: Mapped[int] = mapped_column(doc="0 for the first expert, whom others verify or check.")
+    revision: Mapped[int]
+    answers: Mapped[dict[str, Any]]
+    at: Mapped[datetime]
+
+
+class GoldDecisionTable(Base):
+    """A decision on a part on which experts differ; the last one holds."""
+
+    __tablename__ = "gold_decision"
+    __table_args__ = (UniqueConstraint("item_id", "part", "revision"), one_of("part", *PARTS))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    item_id: Mapped[str] = mapped_column(ForeignKey("item.id"))
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"))
+    part: Mapped[str]
+    revision: Mapped[int]
+    answers: Mapped[dict[str, Any]]
+    reason: Mapped[str]
+    at: Mapped[datetime]
+
 
 WINDOW: Final = 1_000
 """Items whose attributes are held at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class GoldTarget:
     """An item that experts may label, without its conversation."""
 
     id: str
@@ -26,111 +68,105 @@ class Target:
     withheld: bool  # Whether a rater reported it, so that nobody is shown it
 
 
-_TARGET = (
-    t.Item.id,
-    t.Item.position,
-    t.Item.name,
-    t.Item.content["attributes"].label("attributes"),
-    t.Item.withheld,
+_TARGET_COLUMNS = (
+    ItemTable.id,
+    ItemTable.position,
+    ItemTable.name,
+    ItemTable.content["attributes"].label("attributes"),
+    ItemTable.withheld,
 )
 
 
-def targets_of(tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None) -> tuple[Target, ...]:
-    """Return the items of a campaign in their order, or some of them from a place on."""
-    here = (t.Item.campaign_id == campaign_id) & (t.Item.position >= start)
-    query = select(*_TARGET).where(here).order_by(t.Item.position).limit(most)
-    return tuple(Target(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
+def list_targets(
+    tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None
+) -> tuple[GoldTarget, ...]:
+    """Return the items of a campaign in their order, from a position on."""
+    in_campaign = (ItemTable.campaign_id == campaign_id) & (ItemTable.position >= start)
+    query = select(*_TARGET_COLUMNS).where(in_campaign).order_by(ItemTable.position).limit(most)
+    return tuple(GoldTarget(**row._mapping) for row in tx.execute(query.execution_options(yield_per=WINDOW)))
 
 
-def targets_named(tx: Connection, campaign_id: str, names: Collection[str]) -> tuple[Target, ...]:
-    """Return the items of a campaign that have one of these ids in files."""
-    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id, t.Item.name.in_(names))
-    return tuple(Target(**row._mapping) for row in tx.execute(query))
+def list_targets_by_name(tx: Connection, campaign_id: str, names: Collection[str]) -> tuple[GoldTarget, ...]:
+    """Return the items of a campaign with these ids in files."""
+    query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.name.in_(names))
+    return tuple(GoldTarget(**row._mapping) for row in tx.execute(query))
 
 
-def target_at(tx: Connection, campaign_id: str, position: int) -> Target | None:
-    """Return one item of a campaign, None where there is none."""
-    query = select(*_TARGET).where(t.Item.campaign_id == campaign_id, t.Item.position == position)
+def find_target(tx: Connection, campaign_id: str, position: int) -> GoldTarget | None:
+    """Return an item of a campaign by its position, or None."""
+    query = select(*_TARGET_COLUMNS).where(ItemTable.campaign_id == campaign_id, ItemTable.position == position)
     row = tx.execute(query).one_or_none()
-    return None if row is None else Target(**row._mapping)
+    return None if row is None else GoldTarget(**row._mapping)
 
 
-def labels_of(
+def load_labels(
     tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
-) -> Mapping[str, Sequence[Label]]:
-    """Return all that experts said of the items of a campaign, or of some, by the ids of items."""
+) -> Mapping[str, Sequence[GoldLabel]]:
+    """Return all labels of the items of a campaign, or of some, by item id."""
     query = (
-        select(t.GoldLabel, t.Staff.name)
-        .join(t.Item, t.Item.id == t.GoldLabel.item_id)
-        .join(t.Staff, t.Staff.id == t.GoldLabel.staff_id)
-        .where(_among(campaign_id, item_ids))
+        select(GoldLabelTable, StaffTable.name)
+        .join(ItemTable, ItemTable.id == GoldLabelTable.item_id)
+        .join(StaffTable, StaffTable.id == GoldLabelTable.staff_id)
+        .where(_is_item_of(campaign_id, item_ids))
     )
-    found: defaultdict[str, list[Label]] = defaultdict(list)
+    result: defaultdict[str, list[GoldLabel]] = defaultdict(list)
     for row in tx.execute(query).mappings():
-        known = {name: row[name] for name in ("staff_id", "name", "part", "place", "revision", "at")}
-        found[row["item_id"]].append(Label(**known, said=_said(row["said"])))
-    return found
+        known = {name: row[name] for name in ("staff_id", "name", "part", "position", "revision", "at")}
+        result[row["item_id"]].append(GoldLabel(**known, answers=_parse_answers(row["answers"])))
+    return result
 
 
-def decisions_of(
+def load_decisions(
     tx: Connection, campaign_id: str, *, item_ids: Collection[str] | None = None
-) -> Mapping[str, Sequence[Decision]]:
-    """Return all that was decided about the items of a campaign, or about some, by the ids of items, in order."""
+) -> Mapping[str, Sequence[GoldDecision]]:
+    """Return all decisions on the items of a campaign, or on some, by item id and in order."""
     query = (
-        select(t.GoldDecision, t.Staff.name)
-        .join(t.Item, t.Item.id == t.GoldDecision.item_id)
-        .join(t.Staff, t.Staff.id == t.GoldDecision.staff_id)
-        .where(_among(campaign_id, item_ids))
-        .order_by(t.GoldDecision.part, t.GoldDecision.revision)
+        select(GoldDecisionTable, StaffTable.name)
+        .join(ItemTable, ItemTable.id == GoldDecisionTable.item_id)
+        .join(StaffTable, StaffTable.id == GoldDecisionTable.staff_id)
+        .where(_is_item_of(campaign_id, item_ids))
+        .order_by(GoldDecisionTable.part, GoldDecisionTable.revision)
     )
-    found: defaultdict[str, list[Decision]] = defaultdict(list)
+    result: defaultdict[str, list[GoldDecision]] = defaultdict(list)
     for row in tx.execute(query).mappings():
-        known = {name: row[name] for name in ("staff_id", "name", "part", "revision", "why", "at")}
-        found[row["item_id"]].append(Decision(**known, said=_said(row["said"])))
-    return found
+        known = {name: row[name] for name in ("staff_id", "name", "part", "revision", "reason", "at")}
+        result[row["item_id"]].append(GoldDecision(**known, answers=_parse_answers(row["answers"])))
+    return result
 
 
-def _among(campaign_id: str, item_ids: Collection[str] | None) -> ColumnElement[bool]:
-    here = t.Item.campaign_id == campaign_id
-    return here if item_ids is None else here & t.Item.id.in_(item_ids)
+def _is_item_of(campaign_id: str, item_ids: Collection[str] | None) -> ColumnElement[bool]:
+    in_campaign = ItemTable.campaign_id == campaign_id
+    return in_campaign if item_ids is None else in_campaign & ItemTable.id.in_(item_ids)
 
 
-def _said(content: Mapping[str, Any]) -> Said:
+def _parse_answers(content: Mapping[str, Any]) -> GoldAnswers:
     return {name: tuple(one) if isinstance(one, list) else one for name, one in content.items()}
 
 
 def has_labels(tx: Connection, campaign_id: str) -> bool:
-    """Tell whether experts have labelled any item of a campaign."""
-    query = select(t.GoldLabel.id).join(t.Item, t.Item.id == t.GoldLabel.item_id)
-    return tx.scalar(query.where(t.Item.campaign_id == campaign_id).limit(1)) is not None
+    """Return whether experts have labelled any item of a campaign."""
+    query = select(GoldLabelTable.id).join(ItemTable, ItemTable.id == GoldLabelTable.item_id)
+    return tx.scalar(query.where(ItemTable.campaign_id == campaign_id).limit(1)) is not None
 
 
-def n_said(tx: Connection, campaign_id: str) -> int:
-    """Return how many labels and decisions there are, corrections among them: one more whenever somebody says more."""
-    said = (
-        select(func.count()).select_from(table).join(t.Item, t.Item.id == table.item_id)
-        for table in (t.GoldLabel, t.GoldDecision)
+def count_labels_and_decisions(tx: Connection, campaign_id: str) -> int:
+    """Count all labels and decisions with their corrections: a version number of the gold labels."""
+    answers = (
+        select(func.count()).select_from(table).join(ItemTable, ItemTable.id == table.item_id)
+        for table in (GoldLabelTable, GoldDecisionTable)
     )
-    return sum(tx.scalar(query.where(t.Item.campaign_id == campaign_id)) or 0 for query in said)
+    return sum(tx.scalar(query.where(ItemTable.campaign_id == campaign_id)) or 0 for query in answers)
 
 
-def add_label(tx: Connection, item_id: str, label: Label) -> None:
-    """Keep what an expert said; the campaign must be locked."""
-    known = {name: getattr(label, name) for name in ("staff_id", "part", "place", "revision", "at")}
-    row = {"id": new_id(label.at), "item_id": item_id, "said": dict(label.said), **known}
-    tx.execute(insert(t.GoldLabel).values(**row))
+def add_label(tx: Connection, item_id: str, label: GoldLabel) -> None:
+    """Insert a label; the campaign must be locked."""
+    known = {name: getattr(label, name) for name in ("staff_id", "part", "position", "revision", "at")}
+    row = {"id": new_id(label.at), "item_id": item_id, "answers": dict(label.answers), **known}
+    tx.execute(insert(GoldLabelTable).values(**row))
 
 
-def add_decision(tx: Connection, item_id: str, decision: Decision) -> None:
-    """Keep what somebody decided; the campaign must be locked."""
-    known = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "why", "at")}
-    row = {"id": new_id(decision.at), "item_id": item_id, "said": dict(decision.said), **known}
-    tx.execute(insert(t.GoldDecision).values(**row))
-
-
-def set_attributes(tx: Connection, campaign_id: str, changed: Mapping[str, Mapping[str, str]]) -> None:
-    """Keep other attributes of items, by the ids of items; all of each are given."""
-    for item_id, attributes in changed.items():
-        mine = (t.Item.id == item_id) & (t.Item.campaign_id == campaign_id)
-        content = tx.execute(select(t.Item.content).where(mine)).scalar_one()
-        tx.execute(update(t.Item).where(mine).values(content={**content, "attributes": dict(attributes)}))
+def add_decision(tx: Connection, item_id: str, decision: GoldDecision) -> None:
+    """Insert a decision; the campaign must be locked."""
+    known = {name: getattr(decision, name) for name in ("staff_id", "part", "revision", "reason", "at")}
+    row = {"id": new_id(decision.at), "item_id": item_id, "answers": dict(decision.answers), **known}
+    tx.execute(insert(GoldDecisionTable).values(**row))

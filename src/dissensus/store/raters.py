@@ -1,67 +1,133 @@
-"""Raters with their sessions, consents and what they say of themselves."""
+"""Raters with their invitations, sessions and self-descriptions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import groupby
-from operator import attrgetter
 from typing import Any, Final, Literal, TypeAlias
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    ForeignKey,
+    UniqueConstraint,
+    and_,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import NotAllowed
-from dissensus.schema.campaign.definition import Consent, consent_from
-from dissensus.store import events
-from dissensus.store import tables as t
-from dissensus.store.core.ids import hashed, new_id
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.core.ids import hash_key, new_id
+from dissensus.store.core.orm import HASH, ID, Base, RaterData, one_of
+from dissensus.store.staff import SessionTable
 
-Standing: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
 
-SHUT: Final = "This link is not valid (any more). Ask whoever sent it for a new one."
-"""What strangers are told of a key that opens nothing, be there such a campaign or not."""
+class InvitationTable(Base):
+    """A personal link of a rater."""
+
+    __tablename__ = "invitation"
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    cell: Mapped[str | None] = mapped_column(doc="Where the recruiter chose raters by the cells of the quota.")
+    created_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class RaterTable(Base):
+    """A rater: somebody who agreed to take part."""
+
+    __tablename__ = "rater"
+    __table_args__ = (
+        UniqueConstraint("campaign_id", "number"),
+        one_of("state", "rating", "finished", "stopped", "withdrawn"),
+    )
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    number: Mapped[int] = mapped_column(doc="Seeds the order of items.")
+    invitation_hash: Mapped[str | None] = mapped_column(ForeignKey("invitation.key_hash"), unique=True)
+    cell: Mapped[str | None] = mapped_column(doc="Of the quota; null where there is none, or before it is known.")
+    excluded_topics: Mapped[str | None] = mapped_column(
+        doc="Topics that they do not want to meet, one a line; null before."
+    )
+    state: Mapped[str]
+    language: Mapped[str]
+    rehearsal: Mapped[bool] = mapped_column(default=False, doc="A preview or a dry run, never exported.")
+    worked_ms: Mapped[int | None] = mapped_column(doc="Of who withdrew, to be paid; of others their saves tell it.")
+    had_finished: Mapped[bool | None] = mapped_column(doc="Of who withdrew, to be paid: whether they had finished.")
+    entered_at: Mapped[datetime]
+    last_seen_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
+
+
+class DeclarationTable(RaterData, Base):
+    """A self-description of a rater; the last one holds."""
+
+    __tablename__ = "declaration"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
+    content: Mapped[dict[str, Any]]
+    at: Mapped[datetime]
+
+
+def add_invitations(tx: Connection, campaign_id: str, keys: Sequence[str], *, cell: str | None, now: datetime) -> None:
+    """Insert personal links by the hashes of their keys, for a cell if the recruiter chooses by cells."""
+    same = {"campaign_id": campaign_id, "cell": cell, "created_at": now}
+    rows = [same | {"key_hash": hash_key(key)} for key in keys]
+    if rows:
+        tx.execute(insert(InvitationTable), rows)
+
+
+def is_participant(campaign_id: str) -> ColumnElement[bool]:
+    """Return the condition that a rater is of a campaign, is no rehearsal and has not withdrawn."""
+    return and_(RaterTable.campaign_id == campaign_id, ~RaterTable.rehearsal, RaterTable.state != "withdrawn")
+
+
+RaterState: TypeAlias = Literal["rating", "finished", "stopped", "withdrawn"]
+
+
+INVALID_LINK: Final = "This link is not valid (any more). Ask whoever sent it for a new one."
+"""The same message for every invalid key: it reveals no campaign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rater:
-    """A rater as they are kept."""
+class RaterRow:
+    """A rater."""
 
     id: str  # Who, in which campaign, and the how manieth to enter it, from 0
     campaign_id: str
     number: int
-    cell: str | None  # Of the quota; None where there is none, or before it is known
-    left_out: str | None  # Topics that they do not want to meet, one a line; None before they were asked
-    state: Standing  # Whether they go on
+    cell: str | None  # Of the quota; None if there is none, or before it is known
+    excluded_topics: str | None  # Topics that they do not want to meet, one a line; None before they were asked
+    state: RaterState  # Whether they go on
     language: str
     rehearsal: bool  # Whether it is a preview or a dry run
 
 
-_COLUMNS = [getattr(t.Rater, name) for name in Rater.__dataclass_fields__]
+RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]
+
 
 # What every submit asks is put together once: that takes longer than the database needs for the answer.
-_SEEN = update(t.Rater).where(t.Rater.id == bindparam("one")).values(seen_at=bindparam("now")).returning(*_COLUMNS)
-_SIGNED_IN = (
-    select(*_COLUMNS)
-    .join(t.Session, t.Session.rater_id == t.Rater.id)
-    .where(t.Session.key_hash == bindparam("key_hash"), t.Session.expires_at > bindparam("now"))
-)
-_LAST_VERSION = select(func.max(t.ConsentText.version)).where(t.ConsentText.campaign_id == bindparam("campaign"))
-_SAID_TO_LAST = (
-    select(func.count(t.Consent.purpose))
-    .select_from(t.ConsentText)
-    .outerjoin(t.Consent, (t.Consent.consent_text_id == t.ConsentText.id) & (t.Consent.rater_id == bindparam("rater")))
-    .where(t.ConsentText.campaign_id == bindparam("campaign"), t.ConsentText.version == _LAST_VERSION.scalar_subquery())
-    .group_by(t.ConsentText.id)
+_MARK_SEEN = (
+    update(RaterTable)
+    .where(RaterTable.id == bindparam("one"))
+    .values(last_seen_at=bindparam("now"))
+    .returning(*RATER_COLUMNS)
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What a rater said to one version of a consent text."""
-
-    version: int  # Which one, and the text as it was
-    consent: Consent
-    given: Mapping[str, bool]  # Whether they agreed, by the name of the purpose
-    at: datetime  # When they said it
+_SELECT_SIGNED_IN = (
+    select(*RATER_COLUMNS)
+    .join(SessionTable, SessionTable.rater_id == RaterTable.id)
+    .where(SessionTable.key_hash == bindparam("key_hash"), SessionTable.expires_at > bindparam("now"))
+)
 
 
 def add_rater(
@@ -74,198 +140,109 @@ def add_rater(
     cell: str | None,
     rehearsal: bool,
     now: datetime,
-) -> Rater:
-    """Keep a new rater, with the next number of the campaign, which must be locked."""
-    campaign = t.Campaign.id == campaign_id
-    number = tx.scalar(select(t.Campaign.n_raters).where(campaign)) or 0
-    tx.execute(update(t.Campaign).where(campaign).values(n_raters=number + 1))
-    rater = Rater(
+) -> RaterRow:
+    """Insert a rater with the next number of the campaign, which must be locked."""
+    campaign = CampaignTable.id == campaign_id
+    number = tx.scalar(select(CampaignTable.n_raters).where(campaign)) or 0
+    tx.execute(update(CampaignTable).where(campaign).values(n_raters=number + 1))
+    rater = RaterRow(
         id=rater_id,
         campaign_id=campaign_id,
         number=number,
         cell=cell,
-        left_out=None,
+        excluded_topics=None,
         state="rating",
         language=language,
         rehearsal=rehearsal,
     )
-    row = {name: getattr(rater, name) for name in Rater.__dataclass_fields__}
-    times = {"entered_at": now, "seen_at": now, "changed_at": now}
-    tx.execute(insert(t.Rater).values(**row, **times, invitation_hash=hashed(invitation) if invitation else None))
+    row = {name: getattr(rater, name) for name in RaterRow.__dataclass_fields__}
+    times = {"entered_at": now, "last_seen_at": now, "changed_at": now}
+    tx.execute(insert(RaterTable).values(**row, **times, invitation_hash=hash_key(invitation) if invitation else None))
     return rater
 
 
 def check_invitation(tx: Connection, campaign_id: str, key: str) -> str | None:
-    """Return the cell that a personal link is for, if any, and refuse a key that is none of the campaign."""
+    """Return the cell of a personal link, if any; NotAllowed if it is not valid for the campaign."""
     known = tx.execute(
-        select(t.Invitation.campaign_id, t.Invitation.revoked_at, t.Invitation.cell).where(
-            t.Invitation.key_hash == hashed(key)
+        select(InvitationTable.campaign_id, InvitationTable.revoked_at, InvitationTable.cell).where(
+            InvitationTable.key_hash == hash_key(key)
         )
     ).one_or_none()
     if known is None or known.campaign_id != campaign_id or known.revoked_at is not None:
-        raise NotAllowed(SHUT)
+        raise NotAllowed(INVALID_LINK)
     return None if known.cell is None else str(known.cell)
 
 
-def rater_invited(tx: Connection, key: str, *, lock: bool = False) -> Rater | None:
-    """Return the rater who entered by a personal link, None where nobody has; `lock` keeps others from erasing them."""
-    query = select(*_COLUMNS).where(t.Rater.invitation_hash == hashed(key))
+def find_invited_rater(tx: Connection, key: str, *, lock: bool = False) -> RaterRow | None:
+    """Return the rater of a personal link, or None; `lock` keeps them from being erased."""
+    query = select(*RATER_COLUMNS).where(RaterTable.invitation_hash == hash_key(key))
     row = tx.execute(query.with_for_update(read=True, key_share=True) if lock else query).one_or_none()
-    return None if row is None else Rater(**row._mapping)
+    return None if row is None else RaterRow(**row._mapping)
 
 
-def rater_sent(tx: Connection, person: str, submission: str, *, lock: bool = False) -> Rater | None:
-    """Return the rater whom a recruiter sent by these ids, None where there is none; `lock` as above."""
-    sent = (t.Recruit.person == person) & (t.Recruit.submission == submission)
-    query = select(*_COLUMNS).join(t.Recruit, t.Recruit.rater_id == t.Rater.id).where(sent)
-    locked = query.with_for_update(read=True, key_share=True, of=t.Rater)
-    row = tx.execute(locked if lock else query).one_or_none()
-    return None if row is None else Rater(**row._mapping)
-
-
-def rater_of(tx: Connection, rater_id: str) -> Rater | None:
+def find_rater(tx: Connection, rater_id: str) -> RaterRow | None:
     """Return a rater by their id."""
-    row = tx.execute(select(*_COLUMNS).where(t.Rater.id == rater_id)).one_or_none()
-    return None if row is None else Rater(**row._mapping)
+    row = tx.execute(select(*RATER_COLUMNS).where(RaterTable.id == rater_id)).one_or_none()
+    return None if row is None else RaterRow(**row._mapping)
 
 
-def seen(tx: Connection, rater_id: str, *, now: datetime) -> Rater | None:
-    """Keep that a rater gave a sign, and return them; until the transaction ends nobody else changes or erases them."""
-    row = tx.execute(_SEEN, {"one": rater_id, "now": now}).one_or_none()
-    return None if row is None else Rater(**row._mapping)
+def mark_seen(tx: Connection, rater_id: str, *, now: datetime) -> RaterRow | None:
+    """Record a sign of a rater, and return them, locked against changes and erasure until the transaction ends."""
+    row = tx.execute(_MARK_SEEN, {"one": rater_id, "now": now}).one_or_none()
+    return None if row is None else RaterRow(**row._mapping)
 
 
-def rater_signed_in(tx: Connection, key: str, *, now: datetime) -> Rater | None:
-    """Return the rater of a session, None where there is no such session or it has ended."""
-    row = tx.execute(_SIGNED_IN, {"key_hash": hashed(key), "now": now}).one_or_none()
-    return None if row is None else Rater(**row._mapping)
+def find_signed_in_rater(tx: Connection, key: str, *, now: datetime) -> RaterRow | None:
+    """Return the rater of a valid session, or None."""
+    row = tx.execute(_SELECT_SIGNED_IN, {"key_hash": hash_key(key), "now": now}).one_or_none()
+    return None if row is None else RaterRow(**row._mapping)
 
 
-def sign_in(tx: Connection, rater_id: str, key: str, *, expires_at: datetime) -> None:
-    """Keep a session of a rater, by the hash of its key."""
-    tx.execute(insert(t.Session).values(key_hash=hashed(key), rater_id=rater_id, expires_at=expires_at))
+def add_rater_session(tx: Connection, rater_id: str, key: str, *, expires_at: datetime) -> None:
+    """Insert a session of a rater, by the hash of its key."""
+    tx.execute(insert(SessionTable).values(key_hash=hash_key(key), rater_id=rater_id, expires_at=expires_at))
 
 
-def sign_out(tx: Connection, key: str) -> None:
+def end_rater_session(tx: Connection, key: str) -> None:
     """End a session of a rater."""
-    tx.execute(delete(t.Session).where(t.Session.key_hash == hashed(key), t.Session.rater_id.is_not(None)))
+    tx.execute(delete(SessionTable).where(SessionTable.key_hash == hash_key(key), SessionTable.rater_id.is_not(None)))
 
 
-def set_standing(tx: Connection, rater_id: str, state: Standing, *, now: datetime) -> None:
-    """Keep whether a rater goes on."""
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(state=state, changed_at=now, seen_at=now))
-
-
-def erase(tx: Connection, rater_id: str) -> None:
-    """Erase all that a rater said and by which link they came; what stays is that somebody took part and withdrew."""
-    theirs = select(t.Rater.invitation_hash).where(t.Rater.id == rater_id)
-    invitation = tx.scalar(theirs)
-    for table in (t.Session, t.Notice, t.Declaration, t.Consent, t.CheckAnswer, t.Feeling, t.Recruit, t.FlagDecision):
-        tx.execute(delete(table).where(table.rater_id == rater_id))
-    events.erase(tx, rater_id)
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=None, left_out=None, invitation_hash=None))
-    if invitation is not None:
-        tx.execute(delete(t.Invitation).where(t.Invitation.key_hash == invitation))
-
-
-def leave_out(tx: Connection, rater_id: str, topics: Sequence[str]) -> None:
-    """Keep what a rater does not want to meet."""
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(left_out="\n".join(topics)))
-
-
-def numbers_of(tx: Connection, campaign_id: str) -> dict[str, int]:
-    """Return the how manieth each rater of a campaign is, from 0."""
-    return dict(tx.execute(select(t.Rater.id, t.Rater.number).where(t.Rater.campaign_id == campaign_id)).all())
-
-
-def set_cell(tx: Connection, rater_id: str, cell: str) -> None:
-    """Keep of which cell of the quota a rater is."""
-    tx.execute(update(t.Rater).where(t.Rater.id == rater_id).values(cell=cell))
-
-
-def forget(tx: Connection, rater_id: str) -> None:
-    """Erase somebody who was turned away before they rated anything; their personal link lets nobody in any more."""
-    erase(tx, rater_id)
-    tx.execute(delete(t.Rater).where(t.Rater.id == rater_id))
-
-
-def consent(tx: Connection, rater_id: str, text_id: str, given: Mapping[str, bool], *, now: datetime) -> None:
-    """Keep what a rater said to each purpose of a consent text."""
-    rows = [
-        {"rater_id": rater_id, "consent_text_id": text_id, "purpose": purpose, "given": said, "at": now}
-        for purpose, said in given.items()
-    ]
-    tx.execute(insert(t.Consent), rows)
-
-
-def said(tx: Connection, rater_id: str) -> tuple[Said, ...]:
-    """Return what a rater said to each version of the consent text, the latest version first."""
-    query = (
-        select(t.ConsentText.version, t.ConsentText.content, t.Consent.purpose, t.Consent.given, t.Consent.at)
-        .join(t.Consent, t.Consent.consent_text_id == t.ConsentText.id)
-        .where(t.Consent.rater_id == rater_id)
-        .order_by(t.ConsentText.version.desc())
+def set_rater_state(tx: Connection, rater_id: str, state: RaterState, *, now: datetime) -> None:
+    """Set the state of a rater."""
+    tx.execute(
+        update(RaterTable).where(RaterTable.id == rater_id).values(state=state, changed_at=now, last_seen_at=now)
     )
-    found = []
-    for version, together in groupby(tx.execute(query), key=attrgetter("version")):
-        rows = list(together)
-        given = {row.purpose: row.given for row in rows}
-        found.append(Said(version=version, consent=consent_from(rows[0].content), given=given, at=rows[0].at))
-    return tuple(found)
 
 
-def has_consented(tx: Connection, rater_id: str, text_id: str) -> bool:
-    """Tell whether a rater answered this version of the consent text."""
-    query = select(func.count()).where(t.Consent.rater_id == rater_id, t.Consent.consent_text_id == text_id)
-    return bool(tx.scalar(query))
+def set_excluded_topics(tx: Connection, rater_id: str, topics: Sequence[str]) -> None:
+    """Set the topics that a rater wants to avoid."""
+    tx.execute(update(RaterTable).where(RaterTable.id == rater_id).values(excluded_topics="\n".join(topics)))
 
 
-def has_consented_last(tx: Connection, rater: Rater) -> bool:
-    """Tell whether a rater answered the consent text that holds; in a draft there may be none yet."""
-    return tx.scalar(_SAID_TO_LAST, {"campaign": rater.campaign_id, "rater": rater.id}) != 0
+def load_rater_numbers(tx: Connection, campaign_id: str) -> dict[str, int]:
+    """Return the entry number of each rater of a campaign."""
+    return dict(tx.execute(select(RaterTable.id, RaterTable.number).where(RaterTable.campaign_id == campaign_id)).all())
 
 
-def declare(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> None:
-    """Keep what a rater said of themselves, after what they said before, be the clock set back."""
-    last = tx.scalar(select(func.max(t.Declaration.at)).where(t.Declaration.rater_id == rater_id))
+def set_rater_cell(tx: Connection, rater_id: str, cell: str) -> None:
+    """Set the quota cell of a rater."""
+    tx.execute(update(RaterTable).where(RaterTable.id == rater_id).values(cell=cell))
+
+
+def add_declaration(tx: Connection, rater_id: str, content: Mapping[str, Any], *, now: datetime) -> None:
+    """Insert a self-description, dated after those before even if the clock was set back."""
+    last = tx.scalar(select(func.max(DeclarationTable.at)).where(DeclarationTable.rater_id == rater_id))
     now = now if last is None or now > last else last + timedelta(microseconds=1)
-    tx.execute(insert(t.Declaration).values(id=new_id(now), rater_id=rater_id, content=dict(content), at=now))
+    tx.execute(insert(DeclarationTable).values(id=new_id(now), rater_id=rater_id, content=dict(content), at=now))
 
 
-def declared(tx: Connection, rater_id: str) -> dict[str, Any] | None:
-    """Return what a rater said of themselves last, None where nothing."""
+def find_declaration(tx: Connection, rater_id: str) -> dict[str, Any] | None:
+    """Return the last self-description of a rater, or None."""
     query = (
-        select(t.Declaration.content)
-        .where(t.Declaration.rater_id == rater_id)
-        .order_by(t.Declaration.at.desc())
+        select(DeclarationTable.content)
+        .where(DeclarationTable.rater_id == rater_id)
+        .order_by(DeclarationTable.at.desc())
         .limit(1)
     )
     return tx.scalar(query)
-
-
-def has_notified(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:
-    """Tell whether a rater has said just that, and nobody has dealt with it yet."""
-    same = (t.Notice.rater_id == rater_id) & (t.Notice.kind == kind) & (t.Notice.text == text)
-    open_ = t.Notice.answered_at.is_(None) & t.Notice.assignment_id.is_not_distinct_from(assignment_id)
-    return bool(tx.scalar(select(func.count()).where(same, open_)))
-
-
-def notify(
-    tx: Connection,
-    rater_id: str,
-    kind: Literal["help", "illegal"],
-    text: str,
-    *,
-    assignment_id: str | None,
-    now: datetime,
-) -> None:
-    """Keep that a rater needs help, or reports what must not be shown."""
-    row = {
-        "id": new_id(now),
-        "rater_id": rater_id,
-        "assignment_id": assignment_id,
-        "kind": kind,
-        "text": text,
-        "at": now,
-    }
-    tx.execute(insert(t.Notice).values(**row))

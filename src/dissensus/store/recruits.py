@@ -1,18 +1,50 @@
-"""Whom a recruiter sent: ids of elsewhere, which are in no other table."""
+"""Participants sent by a recruiter and their submissions; external ids are in no other table."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, ForeignKey, Select, UniqueConstraint, case, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
-from dissensus.store import tables as t
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.core.orm import Base, RaterData
+from dissensus.store.raters import RATER_COLUMNS, RaterRow, RaterState, RaterTable
+
+
+class RecruitTable(RaterData, Base):
+    """A participant sent by a recruiter: the only place of external ids, erasable by itself."""
+
+    __tablename__ = "recruit"
+    __table_args__ = (UniqueConstraint("campaign_id", "person"),)
+
+    submission: Mapped[str] = mapped_column(primary_key=True, doc="The recruiter's id of this visit.")
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    person: Mapped[str] = mapped_column(doc="The recruiter's id of the person.")
+    study: Mapped[str]
+    rater_id: Mapped[str | None] = mapped_column(
+        ForeignKey("rater.id"), unique=True, doc="Null for who was turned away, and is not asked again."
+    )
+    status: Mapped[str | None] = mapped_column(doc="What the recruiter told last.")
+    n_repeat_visits: Mapped[int] = mapped_column(default=0, doc="How often the same person came by another visit.")
+    return_asked_at: Mapped[datetime | None] = mapped_column(doc="When an owner asked them to give the visit back.")
+    entered_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
+
+
+def find_recruited_rater(tx: Connection, person: str, submission: str, *, lock: bool = False) -> RaterRow | None:
+    """Return the rater of a recruiter's ids, or None; `lock` keeps them from being erased."""
+    sent = (RecruitTable.person == person) & (RecruitTable.submission == submission)
+    query = select(*RATER_COLUMNS).join(RecruitTable, RecruitTable.rater_id == RaterTable.id).where(sent)
+    locked = query.with_for_update(read=True, key_share=True, of=RaterTable)
+    row = tx.execute(locked if lock else query).one_or_none()
+    return None if row is None else RaterRow(**row._mapping)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Recruit:
-    """Somebody whom a recruiter sent."""
+class RecruitRow:
+    """A participant sent by a recruiter."""
 
     submission: str  # The recruiter's id of the visit
     campaign_id: str  # To which campaign, and who it is there; None for who was turned away
@@ -20,50 +52,121 @@ class Recruit:
     status: str | None  # What the recruiter told last; None for nothing so far
 
 
-_COLUMNS = [getattr(t.Recruit, name) for name in Recruit.__dataclass_fields__]
+_COLUMNS = [getattr(RecruitTable, name) for name in RecruitRow.__dataclass_fields__]
 
 
-def recruit_of(tx: Connection, campaign_id: str, person: str) -> Recruit | None:
-    """Return somebody by the recruiter's id of the person, None where they have not come."""
-    here = (t.Recruit.campaign_id == campaign_id) & (t.Recruit.person == person)
-    row = tx.execute(select(*_COLUMNS).where(here)).one_or_none()
-    return None if row is None else Recruit(**row._mapping)
+def find_recruit(tx: Connection, campaign_id: str, person: str) -> RecruitRow | None:
+    """Return a participant by the recruiter's id of the person, or None."""
+    in_campaign = (RecruitTable.campaign_id == campaign_id) & (RecruitTable.person == person)
+    row = tx.execute(select(*_COLUMNS).where(in_campaign)).one_or_none()
+    return None if row is None else RecruitRow(**row._mapping)
 
 
-def recruit_by(tx: Connection, submission: str) -> Recruit | None:
-    """Return somebody by the recruiter's id of the visit, None where there is none."""
-    row = tx.execute(select(*_COLUMNS).where(t.Recruit.submission == submission)).one_or_none()
-    return None if row is None else Recruit(**row._mapping)
+def find_recruit_by_submission(tx: Connection, submission: str) -> RecruitRow | None:
+    """Return a participant by the recruiter's id of the submission, or None."""
+    row = tx.execute(select(*_COLUMNS).where(RecruitTable.submission == submission)).one_or_none()
+    return None if row is None else RecruitRow(**row._mapping)
 
 
-def recruited_as(tx: Connection, rater_id: str) -> Recruit | None:
-    """Return whom a recruiter sent who is this rater now, None where nobody did."""
-    row = tx.execute(select(*_COLUMNS).where(t.Recruit.rater_id == rater_id)).one_or_none()
-    return None if row is None else Recruit(**row._mapping)
+def find_recruit_of_rater(tx: Connection, rater_id: str) -> RecruitRow | None:
+    """Return the participant who is this rater, or None."""
+    row = tx.execute(select(*_COLUMNS).where(RecruitTable.rater_id == rater_id)).one_or_none()
+    return None if row is None else RecruitRow(**row._mapping)
 
 
 def add_recruit(
     tx: Connection, campaign_id: str, rater_id: str, *, person: str, study: str, submission: str, now: datetime
 ) -> None:
-    """Keep whom a recruiter sent."""
+    """Insert a participant; Conflict if the submission was just used for another campaign."""
     ids = {"submission": submission, "campaign_id": campaign_id, "person": person, "study": study, "rater_id": rater_id}
     try:
         with tx.begin_nested():
-            tx.execute(insert(t.Recruit).values(**ids, again=0, entered_at=now, changed_at=now))
+            tx.execute(insert(RecruitTable).values(**ids, n_repeat_visits=0, entered_at=now, changed_at=now))
     except IntegrityError:
         raise Conflict("This submission is used for another campaign. Nothing about you was kept here.") from None
 
 
-def came_again(tx: Connection, submission: str) -> None:
-    """Count that the same person came by another visit."""
-    tx.execute(update(t.Recruit).where(t.Recruit.submission == submission).values(again=t.Recruit.again + 1))
+def count_repeat_visit(tx: Connection, submission: str) -> None:
+    """Increment the repeat visits of a participant."""
+    tx.execute(
+        update(RecruitTable)
+        .where(RecruitTable.submission == submission)
+        .values(n_repeat_visits=RecruitTable.n_repeat_visits + 1)
+    )
 
 
-def turn_away(tx: Connection, rater_id: str, *, now: datetime) -> None:
-    """Part somebody from the rater that they were not allowed to become, and keep that they came."""
-    tx.execute(update(t.Recruit).where(t.Recruit.rater_id == rater_id).values(rater_id=None, changed_at=now))
+def turn_away_recruit(tx: Connection, rater_id: str, *, now: datetime) -> None:
+    """Detach a participant from the rater that they could not become; their visit stays known."""
+    tx.execute(update(RecruitTable).where(RecruitTable.rater_id == rater_id).values(rater_id=None, changed_at=now))
 
 
-def set_status(tx: Connection, submission: str, status: str, *, now: datetime) -> None:
-    """Keep what the recruiter tells of a visit."""
-    tx.execute(update(t.Recruit).where(t.Recruit.submission == submission).values(status=status, changed_at=now))
+def set_recruit_status(tx: Connection, submission: str, status: str, *, now: datetime) -> None:
+    """Set the recruiter's status of a submission."""
+    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(status=status, changed_at=now))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionRow:
+    """A submission of a participant, without the id of the person."""
+
+    submission: str  # The recruiter's id of the visit
+    rater_id: str | None  # Who they are here, and how many items they rated; None for who was turned away
+    number: int | None
+    state: RaterState | None
+    n_rated: int
+    status: str | None  # What the recruiter told last; None for nothing so far
+    n_repeat_visits: int  # How often the same person came by another visit
+    entered_at: datetime  # When they came, and were asked to give it back, if they were
+    return_asked_at: datetime | None
+
+
+def _select_submissions(campaign_id: str) -> Select[tuple[object, ...]]:
+    done = select(func.count()).where(AssignmentTable.rater_id == RaterTable.id, AssignmentTable.state == "done")
+    r = RecruitTable
+    return (
+        select(r.submission, r.rater_id, r.status, r.n_repeat_visits, r.entered_at, r.return_asked_at)
+        .add_columns(RaterTable.number, RaterTable.state, done.scalar_subquery().label("n_rated"))
+        .outerjoin(RaterTable, RaterTable.id == r.rater_id)
+        .where(r.campaign_id == campaign_id)
+    )
+
+
+def list_submissions(
+    tx: Connection, campaign_id: str, *, first: str, start: int, most: int
+) -> tuple[SubmissionRow, ...]:
+    """Return a page of submissions: those of one status first, then in order of entry."""
+    order = (case((RecruitTable.status == first, 0), else_=1), RecruitTable.entered_at, RecruitTable.submission)
+    query = _select_submissions(campaign_id).order_by(*order).offset(start).limit(most)
+    return tuple(SubmissionRow(**row._mapping) for row in tx.execute(query))
+
+
+def list_submissions_after(
+    tx: Connection, campaign_id: str, *, status: str | None, after: str, most: int
+) -> tuple[SubmissionRow, ...]:
+    """Return submissions, or those of one status, in the order of their ids, after an id."""
+    query = _select_submissions(campaign_id).where(RecruitTable.submission > after)
+    query = query if status is None else query.where(RecruitTable.status == status)
+    rows = tx.execute(query.order_by(RecruitTable.submission).limit(most))
+    return tuple(SubmissionRow(**row._mapping) for row in rows)
+
+
+def find_submission(tx: Connection, campaign_id: str, submission: str) -> SubmissionRow | None:
+    """Return a submission of a campaign, or None."""
+    row = tx.execute(_select_submissions(campaign_id).where(RecruitTable.submission == submission)).one_or_none()
+    return None if row is None else SubmissionRow(**row._mapping)
+
+
+def count_submissions(tx: Connection, campaign_id: str, *, status: str | None = None) -> int:
+    """Count the submissions of a campaign, or those of one status."""
+    query = select(func.count()).select_from(RecruitTable).where(RecruitTable.campaign_id == campaign_id)
+    return tx.scalar(query if status is None else query.where(RecruitTable.status == status)) or 0
+
+
+def record_return_request(tx: Connection, submission: str, *, now: datetime) -> None:
+    """Set the time when the return of a submission was requested."""
+    tx.execute(update(RecruitTable).where(RecruitTable.submission == submission).values(return_asked_at=now))
+
+
+def erase_recruits(tx: Connection, campaign_id: str) -> int:
+    """Delete all external ids of a campaign, and return how many participants it had."""
+    return tx.execute(delete(RecruitTable).where(RecruitTable.campaign_id == campaign_id)).rowcount

@@ -1,20 +1,58 @@
-"""Staff, with the links that sign them in and their sessions."""
+"""Staff accounts with login links, sessions and passwords."""
 
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, delete, insert, select, update
+from sqlalchemy import CheckConstraint, ColumnElement, Connection, ForeignKey, Index, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
 from dissensus.errors import Conflict
 from dissensus.schema.hints import format_value
-from dissensus.store import tables as t
-from dissensus.store.core.ids import hashed, new_id
+from dissensus.store.core.ids import hash_key, new_id
+from dissensus.store.core.orm import HASH, ID, Base, RaterData
+
+
+class SessionTable(RaterData, Base):
+    """A signed-in browser, of a rater or of staff."""
+
+    __tablename__ = "session"
+    __table_args__ = (CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name="of_one"),)
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    rater_id: Mapped[str | None] = mapped_column(ForeignKey("rater.id"), index=True)
+    staff_id: Mapped[str | None] = mapped_column(ForeignKey("staff.id"), index=True)
+    expires_at: Mapped[datetime]
+
+
+class StaffTable(Base):
+    """A staff account."""
+
+    __tablename__ = "staff"
+    __table_args__ = (Index("uq_staff_email", "email", unique=True), Index("uq_staff_subject", "subject", unique=True))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    name: Mapped[str] = mapped_column(unique=True)
+    password_hash: Mapped[str | None] = mapped_column(doc="Argon2id with its salt; null where there is no password.")
+    email: Mapped[str | None] = mapped_column(doc="By which a provider may tell who they are.")
+    subject: Mapped[str | None] = mapped_column(doc="Who they are at the provider, once they came by it.")
+    created_at: Mapped[datetime]
+
+
+class LoginLinkTable(Base):
+    """A one-time login link."""
+
+    __tablename__ = "login_link"
+
+    key_hash: Mapped[str] = mapped_column(HASH, primary_key=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), index=True)
+    expires_at: Mapped[datetime]
+    used_at: Mapped[datetime | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Staff:
-    """Somebody who works on campaigns."""
+class StaffRow:
+    """A staff account."""
 
     id: str
     name: str
@@ -22,142 +60,138 @@ class Staff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
-    """A browser in which somebody is signed in."""
+class StaffSession:
+    """A session of a staff account."""
 
     id: str  # Which one: the hash of its key
     expires_at: datetime  # When it ends by itself
 
 
-_COLUMNS = [getattr(t.Staff, name) for name in Staff.__dataclass_fields__]
+_COLUMNS = [getattr(StaffTable, name) for name in StaffRow.__dataclass_fields__]
 
 
-def add_staff(tx: Connection, name: str, *, now: datetime) -> Staff:
-    """Keep somebody new."""
-    staff = Staff(id=new_id(now), name=name, created_at=now)
+def add_staff(tx: Connection, name: str, *, now: datetime) -> StaffRow:
+    """Insert a staff account; Conflict if the name is taken."""
+    staff = StaffRow(id=new_id(now), name=name, created_at=now)
     try:
-        tx.execute(insert(t.Staff).values(id=staff.id, name=name, created_at=now))
+        tx.execute(insert(StaffTable).values(id=staff.id, name=name, created_at=now))
     except IntegrityError:
         raise Conflict(f"Somebody is called {format_value(name)} already. Choose another name.") from None
     return staff
 
 
-def all_staff(tx: Connection) -> tuple[Staff, ...]:
-    """Return all staff, by name."""
-    return tuple(Staff(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(t.Staff.name)))
+def list_staff(tx: Connection) -> tuple[StaffRow, ...]:
+    """Return all staff accounts, by name."""
+    return tuple(StaffRow(**row._mapping) for row in tx.execute(select(*_COLUMNS).order_by(StaffTable.name)))
 
 
-def staff_named(tx: Connection, name: str) -> Staff | None:
-    """Return somebody by their name."""
-    row = tx.execute(select(*_COLUMNS).where(t.Staff.name == name)).one_or_none()
-    return None if row is None else Staff(**row._mapping)
+def find_staff_by_name(tx: Connection, name: str) -> StaffRow | None:
+    """Return a staff account by its name, or None."""
+    row = tx.execute(select(*_COLUMNS).where(StaffTable.name == name)).one_or_none()
+    return None if row is None else StaffRow(**row._mapping)
 
 
-def add_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
-    """Keep a link that signs somebody in, by the hash of its key."""
-    tx.execute(insert(t.SignIn).values(key_hash=hashed(key), staff_id=staff_id, expires_at=expires_at))
+def add_login_link(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
+    """Insert a login link, by the hash of its key."""
+    tx.execute(insert(LoginLinkTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
 
 
-def forget_ended(tx: Connection, *, now: datetime) -> None:
-    """Delete links, sessions and tokens, of staff and of raters, that ended by themselves."""
-    tx.execute(delete(t.SignIn).where(t.SignIn.expires_at <= now))
-    tx.execute(delete(t.Session).where(t.Session.expires_at <= now))
-    tx.execute(delete(t.StaffInvitation).where(t.StaffInvitation.expires_at <= now))
-    tx.execute(delete(t.Token).where(t.Token.expires_at <= now))
+def is_login_link_valid(tx: Connection, key: str, *, now: datetime) -> bool:
+    """Return whether a login link is valid, without using it up."""
+    return tx.scalar(select(LoginLinkTable.staff_id).where(_is_valid(key, now))) is not None
 
 
-def is_link(tx: Connection, key: str, *, now: datetime) -> bool:
-    """Tell whether a key can sign somebody in, without using it up."""
-    return tx.scalar(select(t.SignIn.staff_id).where(_good(key, now))) is not None
-
-
-def use_link(tx: Connection, key: str, *, now: datetime) -> str | None:
-    """Use a link up, and return whom it signs in; None where it is unknown, used or too old.
+def use_login_link(tx: Connection, key: str, *, now: datetime) -> str | None:
+    """Use up a login link, and return the id of its account; None if it is not valid.
 
     One statement decides, so that of two who come at once one alone gets in.
     """
-    used = update(t.SignIn).where(_good(key, now)).values(used_at=now).returning(t.SignIn.staff_id)
+    used = update(LoginLinkTable).where(_is_valid(key, now)).values(used_at=now).returning(LoginLinkTable.staff_id)
     return tx.scalar(used)
 
 
-def _good(key: str, now: datetime) -> ColumnElement[bool]:
-    return (t.SignIn.key_hash == hashed(key)) & t.SignIn.used_at.is_(None) & (t.SignIn.expires_at > now)
+def _is_valid(key: str, now: datetime) -> ColumnElement[bool]:
+    return (
+        (LoginLinkTable.key_hash == hash_key(key))
+        & LoginLinkTable.used_at.is_(None)
+        & (LoginLinkTable.expires_at > now)
+    )
 
 
-def sign_in(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
-    """Keep a session of somebody, by the hash of its key."""
-    tx.execute(insert(t.Session).values(key_hash=hashed(key), staff_id=staff_id, expires_at=expires_at))
+def add_staff_session(tx: Connection, staff_id: str, key: str, *, expires_at: datetime) -> None:
+    """Insert a session, by the hash of its key."""
+    tx.execute(insert(SessionTable).values(key_hash=hash_key(key), staff_id=staff_id, expires_at=expires_at))
 
 
-def staff_signed_in(tx: Connection, key: str, *, now: datetime) -> Staff | None:
-    """Return whose a session is, None where there is no such session or it has ended."""
+def find_signed_in_staff(tx: Connection, key: str, *, now: datetime) -> StaffRow | None:
+    """Return the account of a valid session, or None."""
     query = (
         select(*_COLUMNS)
-        .join(t.Session, t.Session.staff_id == t.Staff.id)
-        .where(t.Session.key_hash == hashed(key), t.Session.expires_at > now)
+        .join(SessionTable, SessionTable.staff_id == StaffTable.id)
+        .where(SessionTable.key_hash == hash_key(key), SessionTable.expires_at > now)
     )
     row = tx.execute(query).one_or_none()
-    return None if row is None else Staff(**row._mapping)
+    return None if row is None else StaffRow(**row._mapping)
 
 
-def sign_out(tx: Connection, key: str) -> None:
-    """End one session."""
-    tx.execute(delete(t.Session).where(t.Session.key_hash == hashed(key), t.Session.staff_id.is_not(None)))
+def end_session_by_key(tx: Connection, key: str) -> None:
+    """Delete a session."""
+    tx.execute(delete(SessionTable).where(SessionTable.key_hash == hash_key(key), SessionTable.staff_id.is_not(None)))
 
 
-def sign_out_everywhere(tx: Connection, staff_id: str) -> int:
-    """End all sessions of somebody and take back their links, and return how many sessions there were."""
-    tx.execute(delete(t.SignIn).where(t.SignIn.staff_id == staff_id))
-    return tx.execute(delete(t.Session).where(t.Session.staff_id == staff_id)).rowcount
+def end_all_sessions(tx: Connection, staff_id: str) -> int:
+    """Delete all sessions and login links of an account, and return the number of sessions."""
+    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.staff_id == staff_id))
+    return tx.execute(delete(SessionTable).where(SessionTable.staff_id == staff_id)).rowcount
 
 
-def sign_out_elsewhere(tx: Connection, staff_id: str, key: str) -> None:
-    """End all sessions of somebody but one, and take back their links."""
-    tx.execute(delete(t.SignIn).where(t.SignIn.staff_id == staff_id))
-    tx.execute(delete(t.Session).where(t.Session.staff_id == staff_id, t.Session.key_hash != hashed(key)))
+def end_other_sessions(tx: Connection, staff_id: str, key: str) -> None:
+    """Delete all sessions but one, and all login links, of an account."""
+    tx.execute(delete(LoginLinkTable).where(LoginLinkTable.staff_id == staff_id))
+    tx.execute(delete(SessionTable).where(SessionTable.staff_id == staff_id, SessionTable.key_hash != hash_key(key)))
 
 
-def sessions_of(tx: Connection, staff_id: str, *, now: datetime) -> tuple[Session, ...]:
-    """Return the sessions of somebody, the latest first."""
+def list_sessions(tx: Connection, staff_id: str, *, now: datetime) -> tuple[StaffSession, ...]:
+    """Return the valid sessions of an account, the latest first."""
     query = (
-        select(t.Session.key_hash.label("id"), t.Session.expires_at)
-        .where(t.Session.staff_id == staff_id, t.Session.expires_at > now)
-        .order_by(t.Session.expires_at.desc(), t.Session.key_hash)
+        select(SessionTable.key_hash.label("id"), SessionTable.expires_at)
+        .where(SessionTable.staff_id == staff_id, SessionTable.expires_at > now)
+        .order_by(SessionTable.expires_at.desc(), SessionTable.key_hash)
     )
-    return tuple(Session(**row._mapping) for row in tx.execute(query))
+    return tuple(StaffSession(**row._mapping) for row in tx.execute(query))
 
 
 def end_session(tx: Connection, staff_id: str, session_id: str) -> None:
-    """End a session of somebody; one of another person stays as it is."""
-    tx.execute(delete(t.Session).where(t.Session.key_hash == session_id, t.Session.staff_id == staff_id))
+    """Delete a session, if it is of this account."""
+    tx.execute(delete(SessionTable).where(SessionTable.key_hash == session_id, SessionTable.staff_id == staff_id))
 
 
-def password_of(tx: Connection, staff_id: str) -> str | None:
-    """Return what is kept of somebody's password."""
-    return tx.scalar(select(t.Staff.password_hash).where(t.Staff.id == staff_id))
+def find_password_hash(tx: Connection, staff_id: str) -> str | None:
+    """Return the password hash of an account, or None."""
+    return tx.scalar(select(StaffTable.password_hash).where(StaffTable.id == staff_id))
 
 
-def staff_with(tx: Connection, *, subject: str) -> Staff | None:
-    """Return who a provider means by a subject, None where nobody came by it yet."""
-    row = tx.execute(select(*_COLUMNS).where(t.Staff.subject == subject)).one_or_none()
-    return None if row is None else Staff(**row._mapping)
+def find_staff_by_subject(tx: Connection, *, subject: str) -> StaffRow | None:
+    """Return the account of an OpenID Connect subject, or None."""
+    row = tx.execute(select(*_COLUMNS).where(StaffTable.subject == subject)).one_or_none()
+    return None if row is None else StaffRow(**row._mapping)
 
 
-def claim(tx: Connection, email: str, subject: str) -> Staff | None:
-    """Let a subject be who has this address and no other subject; None where nobody has."""
-    mine = (t.Staff.email == email) & t.Staff.subject.is_(None)
-    row = tx.execute(update(t.Staff).where(mine).values(subject=subject).returning(*_COLUMNS)).one_or_none()
-    return None if row is None else Staff(**row._mapping)
+def claim_subject(tx: Connection, email: str, subject: str) -> StaffRow | None:
+    """Link a subject to the account with this email and no subject; return it, or None."""
+    mine = (StaffTable.email == email) & StaffTable.subject.is_(None)
+    row = tx.execute(update(StaffTable).where(mine).values(subject=subject).returning(*_COLUMNS)).one_or_none()
+    return None if row is None else StaffRow(**row._mapping)
 
 
 def set_email(tx: Connection, staff_id: str, email: str | None) -> None:
-    """Keep another address of somebody; who they are at the provider is found anew."""
+    """Set the email of an account and unlink its subject; Conflict if another account has it."""
     try:
-        tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(email=email, subject=None))
+        tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(email=email, subject=None))
     except IntegrityError:
         raise Conflict(f"Somebody else has the address {format_value(email)}. Take it from them first.") from None
 
 
-def set_password(tx: Connection, staff_id: str, password_hash: str) -> None:
-    """Keep another password of somebody, by its hash."""
-    tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(password_hash=password_hash))
+def set_password_hash(tx: Connection, staff_id: str, password_hash: str) -> None:
+    """Set the password hash of an account."""
+    tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(password_hash=password_hash))

@@ -1,23 +1,53 @@
-"""Webhooks of campaigns, and how far each has been told."""
+"""Webhooks of campaigns and their delivery state."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
 
-from sqlalchemy import ColumnElement, Connection, Select, case, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, ForeignKey, Select, case, delete, func, insert, select, update
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.campaign.event_log import Entry
-from dissensus.campaign.webhook_batches import MOST_EVENTS
+from dissensus.campaign.event_log import AuditEntry
+from dissensus.campaign.webhook_batches import MAX_BATCH_EVENTS
 from dissensus.store import events
-from dissensus.store import tables as t
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.core.orm import HASH, ID, Base
+from dissensus.store.events import EventChainTable, EventTable
+from dissensus.store.members import MemberTable
+from dissensus.store.staff import StaffTable
 
-State: TypeAlias = Literal["going", "failing", "paused"]
+
+class WebhookTable(Base):
+    """A webhook of a campaign; see `dissensus.campaign.webhook_batches`."""
+
+    __tablename__ = "webhook"
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"), index=True)
+    staff_id: Mapped[str] = mapped_column(ForeignKey("staff.id"), doc="Who answers for it, as long as they own it.")
+    address: Mapped[str]
+    kinds: Mapped[str] = mapped_column(doc="Divided by commas; empty for all, also for those to come.")
+    secret_hash: Mapped[str] = mapped_column(HASH, doc="The secret is derived from that of the site, and kept nowhere.")
+    sequence: Mapped[int] = mapped_column(doc="In the chain, of the last event that was delivered.")
+    retry_through: Mapped[int | None] = mapped_column(
+        doc="Of the last event of a batch that failed, and is tried again."
+    )
+    due_at: Mapped[datetime]
+    n_failures: Mapped[int] = mapped_column(doc="In a row.")
+    failing_since: Mapped[datetime | None]
+    failure_reason: Mapped[str] = mapped_column(doc="Why the last delivery was not taken; empty where it was.")
+    pause_reason: Mapped[str] = mapped_column(doc="Why nothing is delivered any more; empty where it is.")
+    delivered_at: Mapped[datetime | None]
+    created_at: Mapped[datetime]
+
+
+WebhookState: TypeAlias = Literal["active", "failing", "paused"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Webhook:
-    """An address that is told what happens in a campaign."""
+class WebhookRow:
+    """A webhook with its delivery state."""
 
     id: str  # Which one, and of which campaign, by its id and its name
     campaign_id: str
@@ -28,131 +58,180 @@ class Webhook:
     address: str  # Where, and of what; no kinds for all
     kinds: tuple[str, ...]
     secret_hash: str  # Of its secret, which is kept nowhere
-    place: int  # The last place that was delivered, and that of a batch that failed and is tried again
-    through: int | None
+    sequence: int  # The last place that was delivered, and that of a batch that failed and is tried again
+    retry_through: int | None
     head: int  # The last place of the chain
     due_at: datetime  # When it is tried next, how often it failed in a row, and since when
     n_failures: int
     failing_since: datetime | None
     # Why the last delivery was not taken, and why nothing is delivered any more; empty where it was, and is
-    trouble: str
-    paused: str
+    failure_reason: str
+    pause_reason: str
     delivered_at: datetime | None  # When the last delivery was taken, and when it was added
     created_at: datetime
 
     @property
-    def state(self) -> State:
-        """Whether it is told what happens."""
-        return "paused" if self.paused else "failing" if self.n_failures else "going"
+    def state(self) -> WebhookState:
+        """Delivery state."""
+        return "paused" if self.pause_reason else "failing" if self.n_failures else "active"
 
 
-_OWN = (
-    *(t.Webhook.id, t.Webhook.campaign_id, t.Webhook.staff_id, t.Webhook.address, t.Webhook.kinds),
-    *(t.Webhook.secret_hash, t.Webhook.place, t.Webhook.through, t.Webhook.due_at, t.Webhook.n_failures),
-    *(t.Webhook.failing_since, t.Webhook.trouble, t.Webhook.paused, t.Webhook.delivered_at, t.Webhook.created_at),
+_COLUMNS = (
+    *(WebhookTable.id, WebhookTable.campaign_id, WebhookTable.staff_id, WebhookTable.address, WebhookTable.kinds),
+    *(
+        WebhookTable.secret_hash,
+        WebhookTable.sequence,
+        WebhookTable.retry_through,
+        WebhookTable.due_at,
+        WebhookTable.n_failures,
+    ),
+    *(
+        WebhookTable.failing_since,
+        WebhookTable.failure_reason,
+        WebhookTable.pause_reason,
+        WebhookTable.delivered_at,
+        WebhookTable.created_at,
+    ),
 )
 
 
-def _webhooks(*where: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
-    role = t.Membership.role.label("role")
-    theirs = (t.Membership.campaign_id == t.Webhook.campaign_id) & (t.Membership.staff_id == t.Webhook.staff_id)
+def _select_webhooks(*where: ColumnElement[bool]) -> Select[*tuple[Any, ...]]:
+    role = MemberTable.role.label("role")
+    owned = (MemberTable.campaign_id == WebhookTable.campaign_id) & (MemberTable.staff_id == WebhookTable.staff_id)
     return (
-        select(*_OWN, t.Campaign.name.label("campaign"), t.Staff.name.label("by"), t.Chain.n.label("head"), role)
-        .join(t.Campaign, t.Campaign.id == t.Webhook.campaign_id)
-        .join(t.Chain, t.Chain.campaign_id == t.Webhook.campaign_id)
-        .join(t.Staff, t.Staff.id == t.Webhook.staff_id)
-        .outerjoin(t.Membership, theirs)
+        select(
+            *_COLUMNS,
+            CampaignTable.name.label("campaign"),
+            StaffTable.name.label("by"),
+            EventChainTable.n_events.label("head"),
+            role,
+        )
+        .join(CampaignTable, CampaignTable.id == WebhookTable.campaign_id)
+        .join(EventChainTable, EventChainTable.campaign_id == WebhookTable.campaign_id)
+        .join(StaffTable, StaffTable.id == WebhookTable.staff_id)
+        .outerjoin(MemberTable, owned)
         .where(*where)
     )
 
 
-def _webhook(row: Any) -> Webhook:
-    found = dict(row._mapping)
-    role, kinds = found.pop("role"), found.pop("kinds")
-    return Webhook(**found, owned=role == "owner", kinds=tuple(kinds.split(",")) if kinds else ())
+def _to_row(row: Any) -> WebhookRow:
+    result = dict(row._mapping)
+    role, kinds = result.pop("role"), result.pop("kinds")
+    return WebhookRow(**result, owned=role == "owner", kinds=tuple(kinds.split(",")) if kinds else ())
 
 
-def add(
-    tx: Connection, one: str, campaign_id: str, staff_id: str, *, address: str, kinds: Sequence[str], **kept: Any
+def add_webhook(
+    tx: Connection,
+    webhook_id: str,
+    campaign_id: str,
+    staff_id: str,
+    *,
+    address: str,
+    kinds: Sequence[str],
+    **columns: Any,
 ) -> None:
-    """Keep a new webhook by its id; `kept` has its `secret_hash`, `place` and `created_at`."""
-    row = {"id": one, "campaign_id": campaign_id, "staff_id": staff_id, "address": address, "kinds": ",".join(kinds)}
-    blank = {"n_failures": 0, "trouble": "", "paused": "", "due_at": kept["created_at"]}
-    tx.execute(insert(t.Webhook).values(**row, **blank, **kept))
+    """Insert a webhook; `columns` are its `secret_hash`, `sequence` and `created_at`."""
+    row = {
+        "id": webhook_id,
+        "campaign_id": campaign_id,
+        "staff_id": staff_id,
+        "address": address,
+        "kinds": ",".join(kinds),
+    }
+    blank = {"n_failures": 0, "failure_reason": "", "pause_reason": "", "due_at": columns["created_at"]}
+    tx.execute(insert(WebhookTable).values(**row, **blank, **columns))
 
 
-def count(tx: Connection, campaign_id: str) -> int:
-    """Return how many webhooks a campaign has."""
-    return tx.scalar(select(func.count()).where(t.Webhook.campaign_id == campaign_id)) or 0
+def count_webhooks(tx: Connection, campaign_id: str) -> int:
+    """Count the webhooks of a campaign."""
+    return tx.scalar(select(func.count()).where(WebhookTable.campaign_id == campaign_id)) or 0
 
 
-def webhooks_of(tx: Connection, campaign_id: str) -> tuple[Webhook, ...]:
+def list_webhooks(tx: Connection, campaign_id: str) -> tuple[WebhookRow, ...]:
     """Return the webhooks of a campaign, the earliest first."""
-    query = _webhooks(t.Webhook.campaign_id == campaign_id).order_by(t.Webhook.created_at, t.Webhook.id)
-    return tuple(map(_webhook, tx.execute(query)))
+    query = _select_webhooks(WebhookTable.campaign_id == campaign_id).order_by(WebhookTable.created_at, WebhookTable.id)
+    return tuple(map(_to_row, tx.execute(query)))
 
 
-def webhook_of(tx: Connection, campaign_id: str, one: str) -> Webhook | None:
-    """Return a webhook of a campaign; None where it has none of that id."""
-    row = tx.execute(_webhooks(t.Webhook.campaign_id == campaign_id, t.Webhook.id == one)).one_or_none()
-    return None if row is None else _webhook(row)
+def find_webhook(tx: Connection, campaign_id: str, webhook_id: str) -> WebhookRow | None:
+    """Return a webhook of a campaign, or None."""
+    row = tx.execute(
+        _select_webhooks(WebhookTable.campaign_id == campaign_id, WebhookTable.id == webhook_id)
+    ).one_or_none()
+    return None if row is None else _to_row(row)
 
 
-def remove(tx: Connection, one: str) -> None:
-    """Forget a webhook."""
-    tx.execute(delete(t.Webhook).where(t.Webhook.id == one))
+def delete_webhook(tx: Connection, webhook_id: str) -> None:
+    """Delete a webhook."""
+    tx.execute(delete(WebhookTable).where(WebhookTable.id == webhook_id))
 
 
-def due(tx: Connection, *, now: datetime) -> tuple[Webhook, ...]:
-    """Return the webhooks that have something to be told, those first that wait longest."""
-    ready = (t.Webhook.paused == "") & (t.Webhook.due_at <= now) & (t.Chain.n > t.Webhook.place)
-    return tuple(map(_webhook, tx.execute(_webhooks(ready).order_by(t.Webhook.due_at, t.Webhook.id))))
+def list_due_webhooks(tx: Connection, *, now: datetime) -> tuple[WebhookRow, ...]:
+    """Return webhooks with pending events whose next delivery is due, the longest waiting first."""
+    ready = (
+        (WebhookTable.pause_reason == "")
+        & (WebhookTable.due_at <= now)
+        & (EventChainTable.n_events > WebhookTable.sequence)
+    )
+    return tuple(map(_to_row, tx.execute(_select_webhooks(ready).order_by(WebhookTable.due_at, WebhookTable.id))))
 
 
-def entries_for(tx: Connection, webhook: Webhook) -> tuple[Entry, ...]:
-    """Return what a webhook is told next: of its kinds, in the order of the chain, nothing that was erased."""
-    last = webhook.head if webhook.through is None else webhook.through
-    here = (t.Event.campaign_id == webhook.campaign_id) & (t.Event.place > webhook.place) & (t.Event.place <= last)
-    kind = t.Event.kind.in_(webhook.kinds) if webhook.kinds else t.Event.kind != "erased"
-    query = select(t.Event.__table__).where(here, kind).order_by(t.Event.place).limit(MOST_EVENTS)
-    return tuple(map(events.entry_from, tx.execute(query)))
+def list_pending_entries(tx: Connection, webhook: WebhookRow) -> tuple[AuditEntry, ...]:
+    """Return the next entries to deliver: of the webhook's kinds, in order, without erased ones."""
+    last = webhook.head if webhook.retry_through is None else webhook.retry_through
+    in_campaign = (
+        (EventTable.campaign_id == webhook.campaign_id)
+        & (EventTable.sequence > webhook.sequence)
+        & (EventTable.sequence <= last)
+    )
+    kind = EventTable.kind.in_(webhook.kinds) if webhook.kinds else EventTable.kind != "erased"
+    query = select(EventTable.__table__).where(in_campaign, kind).order_by(EventTable.sequence).limit(MAX_BATCH_EVENTS)
+    return tuple(map(events.to_entry, tx.execute(query)))
 
 
-def move_on(tx: Connection, webhook: Webhook, through: int, *, now: datetime, delivered: bool = True) -> None:
-    """Keep that a webhook was told all up to a place; one that another process moved meanwhile stays where it is."""
-    blank = {"through": None, "n_failures": 0, "failing_since": None, "trouble": "", "due_at": now}
+def advance_webhook(
+    tx: Connection, webhook: WebhookRow, through: int, *, now: datetime, delivered: bool = True
+) -> None:
+    """Record a delivery up to a sequence number, unless another process has advanced the webhook."""
+    blank = {"retry_through": None, "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
     taken = {"delivered_at": now} if delivered else {}
-    tx.execute(update(t.Webhook).where(_as_it_was(webhook)).values(place=through, **blank, **taken))
+    tx.execute(update(WebhookTable).where(_is_unchanged(webhook)).values(sequence=through, **blank, **taken))
 
 
-def fail(tx: Connection, webhook: Webhook, through: int, *, since: datetime, due_at: datetime, **why: str) -> bool:
-    """Keep that a batch was not taken, when the same is tried again, and its `trouble`; `paused` where it is not.
+def record_failure(
+    tx: Connection, webhook: WebhookRow, through: int, *, since: datetime, due_at: datetime, **reasons: str
+) -> bool:
+    """Record a failed batch and its next retry, and return whether the webhook was unchanged; `reasons` are columns.
 
     One that an owner let go on meanwhile does so. Tell whether it was kept.
     """
-    values = {"through": through, "n_failures": webhook.n_failures + 1, "failing_since": since, "due_at": due_at}
-    same = _as_it_was(webhook) & (t.Webhook.n_failures == webhook.n_failures)
-    return tx.execute(update(t.Webhook).where(same).values(**values, **why)).rowcount > 0
+    values = {"retry_through": through, "n_failures": webhook.n_failures + 1, "failing_since": since, "due_at": due_at}
+    same = _is_unchanged(webhook) & (WebhookTable.n_failures == webhook.n_failures)
+    return tx.execute(update(WebhookTable).where(same).values(**values, **reasons)).rowcount > 0
 
 
-def pause(tx: Connection, webhook: Webhook, why: str) -> bool:
-    """Deliver nothing to a webhook any more, and tell whether that is new; one for which another answers goes on."""
-    same = (t.Webhook.id == webhook.id) & (t.Webhook.staff_id == webhook.staff_id) & (t.Webhook.paused == "")
-    return tx.execute(update(t.Webhook).where(same).values(paused=why)).rowcount > 0
+def pause_webhook(tx: Connection, webhook: WebhookRow, reason: str) -> bool:
+    """Pause a webhook, and return whether it was active and of the same owner."""
+    same = (
+        (WebhookTable.id == webhook.id)
+        & (WebhookTable.staff_id == webhook.staff_id)
+        & (WebhookTable.pause_reason == "")
+    )
+    return tx.execute(update(WebhookTable).where(same).values(pause_reason=reason)).rowcount > 0
 
 
-def go_on(tx: Connection, one: str, staff_id: str, *, now: datetime) -> None:
-    """Deliver to a webhook again, for which somebody answers from now on."""
-    blank = {"paused": "", "n_failures": 0, "failing_since": None, "trouble": "", "due_at": now}
-    tx.execute(update(t.Webhook).where(t.Webhook.id == one).values(staff_id=staff_id, **blank))
+def resume_webhook(tx: Connection, webhook_id: str, staff_id: str, *, now: datetime) -> None:
+    """Resume delivery, with a new responsible owner."""
+    blank = {"pause_reason": "", "n_failures": 0, "failing_since": None, "failure_reason": "", "due_at": now}
+    tx.execute(update(WebhookTable).where(WebhookTable.id == webhook_id).values(staff_id=staff_id, **blank))
 
 
-def by_state(tx: Connection) -> dict[State, int]:
-    """Return how many webhooks there are by state, in all campaigns."""
-    state = case((t.Webhook.paused != "", "paused"), (t.Webhook.n_failures > 0, "failing"), else_="going")
-    counted: dict[str, int] = dict(tx.execute(select(state, func.count(t.Webhook.id)).group_by(state)).all())
-    return {name: counted.get(name, 0) for name in get_args(State)}
+def count_webhooks_by_state(tx: Connection) -> dict[WebhookState, int]:
+    """Count all webhooks by state."""
+    state = case((WebhookTable.pause_reason != "", "paused"), (WebhookTable.n_failures > 0, "failing"), else_="active")
+    counted: dict[str, int] = dict(tx.execute(select(state, func.count(WebhookTable.id)).group_by(state)).all())
+    return {name: counted.get(name, 0) for name in get_args(WebhookState)}
 
 
-def _as_it_was(webhook: Webhook) -> ColumnElement[bool]:
-    return (t.Webhook.id == webhook.id) & (t.Webhook.place == webhook.place)
+def _is_unchanged(webhook: WebhookRow) -> ColumnElement[bool]:
+    return (WebhookTable.id == webhook.id) & (WebhookTable.sequence == webhook.sequence)

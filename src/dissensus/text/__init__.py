@@ -1,1 +1,1 @@
-"""Texts taken apart and put together again, without files, tables or records."""
+"""Texts, parsed and written without files, tables or records."""

@@ -1,4 +1,4 @@
-"""Texts that say the same, or nearly: found among many by MinHash, confirmed by what they share."""
+"""Near-duplicate texts: candidates by MinHash, confirmed by shared shingles."""
 
 import re
 import unicodedata
@@ -34,7 +34,7 @@ _AT_ONCE = 1 << 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Duplicates:
-    """Which texts repeat an earlier one.
+    """Texts that repeat an earlier one.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Duplicates:
 
     @property
     def repeats(self) -> npt.NDArray[np.bool_]:
-        """Whether each text repeats an earlier one."""
+        """True for each text that repeats an earlier one."""
         return np.asarray(self.first != np.arange(len(self.first)))
 
 

@@ -1,4 +1,4 @@
-r"""Personal data in texts: what by its form alone looks like an address, a number or a name that leads to a person.
+r"""Personal data in texts, recognised by form: addresses, numbers, names that identify a person.
 
 Every pattern takes time linear in the length of the text: its parts are bounded, and each begins where the one before
 has ended or at a sign that is tried once.

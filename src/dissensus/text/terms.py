@@ -1,4 +1,4 @@
-"""What texts are about: their words, weighed by TF-IDF."""
+"""Terms of texts, weighted by TF-IDF."""
 
 import re
 from collections import Counter
@@ -40,7 +40,7 @@ class Terms:
 
     @property
     def sizes(self) -> npt.NDArray[np.int64]:
-        """How many known words each text has."""
+        """Number of known terms in each text."""
         return np.diff(self.ends)
 
 

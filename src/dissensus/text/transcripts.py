@@ -110,7 +110,7 @@ def is_plain_hh(text: str, n_turns: int) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DicesForm:
-    """How a file of DICES writes a context.
+    """Form of contexts in DICES files.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ class DicesForm:
 
     @property
     def speakers(self) -> Mapping[str, Speaker]:
-        """Who is who."""
+        """Names of the speakers."""
         return {self.human: "human", self.bot: "bot"}
 
     @property
     def mark(self) -> re.Pattern[str]:
-        """What begins a turn."""
+        """Prefix that begins a turn."""
         return re.compile(rf"(?:\A|\n)(?P<name>{self.human}|{self.bot}): ")
 
 

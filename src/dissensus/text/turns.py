@@ -1,4 +1,4 @@
-"""What all forms of a transcript share: turns as pairs, and what a form can hold."""
+"""Turns as pairs, and the limits of each transcript form."""
 
 import re
 from collections.abc import Sequence

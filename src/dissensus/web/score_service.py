@@ -1,4 +1,4 @@
-"""A preference model as a service of its own: ``POST /score``, for PyRIT, garak and whatever else asks by HTTP."""
+"""Scoring service: a preference model behind ``POST /score``, for PyRIT, garak and other HTTP clients."""
 
 import hmac
 from collections.abc import Sequence
@@ -15,26 +15,26 @@ import dissensus
 from dissensus.errors import DissensusError, InvalidInput, NotAllowed, NotFound
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.models.group_view import Seen, groups_known
-from dissensus.preference.models.groups import Groups, group_among
+from dissensus.preference.models.group_view import GroupView, check_groups
+from dissensus.preference.models.groups import Groups, find_group
 from dissensus.preference.models.mean_variance import MeanVariance
-from dissensus.preference.models.model import Identity, Model
+from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.messages import parse_messages
 from dissensus.text.transcripts import is_hh, parse_hh
-from dissensus.web.core.request_limits import MOST_FROM_PROGRAMS, Guard, TooLarge, TooSlow
+from dissensus.web.core.request_limits import MAX_API_BYTES, RequestLimitsMiddleware, RequestTooLarge, RequestTooSlow
 
-MOST: Final = 1_000
-"""Transcripts of one request."""
+MAX_TRANSCRIPTS: Final = 1_000
+"""Maximum transcripts of a request."""
 
-MOST_NAMED: Final = 1_000
-"""Characters of the name of a group."""
+MAX_GROUP_LENGTH: Final = 1_000
+"""Maximum characters of a group name."""
 
 DESCRIPTION: Final = f"""Scores of what chatbots say, by a model of what people choose.
 
 Each turn of the bot is scored given all before it. Scores of one model can be compared with each other and with nothing
-else: the difference of two is the log odds of being chosen. At most {MOST:,} transcripts and {MOST_FROM_PROGRAMS:,}
-bytes in a request.
+else: the difference of two is the log odds of being chosen. At most {MAX_TRANSCRIPTS:,} transcripts and
+{MAX_API_BYTES:,} bytes in a request.
 """
 
 
@@ -45,14 +45,14 @@ class Message(BaseModel):
     content: str
 
 
-class Asked(BaseModel):
-    """What is to be scored."""
+class ScoreRequest(BaseModel):
+    """Transcripts to score."""
 
     model_config = ConfigDict(extra="forbid")
-    transcripts: Annotated[list[str | list[Message]], Field(min_length=1, max_length=MOST)] = Field(
+    transcripts: Annotated[list[str | list[Message]], Field(min_length=1, max_length=MAX_TRANSCRIPTS)] = Field(
         description="Each a list of messages, a transcript as hh-rlhf writes it, or a response alone."
     )
-    as_group: Annotated[str, Field(max_length=MOST_NAMED)] | None = Field(
+    as_group: Annotated[str, Field(max_length=MAX_GROUP_LENGTH)] | None = Field(
         default=None,
         description="As this group sees it, by a model of groups: `rater_gender=Woman`, one that `GET /score` names.",
     )
@@ -62,16 +62,16 @@ class Asked(BaseModel):
     )
 
 
-class About(BaseModel):
-    """The model that scores."""
+class ModelInfo(BaseModel):
+    """Identity of the scoring model."""
 
     name: str
     sha256: str
     purpose: Literal["helpful", "harmless"]
 
 
-class Known(About):
-    """The model, and as whom it can score."""
+class ScoringModelInfo(ModelInfo):
+    """The model, and the groups that it can score for."""
 
     groups: dict[str, list[str]] = Field(
         description="By axis the groups that `as_group` may name; none by most models."
@@ -79,19 +79,19 @@ class Known(About):
     quantiles: bool = Field(description="Whether `quantile` may be asked for.")
 
 
-class Scored(BaseModel):
+class ScoreResponse(BaseModel):
     """Scores in the order of the transcripts."""
 
-    model: About
+    model: ModelInfo
     scores: list[list[float]] = Field(description="Of each transcript, a score for each turn of the bot.")
     minimums: list[float | None] = Field(description="The least of them; null where the bot says nothing.")
 
 
-def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> FastAPI:
-    """Return the service as an ASGI application."""
-    known = Known(
+def create_scoring_app(model: Model, identity: ModelIdentity, *, key: str = "") -> FastAPI:
+    """Create the ASGI application of the service."""
+    known = ScoringModelInfo(
         **_about(identity, model.purpose).model_dump(),
-        groups={axis: list(names) for axis, names in groups_known(model).items()},
+        groups={axis: list(names) for axis, names in check_groups(model).items()},
         quantiles=isinstance(model, MeanVariance),
     )
     app = FastAPI(
@@ -104,17 +104,17 @@ def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> Fa
     )
 
     @app.get("/score")
-    def tell() -> Known:
-        """Tell which model scores, and as whom it can."""
+    def tell() -> ScoringModelInfo:
+        """Return the model and the groups that it can score for."""
         return known
 
     @app.post("/score", responses={413: {"description": "Too much at once."}})
-    def score(asked: Asked) -> Scored:
+    def score(asked: ScoreRequest) -> ScoreResponse:
         """Score transcripts."""
         seen = _seen(model, asked)
         talks = [_talk(number, given) for number, given in enumerate(asked.transcripts, start=1)]
         scores, about = seen.score(talks), _about(seen.named(identity), model.purpose)
-        return Scored(model=about, scores=scores, minimums=[min(some, default=None) for some in scores])
+        return ScoreResponse(model=about, scores=scores, minimums=[min(some, default=None) for some in scores])
 
     @app.get("/healthz", include_in_schema=False)
     def live() -> dict[str, str]:
@@ -123,7 +123,7 @@ def create_scoring_app(model: Model, identity: Identity, *, key: str = "") -> Fa
     app.add_exception_handler(DissensusError, _refused)
     app.add_exception_handler(RequestValidationError, _unreadable)
     app.add_exception_handler(HTTPException, _turned_away)
-    app.add_middleware(Guard, large=(), most=MOST_FROM_PROGRAMS)
+    app.add_middleware(RequestLimitsMiddleware, large=(), most=MAX_API_BYTES)
     return app
 
 
@@ -138,17 +138,17 @@ def _checking(key: str) -> Any:
     return check
 
 
-def _about(identity: Identity, purpose: Purpose) -> About:
-    return About(name=identity.name, sha256=identity.sha256, purpose=purpose)
+def _about(identity: ModelIdentity, purpose: Purpose) -> ModelInfo:
+    return ModelInfo(name=identity.name, sha256=identity.sha256, purpose=purpose)
 
 
-def _seen(model: Model, asked: Asked) -> Seen:
-    """Return the model as somebody sees it; what single raters like stays where their ids are known."""
+def _seen(model: Model, asked: ScoreRequest) -> GroupView:
+    """Return the view of the model for a group; single raters cannot be asked for."""
     if asked.as_group is not None and isinstance(model, Groups):
         if asked.as_group.partition("=")[0] == RATER:
             raise InvalidInput("Single raters are not told apart across a network. Ask as a group of GET /score.")
-        group_among(groups_known(model), asked.as_group)
-    return Seen(model=model, as_group=asked.as_group, quantile=asked.quantile)
+        find_group(check_groups(model), asked.as_group)
+    return GroupView(model=model, as_group=asked.as_group, quantile=asked.quantile)
 
 
 def _talk(number: int, given: str | Sequence[Message]) -> Conversation:
@@ -166,15 +166,15 @@ def _refused(_request: Request, error: Exception) -> JSONResponse:
 
 
 def _turned_away(_request: Request, error: Exception) -> JSONResponse:
-    """Say what the framework refuses; what came too large or too slow is the guard's to refuse."""
-    if isinstance(error.__cause__, (TooLarge, TooSlow)):
+    """Answer framework errors; the middleware answers oversized and slow requests."""
+    if isinstance(error.__cause__, (RequestTooLarge, RequestTooSlow)):
         raise error.__cause__
     status = error.status_code if isinstance(error, HTTPException) else 500
     return JSONResponse({"detail": getattr(error, "detail", "")}, status)
 
 
 def _unreadable(_request: Request, error: Exception) -> JSONResponse:
-    """Say what is wrong, without what was sent, which may be long."""
+    """Answer validation errors without echoing the input."""
     found = error.errors() if isinstance(error, RequestValidationError) else []
     told = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:5]]
     return JSONResponse({"detail": "; ".join(told)}, 422)

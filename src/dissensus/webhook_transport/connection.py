@@ -1,4 +1,4 @@
-"""A connection to what was checked, which ends at a time."""
+"""Network backend that connects to checked addresses only, with one deadline for the whole request."""
 
 import ssl
 from collections.abc import Iterable, Sequence
@@ -56,7 +56,9 @@ class _DeadlineStream(httpcore.NetworkStream):
     def write(self, buffer: bytes, timeout: float | None = None) -> None:  # noqa: ARG002 - all of it has one end
         """Write before the end."""
         for start in range(0, len(buffer), WRITE_CHUNK_BYTES):
-            self._stream.write(buffer[start : start + WRITE_CHUNK_BYTES], _seconds_left(self._end, httpcore.WriteTimeout))
+            self._stream.write(
+                buffer[start : start + WRITE_CHUNK_BYTES], _seconds_left(self._end, httpcore.WriteTimeout)
+            )
 
     def close(self) -> None:
         """Close it."""

@@ -1,4 +1,4 @@
-"""One message, and what came of it."""
+"""Webhook sender: posts one body, and returns the result."""
 
 import socket
 import ssl
@@ -29,25 +29,15 @@ MAX_RESPONSE_BYTES: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class DeliveryResult:
-    """What came of a message.
+    """Result of one delivery attempt."""
 
-    Parameters
-    ----------
-    status
-        Of the answer; None where none came.
-    reason
-        Why it was not taken, in a few words of ours; empty where it was.
-    wait_s
-        Seconds that the other side asks for.
-    """
-
-    status: int | None
-    reason: str = ""
-    wait_s: float = 0.0
+    status: int | None  # Of the answer; None where none came
+    reason: str = ""  # Why it was not taken, in a few words of ours; empty where it was
+    wait_s: float = 0.0  # Seconds that the other side asks for
 
     @property
     def taken(self) -> bool:
-        """Whether the other side has it."""
+        """True if the receiver accepted the message."""
         return not self.reason
 
 
@@ -63,33 +53,15 @@ def _default_tls_context() -> ssl.SSLContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WebhookSender:
-    """Sends messages.
+    """Sends messages."""
 
-    Parameters
-    ----------
-    networks
-        Where they may go besides the public internet, by plain http too.
-    resolve
-        Finds the addresses of a host.
-    tls
-        Returns what certificates are checked by.
-    limit_s
-        Seconds in all, once the addresses are found.
-    """
-
-    networks: tuple[Network, ...] = ()
-    resolve: HostResolver = resolve_host
-    tls: Callable[[], ssl.SSLContext] = _default_tls_context
-    limit_s: float = TIMEOUT_S
+    networks: tuple[Network, ...] = ()  # Where they may go besides the public internet, by plain http too
+    resolve: HostResolver = resolve_host  # Finds the addresses of a host
+    tls: Callable[[], ssl.SSLContext] = _default_tls_context  # Returns what certificates are checked by
+    limit_s: float = TIMEOUT_S  # Seconds in all, once the addresses are found
 
     def check(self, address: str) -> None:
-        """Refuse an address to which nothing is sent.
-
-        Raises
-        ------
-        InvalidInput
-            The message says what is wrong, and nothing of what was found inside of a network.
-        """
+        """Refuse an address to which nothing is sent."""
         self._found(parse_target(address))
 
     def send(self, address: str, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
@@ -127,7 +99,9 @@ class WebhookSender:
     def _may(self, ip: Ip, scheme: str) -> bool:
         return any(ip in network for network in self.networks) or (scheme == "https" and is_public(ip))
 
-    def _post(self, target: WebhookTarget, backend: PinnedBackend, headers: Mapping[str, str], body: bytes) -> DeliveryResult:
+    def _post(
+        self, target: WebhookTarget, backend: PinnedBackend, headers: Mapping[str, str], body: bytes
+    ) -> DeliveryResult:
         url = httpcore.URL(
             scheme=target.scheme.encode(), host=target.host.encode(), port=target.port, target=target.path.encode()
         )

@@ -1,4 +1,4 @@
-"""Addresses that somebody gave: taken apart, and whether this machine may connect to them."""
+"""Webhook addresses: parsing, and the check that they are public."""
 
 import re
 from contextlib import suppress
@@ -21,40 +21,26 @@ ADDRESS_EXAMPLE: Final = "https://example.org/dissensus"
 
 @dataclass(frozen=True, slots=True)
 class WebhookTarget:
-    """An address, taken apart.
+    """An address, taken apart."""
 
-    Parameters
-    ----------
-    scheme, host, port, path
-        Its parts; the path with its query.
-    netloc
-        Host and port as they were written.
-    """
-
-    scheme: Literal["https", "http"]
+    scheme: Literal["https", "http"]  # Its parts; the path with its query
     host: str
     port: int
     path: str
-    netloc: str
+    netloc: str  # Host and port as they were written
 
 
 def parse_target(address: str) -> WebhookTarget:
     """Take an address apart, and refuse one that is none.
 
-    Raises
-    ------
-    InvalidInput
-        The message says what is wrong.
-
     Examples
     --------
-    >>> target_of("https://example.org:8443/hook?of=pilot").path
+    >>> parse_target("https://example.org:8443/hook?of=pilot").path
     '/hook?of=pilot'
-    >>> target_of("ftp://example.org")
+    >>> parse_target("ftp://example.org")
     Traceback (most recent call last):
         ...
-    dissensus.errors.InvalidInput: 'ftp://example.org' is no address for a webhook. Give one such as \
-https://example.org/dissensus.
+    dissensus.errors.InvalidInput: 'ftp://example.org' is no address for a webhook. Give one such as https://example.org/dissensus.
     """
     port, parts = None, urlsplit("")
     with suppress(ValueError):
@@ -87,14 +73,9 @@ def is_public(ip: Ip) -> bool:
 def parse_networks(text: str) -> tuple[Network, ...]:
     """Read networks, divided by commas.
 
-    Raises
-    ------
-    InvalidInput
-        One of them is none.
-
     Examples
     --------
-    >>> networks_from("10.0.0.0/8, fd00::/8")
+    >>> parse_networks("10.0.0.0/8, fd00::/8")
     (IPv4Network('10.0.0.0/8'), IPv6Network('fd00::/8'))
     """
     try:

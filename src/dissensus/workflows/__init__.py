@@ -1,1 +1,1 @@
-"""What people do on the platform, step by step: load, decide, save, in one transaction each."""
+"""Workflows of the platform: load, decide, save, in one transaction each."""

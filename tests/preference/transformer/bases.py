@@ -30,12 +30,12 @@ def saved(folder: Path, family: str, tokenizer: Any, *, marks: dict[str, str], *
     import torch
     from transformers import AutoConfig, AutoModel, PreTrainedTokenizerFast
 
-    from dissensus.preference.transformer.extra import quiet
+    from dissensus.preference.transformer.extra import silence_warnings
 
     torch.manual_seed(0)
     shape = {**WIDE, "max_position_embeddings": LONGEST, "vocab_size": tokenizer.get_vocab_size()}
     config = AutoConfig.for_model(family, bos_token_id=0, eos_token_id=0, **shape, **settings)
-    with quiet():
+    with silence_warnings():
         AutoModel.from_config(config).save_pretrained(folder)
         PreTrainedTokenizerFast(tokenizer_object=tokenizer, **marks).save_pretrained(folder)
     return str(folder)

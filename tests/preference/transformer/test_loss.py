@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.weighting import Counting
+from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.transformer.trainer import OF_PAIR, loss
 
 pytestmark = pytest.mark.ml
@@ -23,15 +23,15 @@ ODDS = np.array([1.5, -0.25, 40.0, -3.0])
 @pytest.mark.parametrize(
     "counting",
     [
-        Counting(),
-        Counting(strength="weight"),
-        Counting(strength="margin"),
-        Counting(soft=True),
-        Counting(strength="weight", soft=True),
+        Weighting(),
+        Weighting(strength="weight"),
+        Weighting(strength="margin"),
+        Weighting(soft=True),
+        Weighting(strength="weight", soft=True),
     ],
     ids=str,
 )
-def test_it_is_the_mean_of_what_pairs_cost(counting: Counting) -> None:
+def test_it_is_the_mean_of_what_pairs_cost(counting: Weighting) -> None:
     import torch
 
     choices = counting.choices(PAIRS)

@@ -12,10 +12,10 @@ from tests.preference.transformer.bases import bert, gpt2, llama
 from tests.preference.transformer.conversations import fitting
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.preference.models.model import margins_of
-from dissensus.preference.transformer.base import PAD, opened_base
+from dissensus.preference.models.model import compute_margins
+from dissensus.preference.transformer.base import PAD, open_base
 from dissensus.preference.transformer.model import Transformer
-from dissensus.preference.transformer.tokens import both_told
+from dissensus.preference.transformer.tokens import tokenise_pair
 from dissensus.schema.records.conversation import Conversation
 
 pytestmark = pytest.mark.ml
@@ -54,7 +54,7 @@ def test_neither_order_nor_company_matter_much(model: Transformer) -> None:
 
 def test_margins_are_differences_of_scores(model: Transformer) -> None:
     pairs = fitting(30)
-    np.testing.assert_allclose(model.margins(pairs), margins_of(model, pairs), rtol=1e-3)
+    np.testing.assert_allclose(model.margins(pairs), compute_margins(model, pairs), rtol=1e-3)
     np.testing.assert_allclose(model.margins([pair.swapped() for pair in pairs]), -model.margins(pairs), rtol=1e-3)
 
 
@@ -82,7 +82,7 @@ def test_what_is_too_long_loses_its_beginning_and_is_counted(model: Transformer)
 def test_marks_stand_around_texts_and_are_never_in_them(tmp_path: Path) -> None:
     """A bot that writes a mark has written what looks like one."""
     for made, begin, end in ((gpt2, [], ["<eos>"]), (llama, ["<s>"], ["</s>"]), (bert, ["[CLS]"], ["[SEP]"])):
-        reader = opened_base(made(tmp_path / made.__name__)).reader
+        reader = open_base(made(tmp_path / made.__name__)).reader
         texts = ["\n\nAssistant: tea", f"\n\nAssistant: tea{end[0]} and then again yes{PAD}{end[0]}"]
         short, long = reader.read(texts).rows
         names = [reader.tokenizer.id_to_token(int(token)) for token in long]
@@ -99,41 +99,41 @@ def test_a_tokenizer_that_cuts_and_fills_up_does_neither(tmp_path: Path) -> None
     from tokenizers import Tokenizer
 
     base = bert(tmp_path)
-    plain = opened_base(base).reader
+    plain = open_base(base).reader
     path = str(tmp_path / "tokenizer.json")
     tokenizer = Tokenizer.from_file(path)
     tokenizer.enable_padding(length=100)
     tokenizer.enable_truncation(6)
     tokenizer.save(path)
-    reader = opened_base(base).reader
+    reader = open_base(base).reader
     assert (reader.begin, reader.end) == (plain.begin, plain.end)
-    texts = both_told(fitting(2))
+    texts = tokenise_pair(fitting(2))
     assert [row.tolist() for row in reader.read(texts).rows] == [row.tolist() for row in plain.read(texts).rows]
 
 
 def test_a_mark_of_its_own_fills_up_rows(tmp_path: Path) -> None:
     """The score is read before the first mark that fills up, so the end must be none."""
     for made, pad in ((gpt2, PAD), (llama, PAD), (bert, "[PAD]")):
-        base = opened_base(made(tmp_path / made.__name__))
+        base = open_base(made(tmp_path / made.__name__))
         assert base.reader.tokenizer.id_to_token(base.reader.pad) == pad
         assert base.network.config.pad_token_id == base.reader.pad < base.network.get_input_embeddings().num_embeddings
 
 
 def test_how_much_is_read(base: str) -> None:
-    assert opened_base(base).reader.max_length == 128
-    assert opened_base(base, max_length=20).reader.max_length == 20
+    assert open_base(base).reader.max_length == 128
+    assert open_base(base, max_length=20).reader.max_length == 20
     for length in (129, 7):
         with pytest.raises(InvalidInput, match="reads from 8 to 128 tokens"):
-            opened_base(base, max_length=length)
+            open_base(base, max_length=length)
 
 
 def test_what_is_no_base(base: str, tmp_path: Path) -> None:
     with pytest.raises(NotFound, match="There is no folder"):
-        opened_base(str(tmp_path / "nowhere"))
+        open_base(str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match="cannot be trained from"):
-        opened_base(str(tmp_path))
+        open_base(str(tmp_path))
     with pytest.raises(InvalidInput, match="cannot be trained from"):
-        opened_base("nobody/nothing")
+        open_base("nobody/nothing")
 
 
 def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_weights_that_are_pickles_are_not_read(base: str, tmp_path: Path) -> Non
     (tmp_path / "pickled" / "model.safetensors").unlink()
     torch.save({}, tmp_path / "pickled" / "pytorch_model.bin")
     with pytest.raises(InvalidInput, match="its weights as safetensors"):
-        opened_base(str(tmp_path / "pickled"))
+        open_base(str(tmp_path / "pickled"))
 
 
 @pytest.mark.parametrize("kind", ["gpt2", "nobody_knows_it"])
@@ -158,10 +158,10 @@ def test_code_that_comes_with_a_base_is_not_run(base: str, tmp_path: Path, kind:
     ):
         (place / name).write_text(json.dumps(json.loads((place / name).read_text()) | more))
     if kind == "gpt2":
-        assert type(opened_base(str(place)).network).__module__.startswith("transformers.")
+        assert type(open_base(str(place)).network).__module__.startswith("transformers.")
     else:
         with pytest.raises(InvalidInput, match="cannot be trained from"):
-            opened_base(str(place))
+            open_base(str(place))
     assert not ran.exists()
 
 
@@ -171,7 +171,7 @@ def test_a_model_of_one_purpose_refuses_the_other(model: Transformer) -> None:
 
 
 def test_both_answers_are_told_after_what_was_said() -> None:
-    assert both_told(fitting(1)) == [
+    assert tokenise_pair(fitting(1)) == [
         "\n\nHuman: 000 thirsty\n\nAssistant: tea for you",
         "\n\nHuman: 000 thirsty\n\nAssistant: hat for you",
     ]

@@ -11,7 +11,7 @@ from tests.preference.transformer.conversations import fitting
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.preference.data.pairs import Pair, digest
-from dissensus.preference.data.weighting import Counting
+from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.fit.training import train
 from dissensus.preference.transformer.checkpoints import RUN
 from dissensus.preference.transformer.model import Transformer
@@ -154,10 +154,10 @@ def test_strength_and_soft_labels_count(base: str) -> None:
     """Most people want the wrong thing, weakly; the others want the right one, strongly."""
     right = [replace(pair, strength=3.0) for pair in fitting(150)]
     wrong = [replace(pair.swapped(), strength=0.1, rater="b") for pair in fitting(150)]
-    plan = TransformerPlan(base=base, counting=Counting(strength="weight"), **QUICK)
+    plan = TransformerPlan(base=base, counting=Weighting(strength="weight"), **QUICK)
     assert (trained([*right, *wrong], plan).margins(right) > 0).mean() > 0.9
     split = [replace(pair, agreement=0.25) for pair in fitting(300)]
-    soft = trained(split, replace(plan, counting=Counting(soft=True)))
+    soft = trained(split, replace(plan, counting=Weighting(soft=True)))
     assert (soft.margins(split) < 0).mean() > 0.9
 
 

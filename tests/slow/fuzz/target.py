@@ -16,7 +16,7 @@ import polars as pl
 
 with atheris.instrument_imports(include=["dissensus.files", "dissensus.schema"], enable_loader_override=False):
     from dissensus.files.ratings.reader import read_ratings
-    from dissensus.files.raw.content import unpacked
+    from dissensus.files.raw.content import decompress
 from dissensus.errors import DissensusError
 from dissensus.files.raw.table_reader import PARSERS
 
@@ -29,7 +29,7 @@ LONGEST = 1000
 def parsed(data: bytes, kind: str) -> pl.DataFrame:
     """Return what a parser makes of bytes, all of it text; where it refuses, the input does not garble the message."""
     try:
-        frame = PARSERS[kind](unpacked(data, ANYWHERE), ANYWHERE)
+        frame = PARSERS[kind](decompress(data, ANYWHERE), ANYWHERE)
     except DissensusError as error:
         if not str(error).isprintable() or len(str(error)) > LONGEST:
             raise AssertionError(f"message {error!r}") from error

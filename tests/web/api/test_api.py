@@ -3,22 +3,21 @@
 import base64
 import re
 import zlib
-from collections.abc import Iterator
 from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import select
-from tests.web.owners import TOML, House
-from tests.web.programs import API, belongs, opened, program, rate
-from tests.workflows.campaigns import ABOUT_YOU, NOW, definition
-from tests.workflows.labelled import YES, said, staffed
+from tests.support.api_programs import API, belongs, opened, pages, program, rate, rows
+from tests.support.campaigns import ABOUT_YOU, NOW, definition
+from tests.support.gold_campaigns import YES, said, staffed
+from tests.support.staff_browsers import TOML, House
 
 from dissensus.store import campaigns as store
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform import staff
 
@@ -30,26 +29,9 @@ def item(item_id: str) -> dict[str, Any]:
     return {"id": item_id, "conversation": TALK, "attributes": {"topic": "x"}}
 
 
-def pages(http: httpx.Client, path: str, limit: int = 2, **query: Any) -> Iterator[dict[str, Any]]:
-    after = ""
-    while True:
-        answer = http.get(path, params={"limit": limit, "after": after, **query})
-        assert answer.status_code == 200, answer.text
-        page = answer.json()
-        assert len(page["data"]) <= limit
-        yield page
-        after = page["next"]
-        if after is None:
-            return
-
-
-def rows(http: httpx.Client, path: str, limit: int = 2, **query: Any) -> list[dict[str, Any]]:
-    return [row for page in pages(http, path, limit, **query) for row in page["data"]]
-
-
-def opened_already(house: House) -> Kept:
+def opened_already(house: House) -> CampaignRow:
     with house.platform.database.reading() as tx:
-        return store.campaign_named(tx, "pilot")
+        return store.get_campaign_by_name(tx, "pilot")
 
 
 def test_a_campaign_goes_through_its_life(house: House) -> None:
@@ -99,7 +81,7 @@ def test_ratings_come_in_pages_with_ids_of_one_listing_alone(house: House) -> No
     assert scales == {"Q_safe": ["No", "Unsure", "Yes"]}
     audit.link_pending_events(house.platform)
     # One for each listing, and one for the CSV.
-    assert sum(one["kind"] == "export" for one in rows(http, f"{API}/pilot/events", 100)) == 5
+    assert sum(one["kind"] == "exported" for one in rows(http, f"{API}/pilot/events", 100)) == 5
 
 
 def test_columns_hold_from_the_first_page_to_the_last(house: House) -> None:
@@ -117,7 +99,7 @@ def test_columns_hold_from_the_first_page_to_the_last(house: House) -> None:
     # What was settled meanwhile stands in the next listing, with the item that it is about alone.
     assert {row["item_id"]: row["safety_gold"] for row in again} == {"item-0": "Yes", "item-1": None, "item-2": None}
     audit.link_pending_events(house.platform)
-    begun = [one["content"] for one in rows(http, f"{API}/pilot/events", 100) if one["kind"] == "export"]
+    begun = [one["content"] for one in rows(http, f"{API}/pilot/events", 100) if one["kind"] == "exported"]
     assert ["safety_gold" in one["attributes"] for one in begun] == [False, True]
 
 
@@ -140,7 +122,7 @@ def test_a_place_in_a_list_says_nothing_to_who_carries_it(house: House) -> None:
     rate(house, kept, 2)
     http = program(house)
     with house.platform.database.reading() as tx:
-        ids = [*tx.scalars(select(t.Assignment.id)), *tx.scalars(select(t.Rater.id))]
+        ids = [*tx.scalars(select(AssignmentTable.id)), *tx.scalars(select(RaterTable.id))]
     audit.link_pending_events(house.platform)
     for path in ("ratings", "raters", "items", "events"):
         following = http.get(f"{API}/pilot/{path}", params={"limit": 1}).json()["next"]
@@ -193,10 +175,10 @@ def test_the_log_tells_what_happened_and_of_no_rater(house: House) -> None:
     audit.link_pending_events(house.platform)
     http = program(house)
     found = rows(http, f"{API}/pilot/events", 3)
-    assert [one["place"] for one in found] == list(range(1, len(found) + 1))
-    assert [one["kind"] for one in found[:2]] == ["create", "move"]
+    assert [one["sequence"] for one in found] == list(range(1, len(found) + 1))
+    assert [one["kind"] for one in found[:2]] == ["created", "state_changed"]
     (rater,) = rows(http, f"{API}/pilot/raters")
-    submitted = [one for one in found if one["kind"] == "submit"]
+    submitted = [one for one in found if one["kind"] == "item_submitted"]
     assert {(one["by"], one["staff"], *one["content"]) for one in submitted} == {("rater", None, "item")}
     assert rater["id"] not in str(found)
     (member,) = http.get(f"{API}/pilot/members").json()["members"]

@@ -8,16 +8,16 @@ from uuid import uuid4
 import httpx
 import pytest
 from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.web.live import Live, serving
-from tests.web.owners import House
-from tests.web.programs import API, program
-from tests.web.staff.test_pay import opened
+from tests.support.api_programs import API, program
+from tests.support.campaigns import NOW, definition, items
+from tests.support.live_site import Live, serving
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import opened
+from tests.support.recruited_raters import PAYING, arrived
+from tests.support.staff_browsers import House
 from tests.webhook_transport.receiver import receiving
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaigns import NOW, definition, items
-from tests.workflows.recruited import PAYING, arrived
 
-from dissensus.store.raters import Rater
+from dissensus.store.raters import RaterRow
 from dissensus.web.api.openapi import openapi_document
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -44,11 +44,11 @@ def operations() -> Iterator[tuple[str, str, Any]]:
             yield method, path, sent and schemas[name]["examples"][0]
 
 
-def there_is(house: House, prolific: Prolific, address: str) -> tuple[Rater, dict[str, str]]:
+def there_is(house: House, prolific: Prolific, address: str) -> tuple[RaterRow, dict[str, str]]:
     """A campaign of ada with one of everything, and their ids; bob has one with nothing."""
     kept = opened(house)
     rater = worker(house.platform, kept.key, HOUR)
-    rating.notify(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
+    rating.report_item(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     http = program(house)
     bob = staff.create_sign_in_link(house.platform, "bob", now=NOW).staff
     campaigns.create_campaign(house.platform, definition("bobs", **PAYING), items(1), staff_id=bob.id, now=NOW)

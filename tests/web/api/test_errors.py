@@ -5,10 +5,10 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.live import Live
-from tests.web.owners import House
-from tests.web.programs import API, opened, program
-from tests.workflows.campaigns import definition
+from tests.support.api_programs import API, opened, program
+from tests.support.campaigns import definition
+from tests.support.live_site import Live
+from tests.support.staff_browsers import House
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 pytestmark = one_kind
@@ -140,7 +140,7 @@ def test_another_site_is_refused_in_the_same_shape(house: House) -> None:
 
 def test_who_asks_too_often_is_told_when_to_go_on(house: House) -> None:
     http, other = program(house), program(house)
-    house.live.site.meter.burst = 3
+    house.live.site.rate_limiter.burst = 3
     assert [http.get(API).status_code for _ in range(3)] == [200] * 3
     refused = http.get(API)
     assert "at most 600 times a minute" in told(refused, 429)["detail"]

@@ -10,8 +10,8 @@ import httpx
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.strategies import DrawFn, SearchStrategy
-from tests.web.owners import House
-from tests.web.programs import API, opened, program, rate
+from tests.support.api_programs import API, opened, program, rate
+from tests.support.staff_browsers import House
 
 from dissensus.web.api.openapi import openapi_document
 
@@ -99,7 +99,7 @@ def requests(draw: DrawFn) -> tuple[str, str, dict[str, Any], dict[str, Any]]:
 def test_whatever_is_sent_is_answered_as_the_document_says(house: House) -> None:
     rate(house, opened(house), 2)
     http = program(house)
-    house.live.site.meter.burst = 10**9
+    house.live.site.rate_limiter.burst = 10**9
     made = http.post(API, json={"definition": http.get(f"{API}/pilot").json()["definition"] | {"name": "draft"}})
     assert made.status_code == 201
     seen = set()

@@ -3,12 +3,11 @@
 from typing import Any
 
 import pytest
-from tests.web.api.test_api import rows
-from tests.web.owners import House
-from tests.web.programs import API, belongs, opened, program
-from tests.workflows.campaigns import NOW, items
-from tests.workflows.labelled import YES, disputed, said, staffed
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.api_programs import API, belongs, opened, program, rows
+from tests.support.campaigns import NOW, items
+from tests.support.gold_campaigns import YES, disputed, said, staffed
+from tests.support.raters import enter, rate_all
+from tests.support.staff_browsers import House
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.gold import adjudication

@@ -6,11 +6,12 @@ from uuid import uuid4
 
 import pytest
 from sqlalchemy import delete, select
-from tests.web.owners import House, make
-from tests.web.programs import API, belongs, program
-from tests.workflows.campaigns import NOW, definition
+from tests.support.api_programs import API, belongs, program
+from tests.support.campaigns import NOW, definition
+from tests.support.staff_browsers import House, make
 
-from dissensus.store import tables as t
+from dissensus.store.api_tokens import ApiTokenTable
+from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.workflows.campaign import members
 from dissensus.workflows.campaign.overview import load_overview
 from dissensus.workflows.platform import staff
@@ -96,10 +97,10 @@ def test_links_cannot_be_read_from_the_database(house: House) -> None:
     make(house)
     (link,) = program(house).post(INVITE, json={"n": 1}, headers={"idempotency-key": "k"}).json()["links"]
     with house.platform.database.reading() as tx:
-        rows = tx.execute(select(t.Idempotency.__table__)).mappings().all()
+        rows = tx.execute(select(IdempotencyTable.__table__)).mappings().all()
     assert len(rows) == 1
     assert rows[0]["status"] == 201
-    assert link.partition("key=")[2].encode() not in base64.b64decode(rows[0]["sealed"])
+    assert link.partition("key=")[2].encode() not in base64.b64decode(rows[0]["encrypted_body"])
 
 
 def test_old_ones_are_forgotten_beside_the_site_and_with_the_token(house: House) -> None:
@@ -111,5 +112,5 @@ def test_old_ones_are_forgotten_beside_the_site_and_with_the_token(house: House)
     assert job(house.platform, house.live.clock()) == 1
     http.post(INVITE, json={"n": 1}, headers={"idempotency-key": "k"})
     with house.platform.database.writing() as tx:
-        tx.execute(delete(t.Token))
-        assert tx.execute(select(t.Idempotency.key)).all() == []
+        tx.execute(delete(ApiTokenTable))
+        assert tx.execute(select(IdempotencyTable.key)).all() == []

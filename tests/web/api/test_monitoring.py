@@ -4,15 +4,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from tests.web.api.test_api import rows
-from tests.web.owners import House
-from tests.web.programs import API, belongs, opened, program
-from tests.workflows import monitored
-from tests.workflows.campaigns import NOW
-from tests.workflows.rater.test_rating import enter
+from tests.support import monitored_campaigns
+from tests.support.api_programs import API, belongs, opened, program, rows
+from tests.support.campaigns import NOW
+from tests.support.raters import enter
+from tests.support.staff_browsers import House
 
-from dissensus.store.campaigns import Kept
-from dissensus.store.raters import Rater
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
@@ -24,19 +23,21 @@ WHY = {"verdict": "exclude", "reason": 'A person read it: "<b>too</b> fast".'}
 
 
 @pytest.fixture
-def kept(house: House) -> Kept:
-    return monitored.opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20)
+def kept(house: House) -> CampaignRow:
+    return monitored_campaigns.opened(
+        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20
+    )
 
 
 def ticked(house: House) -> None:
     refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
 
 
-def test_figures_are_those_of_the_page(house: House, kept: Kept) -> None:
+def test_figures_are_those_of_the_page(house: House, kept: CampaignRow) -> None:
     http = program(house)
     nothing = http.get(f"{HERE}/figures").json()
     assert (nothing["raters"], nothing["figures"], nothing["read_at"]) == (0, None, None)
-    monitored.crowd(house.platform, kept)
+    monitored_campaigns.crowd(house.platform, kept)
     house.live.clock.forward(hours=9, minutes=30)
     ticked(house)
     found = http.get(f"{HERE}/figures").json()
@@ -51,15 +52,15 @@ def test_figures_are_those_of_the_page(house: House, kept: Kept) -> None:
     assert "flagged" not in figures
 
 
-def test_an_analyst_gets_nothing_of_few(house: House, kept: Kept) -> None:
+def test_an_analyst_gets_nothing_of_few(house: House, kept: CampaignRow) -> None:
     belongs(house, "ben", "analyst")
     ben = program(house, "ben")
     for number in range(4):
-        monitored.rates(house.platform, kept, number)
+        monitored_campaigns.rates(house.platform, kept, number)
     ticked(house)
     found = ben.get(f"{HERE}/figures").json()
     assert (found["raters"], found["hidden"], found["figures"], found["forecast"]) == (None, True, None, None)
-    monitored.crowd(house.platform, kept)
+    monitored_campaigns.crowd(house.platform, kept)
     ticked(house)
     found = ben.get(f"{HERE}/figures").json()
     assert (found["raters"], found["hidden"], found["figures"]["hours"]) == (16, True, [])
@@ -73,8 +74,8 @@ def test_an_analyst_gets_nothing_of_few(house: House, kept: Kept) -> None:
         assert program(house, role).get(f"{HERE}/figures").status_code == 403
 
 
-def test_a_flag_is_decided_and_exports_tell(house: House, kept: Kept) -> None:
-    hasty, stubborn = monitored.crowd(house.platform, kept)
+def test_a_flag_is_decided_and_exports_tell(house: House, kept: CampaignRow) -> None:
+    hasty, stubborn = monitored_campaigns.crowd(house.platform, kept)
     ticked(house)
     http = program(house)
     flags = {one["rater"]: one for one in rows(http, f"{HERE}/flags", 1)}
@@ -95,18 +96,20 @@ def test_a_flag_is_decided_and_exports_tell(house: House, kept: Kept) -> None:
     }
     assert {row["rater_flagged"] for row in http.get(f"{HERE}/ratings").json()["data"]} == {False}
     audit.link_pending_events(house.platform)
-    assert [one["content"]["verdict"] for one in rows(http, f"{HERE}/events", 500) if one["kind"] == "decide"] == [
+    assert [
+        one["content"]["verdict"] for one in rows(http, f"{HERE}/events", 500) if one["kind"] == "decision_recorded"
+    ] == [
         "exclude",
         "keep",
     ]
-    withdrawal.withdraw(house.platform, hasty, now=NOW)
+    withdrawal.withdraw_rater(house.platform, hasty, now=NOW)
     assert http.get(f"{HERE}/flags/{hasty}").status_code == 404
 
 
 @one_kind
-def test_what_cannot_be_decided_is_told(house: House, kept: Kept) -> None:
-    hasty, _ = monitored.crowd(house.platform, kept, 5)
-    careful = monitored.rates(house.platform, kept, 1)
+def test_what_cannot_be_decided_is_told(house: House, kept: CampaignRow) -> None:
+    hasty, _ = monitored_campaigns.crowd(house.platform, kept, 5)
+    careful = monitored_campaigns.rates(house.platform, kept, 1)
     ticked(house)
     http, there = program(house), f"{HERE}/flags/{hasty}/decisions"
     assert "meets no criterion" in http.post(f"{HERE}/flags/{careful}/decisions", json=WHY).json()["detail"]
@@ -117,14 +120,16 @@ def test_what_cannot_be_decided_is_told(house: House, kept: Kept) -> None:
     assert program(house, "ben").post(there, json=WHY).status_code == 403
 
 
-def noticed(house: House) -> tuple[Rater, Any]:
+def noticed(house: House) -> tuple[RaterRow, Any]:
     """Somebody reports an item, and then asks for help."""
     kept = opened(house)
     rater = enter(house.platform, kept.key)
-    at = journey.step(house.platform, rater, now=NOW).assignment
+    at = journey.next_state(house.platform, rater, now=NOW).assignment
     assert at is not None
-    rating.notify(house.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
-    rating.notify(house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW + timedelta(seconds=1))
+    rating.report_item(house.platform, rater, "illegal", "<b>Look</b> at this.", assignment_id=at.id, now=NOW)
+    rating.report_item(
+        house.platform, rater, "help", "I am not well.", assignment_id=None, now=NOW + timedelta(seconds=1)
+    )
     return rater, at.item
 
 
@@ -140,7 +145,7 @@ def test_notices_are_read_and_settled(house: House) -> None:
     assert [one["id"] for one in rows(http, f"{HERE}/notices")] == [call["id"]]
     assert http.post(f"{HERE}/notices/nothing/settlement", json={}).status_code == 404
     audit.link_pending_events(house.platform)
-    assert sum(one["kind"] == "settle" for one in rows(http, f"{HERE}/events", 500)) == 1
+    assert sum(one["kind"] == "notice_settled" for one in rows(http, f"{HERE}/events", 500)) == 1
 
 
 @one_kind

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from tests.support.live_site import Live
 from tests.support.paths import ROOT
-from tests.web.live import Live
 
 from dissensus.web.api import requests
-from dissensus.web.api.openapi import openapi_document, routes_as_table, errors_as_table
+from dissensus.web.api.openapi import errors_as_table, openapi_document, routes_as_table
 from dissensus.web.core.permissions import SCOPES
 
 METHODS = {"get", "post", "put", "delete"}

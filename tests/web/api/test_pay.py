@@ -7,19 +7,17 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import delete
 from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.web.api.test_api import rows
-from tests.web.live import Live, serving
-from tests.web.owners import House
-from tests.web.programs import API, belongs, program
-from tests.web.staff.test_pay import opened
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaign.test_submissions import LONG
-from tests.workflows.campaigns import NOW
-from tests.workflows.rater.test_rating import enter, rate_all
-from tests.workflows.recruited import CHECKING, answered, arrived, status_of
+from tests.support.api_programs import API, belongs, program, rows
+from tests.support.campaigns import NOW
+from tests.support.live_site import Live, serving
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import opened
+from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import CHECKING, RETURN_REASON, answered, arrived, status_of
+from tests.support.staff_browsers import House
 
 from dissensus.schema.money import MAX_AMOUNT
-from dissensus.store import tables as t
+from dissensus.store.core.idempotency import IdempotencyTable
 from dissensus.workflows.campaign import audit
 from dissensus.workflows.rater import withdrawal
 
@@ -62,7 +60,9 @@ def test_accounts_and_payments(house: House) -> None:
     assert sorted((one["amount"], one["taken_back"]) for one in history["payments"]) == [(-700, False), (700, True)]
     assert history["account"]["due"] == 1200
     audit.link_pending_events(house.platform)
-    noted = [one["content"]["amount"] for one in rows(http, f"{API}/pilot/events", 500) if one["kind"] == "pay"]
+    noted = [
+        one["content"]["amount"] for one in rows(http, f"{API}/pilot/events", 500) if one["kind"] == "payment_recorded"
+    ]
     assert noted == [700, -700]
 
 
@@ -81,7 +81,7 @@ def test_a_payment_whose_answer_broke_is_not_noted_again(house: House) -> None:
     http, once, path = program(house), {"idempotency-key": "once"}, f"{PAY}/raters/{rater.id}/payments"
     first = http.post(path, json={"amount": 5}, headers=once)
     with house.platform.database.writing() as tx:
-        tx.execute(delete(t.Idempotency))
+        tx.execute(delete(IdempotencyTable))
     assert http.post(path, json={"amount": 5}, headers=once).json() == first.json()
     assert http.post(path, json={"amount": 6}, headers={"idempotency-key": "once more"}).status_code == 201
     assert sorted(one["amount"] for one in http.get(f"{PAY}/raters/{rater.id}").json()["payments"]) == [5, 6]
@@ -128,7 +128,7 @@ def test_submissions_are_decided_by_the_rules_of_the_pages(house: House, prolifi
     # Speed is no ground for anything, and who they are at Prolific is told to nobody.
     assert all("ms" not in field for field in found[good])
     assert prolific.submissions[good]["participant_id"] not in str(found)
-    reject = {"decision": "reject", "category": "FAILED_CHECK", "reason": LONG}
+    reject = {"decision": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}
     refused = http.post(f"{QUEUE}/{good}/decision", json=reject)
     assert (refused.status_code, "cannot be rejected" in refused.json()["detail"]) == (409, True)
     assert http.post(f"{QUEUE}/{bad}/decision", json={**reject, "category": "TOO_QUICKLY"}).status_code == 422
@@ -195,6 +195,6 @@ def test_who_came_is_forgotten_once_it_is_closed(house: House, prolific: Prolifi
 def test_who_withdrew_is_still_owed_what_they_worked(house: House) -> None:
     kept = opened(house)
     rater = worker(house.platform, kept.key, HOUR)
-    withdrawal.withdraw(house.platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
     (account,) = rows(program(house), f"{PAY}/raters")
     assert (account["standing"], account["account"]["due"]) == ("withdrawn", 1200)

@@ -9,13 +9,13 @@ import schemathesis
 from click.testing import CliRunner
 from schemathesis.cli import schemathesis as command
 from tests.recruit.fake_prolific import Prolific
+from tests.support.api_programs import opened, rate, token
+from tests.support.campaigns import NOW
+from tests.support.gold_campaigns import SMALL, YES, said
 from tests.support.paths import ROOT
-from tests.web.owners import House
-from tests.web.programs import opened, rate, token
-from tests.workflows.campaigns import NOW
-from tests.workflows.labelled import SMALL, YES, said
-from tests.workflows.rater.test_rating import enter
-from tests.workflows.recruited import PAYING, arrived
+from tests.support.raters import enter
+from tests.support.recruited_raters import PAYING, arrived
+from tests.support.staff_browsers import House
 
 from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import staff
@@ -38,7 +38,7 @@ def peopled(house: House, prolific: Prolific) -> dict[str, str]:
     platform, kept = house.platform, opened(house, gold=SMALL, **PAYING)
     rate(house, kept, 3)
     rater = enter(platform, kept.key)
-    rating.notify(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
+    rating.report_item(platform, rater, "help", "I am not well.", assignment_id=None, now=NOW)
     submission = arrived(platform, prolific, kept.id, rater.id)
     arrived(platform, prolific, kept.id, None)
     owner_id = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
@@ -51,7 +51,7 @@ def peopled(house: House, prolific: Prolific) -> dict[str, str]:
 def test_it_finds_nothing(house: House, prolific: Prolific, tmp_path: Path, *, known: bool) -> None:
     """Addresses are made up, or lead to what is there."""
     parts = peopled(house, prolific)
-    house.live.site.meter.burst = 10**9
+    house.live.site.rate_limiter.burst = 10**9
     config = tmp_path / "schemathesis.toml"
     fixed = [f'"path.{name}" = "{value}"' for name, value in parts.items()] if known else []
     config.write_text("\n".join(["[cache]", "enabled = false", "[parameters]", *fixed, CONFIG.read_text()]))

@@ -9,9 +9,9 @@ from typing import Any
 import httpx
 import pytest
 from starlette.types import Message, Receive, Scope, Send
-from tests.web.live import Live, serving
+from tests.support.live_site import Live, serving
 
-from dissensus.web.core.access_log import JsonLines, Watch
+from dissensus.web.core.access_log import AccessLogMiddleware, JsonLogFormatter
 from dissensus.web.core.metrics import make_metrics
 from dissensus.workflows.platform.platform import open_platform
 
@@ -19,7 +19,7 @@ one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 
 
 def told(records: list[logging.LogRecord]) -> list[dict[str, Any]]:
-    return [json.loads(JsonLines().format(record)) for record in records if record.name == "dissensus.access"]
+    return [json.loads(JsonLogFormatter().format(record)) for record in records if record.name == "dissensus.access"]
 
 
 @one_kind
@@ -57,7 +57,7 @@ def test_what_breaks_is_counted_as_500_and_goes_on() -> None:
 
     metrics = make_metrics()
     with pytest.raises(ZeroDivisionError):
-        asyncio.run(Watch(broken, metrics)({"type": "http", "method": "GET"}, receive, send))
+        asyncio.run(AccessLogMiddleware(broken, metrics)({"type": "http", "method": "GET"}, receive, send))
     labels = {"method": "GET", "route": "none", "status": "500"}
     assert metrics.registry.get_sample_value("dissensus_requests_total", labels) == 1
 
@@ -78,7 +78,7 @@ def test_an_answer_is_counted_once_and_before_its_last_bytes_have_come() -> None
     async def send(message: Message) -> None:
         counted.append(metrics.registry.get_sample_value("dissensus_requests_total", labels))
 
-    asyncio.run(Watch(answering, metrics)({"type": "http", "method": "GET"}, receive, send))
+    asyncio.run(AccessLogMiddleware(answering, metrics)({"type": "http", "method": "GET"}, receive, send))
     assert counted == [None, None, 1]
     assert metrics.registry.get_sample_value("dissensus_requests_total", labels) == 1
 

@@ -1,13 +1,14 @@
 """Who looks at what single raters did or said is in the log of the campaign, as whoever changes something is."""
 
 from sqlalchemy import select
-from tests.web.owners import House
-from tests.web.programs import program
-from tests.web.staff.test_pay import opened
-from tests.workflows.campaigns import NOW
-from tests.workflows.rater.test_rating import enter
+from tests.support.api_programs import program
+from tests.support.campaigns import NOW
+from tests.support.pay_pages import opened
+from tests.support.raters import enter
+from tests.support.staff_browsers import House
 
-from dissensus.store import tables as t
+from dissensus.store.events import EventTable
+from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import audit, members
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import rating
@@ -16,8 +17,8 @@ from dissensus.workflows.rater import rating
 def looks(house: House) -> list[tuple[str, str]]:
     """Who looked at what, in order."""
     with house.platform.database.reading() as tx:
-        query = select(t.Staff.name, t.Event.content).join(t.Event, t.Event.staff_id == t.Staff.id)
-        rows = tx.execute(query.where(t.Event.kind == "see").order_by(t.Event.number)).all()
+        query = select(StaffTable.name, EventTable.content).join(EventTable, EventTable.staff_id == StaffTable.id)
+        rows = tx.execute(query.where(EventTable.kind == "viewed").order_by(EventTable.number)).all()
     return [(name, content["what"]) for name, content in rows]
 
 
@@ -30,7 +31,7 @@ def test_who_looks_at_single_raters_leaves_an_event(house: House) -> None:
         for path in ("/campaigns", "/campaigns/pilot", "/campaigns/pilot/watch"):
             assert browser.get(path).status_code == 200
     assert looks(house) == []
-    rating.notify(house.platform, rater, "help", "I feel ill.", assignment_id=None, now=NOW)
+    rating.report_item(house.platform, rater, "help", "I feel ill.", assignment_id=None, now=NOW)
     for browser in (ada, bob):
         browser.get("/campaigns/pilot")
         browser.get("/campaigns/pilot/pay")

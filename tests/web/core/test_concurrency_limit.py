@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 
 import pytest
-from tests.web.owners import House
-from tests.web.programs import API, program
-from tests.workflows.campaigns import definition, opened
+from tests.support.api_programs import API, program
+from tests.support.campaigns import definition, open_campaign
+from tests.support.staff_browsers import House
 
 from dissensus.web.api.requests import ITEM_EXAMPLE
 from dissensus.web.core import concurrency_limit
@@ -17,14 +17,14 @@ EXPORT = "/campaigns/pilot/export.csv"
 
 @pytest.fixture
 def nobody_has_a_turn(house: House) -> House:
-    house.live.app.state.site = replace(house.live.site, turns=Semaphore(0))
+    house.live.app.state.site = replace(house.live.site, slow_request_slots=Semaphore(0))
     return house
 
 
 def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = nobody_has_a_turn
     monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 0.2)
-    opened(house.platform, 2)
+    open_campaign(house.platform, 2)
     answer = house.owner("owner").get(EXPORT)
     assert answer.status_code == 503
     assert "a few can at a time" in answer.text
@@ -33,7 +33,7 @@ def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeyp
 def test_who_waits_for_a_turn_holds_no_thread(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = nobody_has_a_turn
     monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 3.0)
-    kept = opened(house.platform, 2)
+    kept = open_campaign(house.platform, 2)
     owner = house.owner("owner")
     with ThreadPoolExecutor(20) as threads:
         # More than the threads that answer.
@@ -46,7 +46,7 @@ def test_who_waits_for_a_turn_holds_no_thread(nobody_has_a_turn: House, monkeypa
 
 def test_nobody_has_a_turn_who_may_not_do_it(nobody_has_a_turn: House) -> None:
     house = nobody_has_a_turn
-    opened(house.platform, 2)
+    open_campaign(house.platform, 2)
     assert house.live.visitor().get(EXPORT).status_code in (401, 403)
 
 
@@ -65,6 +65,6 @@ def test_programs_take_turns_too(
 ) -> None:
     house = nobody_has_a_turn
     monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 0.05)
-    opened(house.platform, 2)
+    open_campaign(house.platform, 2)
     answer = program(house, "owner").request("GET" if sent is None else "POST", f"{API}{path}", json=sent)
     assert (answer.status_code, "a few can at a time" in answer.json()["detail"]) == (503, True)

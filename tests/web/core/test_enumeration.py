@@ -9,13 +9,13 @@ import httpx
 import pytest
 from tests.recruit.fake_prolific import Prolific
 from tests.recruit.studies import CODES
-from tests.web.live import Live
-from tests.web.owners import House, send
-from tests.web.staff.test_pay import QUEUE, address, note, opened
-from tests.web.studying import ONE_OLD, YOU
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaigns import AGREED, NOW, definition, items
-from tests.workflows.recruited import PAYING, arrived
+from tests.support.campaigns import AGREED, NOW, definition, items
+from tests.support.live_site import Live
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import QUEUE, address, note, opened
+from tests.support.prolific_study import ONE_OLD, YOU
+from tests.support.recruited_raters import PAYING, arrived
+from tests.support.staff_browsers import House, send
 
 from dissensus.errors import NotAllowed
 from dissensus.recruit.prolific import ProlificEntry
@@ -23,7 +23,7 @@ from dissensus.workflows.campaign import campaigns, pay
 from dissensus.workflows.platform import staff
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.invite_links import doors_of
+from dissensus.workflows.rater.invite_links import load_entry_links
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 SIGNS = f"{digits}{ascii_letters}-_"
@@ -81,7 +81,7 @@ def test_links_that_differ_by_one_sign_open_nothing(house: House) -> None:
     owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     (personal,) = campaigns.create_invitations(house.platform, "plain", 1, staff_id=owner_id, now=NOW)
     made(house, "celled", **BY_CELLS)
-    links = doors_of(house.platform, "celled", "", staff_id=owner_id).cells
+    links = load_entry_links(house.platform, "celled", "", staff_id=owner_id).cells
     (by_cell,) = re.findall(r"key=(\w+)", links["old"])
     browser = house.stranger()
     for name, key in (("plain", by_link), ("plain", personal), ("celled", by_cell)):
@@ -92,7 +92,7 @@ def test_links_that_differ_by_one_sign_open_nothing(house: House) -> None:
 
 @one_kind
 def test_withdrawals_that_differ_by_one_sign_are_of_nobody(house: House) -> None:
-    rater, _ = enrolment.agree(house.platform, Arrival("plain", made(house, "plain"), "en"), AGREED, now=NOW)
+    rater, _ = enrolment.enrol_rater(house.platform, Arrival("plain", made(house, "plain"), "en"), AGREED, now=NOW)
     tokens, browser = house.live.site.tokens, house.stranger()
     token = tokens.withdrawal(rater.id)
     assert browser.get(f"/withdraw/{token}").status_code == 200
@@ -108,7 +108,7 @@ def test_withdrawals_that_differ_by_one_sign_are_of_nobody(house: House) -> None
 def test_tokens_that_differ_by_one_sign_say_nothing_else(live: Live) -> None:
     tokens = live.site.tokens
     sent = ProlificEntry(pid="a" * 24, study="b" * 24, submission="c" * 24)
-    arrival = Arrival("pilot", "k", "en", enrolment.entry_id(NOW), sent)
+    arrival = Arrival("pilot", "k", "en", enrolment.new_entry_id(NOW), sent)
     away, token = tokens.away("one"), tokens.arrival(arrival, now=NOW)
     assert tokens.read_arrival(token, now=NOW) == arrival
     for one in altered(token):
@@ -123,7 +123,7 @@ def test_tokens_that_differ_by_one_sign_say_nothing_else(live: Live) -> None:
 
 @one_kind
 def test_sessions_that_differ_by_one_sign_are_of_nobody(house: House) -> None:
-    _, session = enrolment.agree(house.platform, Arrival("plain", made(house, "plain"), "en"), AGREED, now=NOW)
+    _, session = enrolment.enrol_rater(house.platform, Arrival("plain", made(house, "plain"), "en"), AGREED, now=NOW)
     owner = house.owner()
     for path, cookie, key in (
         ("/rate", "dissensus_rater", session),

@@ -8,8 +8,8 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.live import Live
-from tests.workflows.campaigns import opened
+from tests.support.campaigns import open_campaign
+from tests.support.live_site import Live
 
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
 AGAIN = "Load the page again, or open your link again."
@@ -61,7 +61,7 @@ def test_what_no_page_sends_is_refused_in_our_words(live: Live, path: str, says:
 
 @one_kind
 def test_forms_that_lack_fields_tell_all_of_them(live: Live) -> None:
-    key = str(opened(live.platform, 1).key)
+    key = str(open_campaign(live.platform, 1).key)
     refused = live.visitor(**JSON).send("/c/pilot")
     assert (refused.status_code, refused.json()) == (
         422,
@@ -85,7 +85,7 @@ def test_forms_that_lack_fields_tell_all_of_them(live: Live) -> None:
 )
 def test_what_scripts_send_is_refused_in_our_words(live: Live, change: dict[str, Any], says: str) -> None:
     visitor = live.visitor()
-    page = visitor.enter(str(opened(live.platform, 1).key))
+    page = visitor.enter(str(open_campaign(live.platform, 1).key))
     refused = visitor.save(page, **{"answers": {}, **change})
     assert (refused.status_code, refused.json()) == (422, {"error": f"What was sent cannot be read: {says} {AGAIN}"})
 
@@ -117,7 +117,7 @@ def test_addresses_that_are_none_and_requests_that_no_page_makes(
 
 @one_kind
 def test_who_leaves_before_all_is_sent_is_no_error(live: Live, caplog: pytest.LogCaptureFixture) -> None:
-    key = str(opened(live.platform, 1).key)
+    key = str(open_campaign(live.platform, 1).key)
     visitor = live.visitor()
     visitor.enter(key)
     url, cookie = httpx.URL(live.url), visitor.http.cookies["dissensus_rater"]

@@ -6,8 +6,8 @@ import re
 from html.parser import HTMLParser
 from typing import Any
 
-from tests.web.live import Live
-from tests.workflows.campaigns import NOW, definition, opened, owner
+from tests.support.campaigns import NOW, definition, open_campaign, owner
+from tests.support.live_site import Live
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
@@ -80,7 +80,7 @@ def test_hostile_turns_are_shown_as_they_are_and_do_nothing(live: Live) -> None:
 
 
 def test_answers_of_raters_are_shown_as_they_are(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     for text in HOSTILE:

@@ -10,15 +10,15 @@ import pytest
 from fastapi import FastAPI
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute, iter_route_contexts
+from tests.support.campaigns import AGREED, NOW, definition, items
+from tests.support.live_site import Live
 from tests.support.paths import ROOT
-from tests.web.live import Live
-from tests.workflows.campaigns import AGREED, NOW, definition, items
 
 from dissensus.schema.campaign.roles import ROLES, Role, parse_role
-from dissensus.store.staff import Staff
+from dissensus.store.staff import StaffRow
 from dissensus.web.api.auth import RequireScope, TokenRoute
-from dissensus.web.core.permissions import ACTIONS, SCOPES, WHO, action_named, as_table, may
-from dissensus.web.core.staff_auth import May, Open
+from dissensus.web.core.permissions import ACTIONS, ACTORS, SCOPES, actions_of, find_action, permissions_markdown
+from dissensus.web.core.staff_auth import Public, Require
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.rater import enrolment
@@ -39,8 +39,8 @@ def routes_of(app: FastAPI) -> list[APIRoute]:
     return [route for route in found if isinstance(route, APIRoute)]
 
 
-def actions_of(route: APIRoute) -> set[str]:
-    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, May | Open | RequireScope)}
+def route_actions(route: APIRoute) -> set[str]:
+    return {one.call.action for one in _flat(route.dependant) if isinstance(one.call, Require | Public | RequireScope)}
 
 
 def _flat(dependant: Dependant) -> Iterator[Dependant]:
@@ -55,7 +55,7 @@ class Peopled:
 
     live: Live
     key: str
-    people: dict[str, Staff]
+    people: dict[str, StaffRow]
     keys: dict[str, str]
     browser: httpx.Client
 
@@ -66,13 +66,15 @@ class Peopled:
         tokens, platform = self.live.site.tokens, self.live.platform
         session, cookies = "", {"dissensus_door": DOOR}
         if who == "rater":
-            _, session = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
+            _, session = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             cookies["dissensus_rater"] = session
         elif who != "stranger":
-            session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, self.people[who].name, now=NOW).key, now=NOW)
+            session = staff.sign_in_with_link(
+                platform, staff.create_sign_in_link(platform, self.people[who].name, now=NOW).key, now=NOW
+            )
             cookies["dissensus_owner"] = session
         bound, path = self._filled(path)
-        arrival = Arrival("pilot", self.key, "en", enrolment.entry_id(NOW))
+        arrival = Arrival("pilot", self.key, "en", enrolment.new_entry_id(NOW))
         cookies["dissensus_arrival"] = tokens.arrival(arrival, now=NOW)
         form_token = tokens.form(session if bound == "" or ("/join/" in path and who in self.people) else bound)
         data = {"form_token": form_token, "name": self.people["owner"].name, "password": PASSWORD, "key": self.key}
@@ -97,10 +99,12 @@ class Peopled:
             key = staff.create_sign_in_link(platform, "owner", now=NOW).key
             return key, f"/sign-in/{key}"
         if path.startswith("/join/"):
-            key = members.create_member_invitation(platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW)
+            key = members.create_member_invitation(
+                platform, "third", "expert", staff_id=self.people["owner"].id, now=NOW
+            )
             return key, f"/join/{key}"
         if path.startswith("/withdraw/"):
-            rater, _ = enrolment.agree(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
+            rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", self.key, "en"), AGREED, now=NOW)
             return "", f"/withdraw/{tokens.withdrawal(rater.id)}"
         if path.startswith("/static/"):
             return "", "/static/x/owner.css"
@@ -119,7 +123,7 @@ def outcome(answer: httpx.Response) -> str:
 
 
 def expected(action: str, who: str) -> str:
-    known = action_named(action)
+    known = find_action(action)
     if known.about == "campaign" and who == "foreign":
         return "absent"
     allowed = who in known.who or (who == "foreign" and "staff" in known.who)
@@ -140,7 +144,8 @@ def house(live: Live) -> Iterator[Peopled]:
     passwords.set_password_for(platform, live.site.hasher(), "owner", PASSWORD)
     key = str(campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW).key)
     keys = {
-        who: api_tokens.create_token(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0] for who, one in people.items()
+        who: api_tokens.create_token(platform, one, "all", scopes=SCOPES, days=1, now=NOW)[0]
+        for who, one in people.items()
     }
     with httpx.Client(base_url=live.url, timeout=20) as browser:
         yield Peopled(live, key, people, keys, browser)
@@ -148,7 +153,7 @@ def house(live: Live) -> Iterator[Peopled]:
 
 @one_kind
 def test_every_route_names_one_action_of_the_table(live: Live) -> None:
-    named = {route.path: actions_of(route) for route in routes_of(live.app)}
+    named = {route.path: route_actions(route) for route in routes_of(live.app)}
     assert [path for path, actions in named.items() if len(actions) != 1 or not actions <= set(ACTIONS)] == []
     # Those that no route is about say what pages show.
     assert set(ACTIONS) - set().union(*named.values()) == {"small-numbers"}
@@ -157,16 +162,16 @@ def test_every_route_names_one_action_of_the_table(live: Live) -> None:
 @one_kind
 def test_routes_about_a_campaign_are_all_those_that_name_one(live: Live) -> None:
     for route in routes_of(live.app):
-        (action,) = actions_of(route)
+        (action,) = route_actions(route)
         path = route.path.removeprefix(API)
-        assert (action_named(action).about == "campaign") == path.startswith("/campaigns/{name}"), route.path
+        assert (find_action(action).about == "campaign") == path.startswith("/campaigns/{name}"), route.path
 
 
 @one_kind
 def test_every_route_does_for_everybody_what_the_table_says(house: Peopled) -> None:
     wrong = []
     for route in routes_of(house.live.app):
-        (action,) = actions_of(route)
+        (action,) = route_actions(route)
         for method in route.methods or ():
             for who in VISITORS:
                 found = house.ask(method, route.path, who)
@@ -177,7 +182,9 @@ def test_every_route_does_for_everybody_what_the_table_says(house: Peopled) -> N
 
 @one_kind
 def test_routes_of_the_api_ask_for_scopes_that_there_are_and_each_is_for_some(live: Live) -> None:
-    asked = {action for route in routes_of(live.app) for action in actions_of(route) if isinstance(route, TokenRoute)}
+    asked = {
+        action for route in routes_of(live.app) for action in route_actions(route) if isinstance(route, TokenRoute)
+    }
     assert asked | {"small-numbers"} == SCOPES
 
 
@@ -187,7 +194,7 @@ def test_a_token_without_a_scope_is_refused_wherever_it_is_asked_for(house: Peop
     for route in routes_of(house.live.app):
         if not isinstance(route, TokenRoute):
             continue
-        (action,) = actions_of(route)
+        (action,) = route_actions(route)
         scopes = SCOPES - {action}
         key, _ = api_tokens.create_token(
             platform, house.people["owner"], f"{route.name} {action}", scopes=scopes, days=1, now=NOW
@@ -208,21 +215,21 @@ def test_what_one_may_see_and_not_do_is_refused_with_the_reason(house: Peopled, 
 @pytest.mark.parametrize("role", ROLES)
 def test_roles_have_no_less_than_any_staff_and_owners_most(role: Role) -> None:
     # What raters tell their carer is for nobody else.
-    assert may("staff") < may(role) <= may("owner") | {"care"}
-    assert "care" in may(role) if role == "carer" else "care" not in may(role)
+    assert actions_of("staff") < actions_of(role) <= actions_of("owner") | {"care"}
+    assert "care" in actions_of(role) if role == "carer" else "care" not in actions_of(role)
     assert parse_role(role) == role
 
 
 def test_the_table_reads_as_one() -> None:
-    assert {who for action in ACTIONS.values() for who in action.who} == set(WHO)
-    assert may("stranger") < may("staff")
+    assert {who for action in ACTIONS.values() for who in action.who} == set(ACTORS)
+    assert actions_of("stranger") < actions_of("staff")
     assert {"account", "label", "adjudicate", "rehearse"}.isdisjoint(SCOPES)
     with pytest.raises(LookupError, match="Did you mean 'export'"):
-        action_named("exports")
+        find_action("exports")
 
 
 def test_the_documentation_has_the_table() -> None:
     page = (ROOT / "docs" / "staff.md").read_text(encoding="utf-8")
     table = re.search(r"^\| Action .*?(?=\n\n)", page, re.MULTILINE | re.DOTALL)
     assert table is not None
-    assert table[0] == as_table()
+    assert table[0] == permissions_markdown()

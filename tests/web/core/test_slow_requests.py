@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from urllib.parse import urlsplit
 
 import pytest
-from tests.web.live import Live
+from tests.support.live_site import Live
 
 from dissensus.web.core import request_limits
 

@@ -5,32 +5,18 @@ from importlib.resources import files
 from typing import Any
 
 import pytest
-from tests.web.live import Live
-from tests.workflows.campaigns import ABOUT_YOU, TWO_QUESTIONS, definition, items, owner
+from tests.support.campaigns import ABOUT_YOU, TWO_QUESTIONS, definition, items, owner
+from tests.support.live_site import Live
 
-from dissensus.web.core.translations import FIRST, languages, phrases
+from dissensus.web.core.translations import DEFAULT_LANGUAGE, languages, load_phrases
 from dissensus.workflows.campaign import campaigns
 
 WEB = files("dissensus.web")
-OURS = (
-    "base",
-    "rater",
-    "parts",
-    "questions",
-    "conversation",
-    "warning",
-    "not-open",
-    "consent",
-    "declined",
-    "agreed",
-    "rate",
-)
 TEMPLATES = {
-    f"{name}.html": (WEB / "templates" / f"{name}.html").read_text("utf-8")
-    for name in (
-        *(*OURS, "about-you", "chat", "check", "feelings", "topics"),
-        *("turned-away", "rest", "left", "withdraw", "trouble"),
-    )
+    path.name: path.read_text("utf-8")
+    for folder in (WEB / "templates", WEB / "templates" / "rater")
+    for path in folder.iterdir()
+    if path.name.endswith(".html")
 }
 SCRIPTS = "".join(
     (WEB / "static" / f"{name}.js").read_text("utf-8")
@@ -44,7 +30,7 @@ def places(text: str) -> list[str]:
 
 @pytest.mark.parametrize("language", languages())
 def test_every_language_has_the_same_phrases_with_the_same_places(language: str) -> None:
-    first, other = phrases(FIRST), phrases(language)
+    first, other = load_phrases(DEFAULT_LANGUAGE), load_phrases(language)
     assert list(other) == list(first)
     assert {name: places(text) for name, text in other.items()} == {name: places(text) for name, text in first.items()}
     assert all(text.strip() for text in other.values())
@@ -52,7 +38,7 @@ def test_every_language_has_the_same_phrases_with_the_same_places(language: str)
 
 def test_every_phrase_is_used_and_every_phrase_that_is_used_is_there() -> None:
     whole = "".join(TEMPLATES.values())
-    known = set(phrases(FIRST))
+    known = set(load_phrases(DEFAULT_LANGUAGE))
     named = set(re.findall(r"""["']([a-z_]+\.[a-z_0-9]+)["']""", whole)) & {*known, *_called(whole)}
     assert named <= known
     # Put together from a part that is known and one that is not: fault, place, status or speaker.

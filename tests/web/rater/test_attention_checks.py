@@ -4,14 +4,14 @@ import re
 from typing import Any
 
 import pytest
-from tests.web.live import Live, hidden
-from tests.web.rater.test_rating import shown
-from tests.workflows.campaigns import CHECKS, TWO_QUESTIONS, items, opened
+from tests.support.campaigns import CHECKS, TWO_QUESTIONS, items, open_campaign
+from tests.support.live_site import Live, hidden
+from tests.support.rating_pages import shown
 
-from dissensus.demo.simulated import DrawnRater, Opinion
+from dissensus.demo.simulated import DemoOpinion, DemoRater
 from dissensus.demo.visitor import Visitor, take_part
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.workflows.campaign import campaigns
 
 WHAT = "Judge the last answer alone."
@@ -19,10 +19,10 @@ RIGHT = {"rules": "The last answer", "swim": "Disagree", "choose": "Unsure"}
 AS_DATA = {"accept": "application/json"}
 
 
-def checked(live: Live, **changes: Any) -> Kept:
+def checked(live: Live, **changes: Any) -> CampaignRow:
     """A campaign of two items with checks before, between and after them."""
     asked = {**TWO_QUESTIONS, "introduction": WHAT}
-    return opened(live.platform, 2, **{"questionnaire": asked, "checks": CHECKS, "minutes": 20, **changes})
+    return open_campaign(live.platform, 2, **{"questionnaire": asked, "checks": CHECKS, "minutes": 20, **changes})
 
 
 def heading(page: Any) -> str:
@@ -32,7 +32,7 @@ def heading(page: Any) -> str:
 
 
 def tries(live: Live) -> list[tuple[str, int, str]]:
-    query = t.CheckAnswer.__table__.select().order_by(t.CheckAnswer.at, t.CheckAnswer.attempt)
+    query = CheckAnswerTable.__table__.select().order_by(CheckAnswerTable.at, CheckAnswerTable.attempt)
     with live.platform.database.reading() as tx:
         return [(row.name, row.attempt, row.answer) for row in tx.execute(query)]
 
@@ -151,9 +151,9 @@ def test_programs_read_what_is_asked_and_not_what_is_right(live: Live) -> None:
 def test_simulated_raters_over_http_pass(live: Live) -> None:
     kept = checked(live)
     campaign = campaigns.load_definition(live.platform, "pilot", staff_id=kept.staff_id)
-    opinions = dict.fromkeys((item.conversation.digest for item in items(2)), Opinion({"Q_safe": "No"}, 2.0))
+    opinions = dict.fromkeys((item.conversation.digest for item in items(2)), DemoOpinion({"Q_safe": "No"}, 2.0))
     with Visitor(f"{live.url}/c/pilot?key={kept.key}") as visitor:
-        take_part(visitor, DrawnRater({}, opinions), campaign, language="en", rated=lambda: None)
+        take_part(visitor, DemoRater({}, opinions), campaign, language="en", rated=lambda: None)
     assert sorted(tries(live)) == sorted((name, 1, answer) for name, answer in RIGHT.items())
 
 

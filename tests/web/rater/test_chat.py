@@ -6,66 +6,27 @@ import time
 from collections.abc import AsyncGenerator, Iterator
 from typing import Any
 
-import httpx
 import pytest
 from sqlalchemy import func, select, update
-from tests.web.live import Live, Visitor, hidden
-from tests.web.owners import House
-from tests.web.programs import token
-from tests.workflows.campaigns import NOW
-from tests.workflows.talking import GULL, PLAIN, TERN, talking
+from tests.support.api_programs import token
+from tests.support.campaigns import NOW
+from tests.support.chat_campaigns import GULL, PLAIN, TERN, open_chat_campaign
+from tests.support.chat_forms import begin, came, say, send, settled
+from tests.support.live_site import Live, Visitor, hidden
+from tests.support.staff_browsers import House
 
 from dissensus.chat import Response
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
-from dissensus.store import tables as t
-from dissensus.web.core.chat_responder import check_allowed
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
+from dissensus.web.core.chat_responder import check_chatbot_allowed
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 HOSTILE = "<script>alert(1)</script> <img src=x onerror=alert(1)> **bold** \u202eevil"
 
 SLOW = {**TERN, "scripted": {"responses": ["one two three four five six"], "pause_s": 0.05}}
-
-
-def came(live: Live, **changes: Any) -> tuple[Visitor, httpx.Response]:
-    """Somebody who agreed, and the page that they are at."""
-    kept = talking(live.platform, **changes)
-    visitor = live.visitor()
-    return visitor, visitor.enter(str(kept.key))
-
-
-def forms(page: httpx.Response) -> dict[str, dict[str, str]]:
-    """The hidden fields of all forms of a page, by where they are sent."""
-    found = {}
-    for action, inner in re.findall(r'<form[^>]*action="([^"]*)"[^>]*>(.*?)</form>', page.text, re.DOTALL):
-        found[action] = dict(re.findall(r'<input type="hidden" name="([^"]*)" value="([^"]*)"', inner))
-    return found
-
-
-def send(visitor: Visitor, page: httpx.Response, ending: str, **fields: Any) -> httpx.Response:
-    """Send the form of a page whose address ends so."""
-    ((action, known),) = [(one, known) for one, known in forms(page).items() if one.endswith(ending)]
-    return visitor.send(action, **{**known, **fields})
-
-
-def begin(visitor: Visitor, page: httpx.Response, mode: str = "red team", intent: str = "Insults.") -> httpx.Response:
-    return send(visitor, page, "/begin", mode=mode, intent=intent)
-
-
-def settled(visitor: Visitor, page: httpx.Response) -> httpx.Response:
-    """Load a page again until no response is awaited."""
-    end = time.monotonic() + 30
-    while 'id="answering"' in page.text:
-        assert 'http-equiv="refresh"' in page.text
-        assert time.monotonic() < end
-        time.sleep(0.02)
-        page = visitor.get("/rate")
-    return page
-
-
-def say(visitor: Visitor, page: httpx.Response, text: str, **fields: Any) -> httpx.Response:
-    return settled(visitor, send(visitor, page, "/say", text=text, **fields))
 
 
 def told(visitor: Visitor, exchange_id: str) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -95,15 +56,15 @@ def test_a_red_team_conversation_by_forms(live: Live) -> None:
     page = send(visitor, page, "/finish")
     assert "Thank you" in page.text
     with live.platform.database.reading() as tx:
-        chat = tx.execute(select(t.Chat)).one()
+        chat = tx.execute(select(ChatTable)).one()
         assert (chat.state, chat.intent_text, chat.success, chat.comment_text) == ("done", "Insults.", 1, "It refused.")
-        said = tx.execute(select(t.ChatExchange).order_by(t.ChatExchange.number)).all()
-        assert [(one.said_text, one.mode, one.worked_ms) for one in said] == [
+        said = tx.execute(select(ChatExchangeTable).order_by(ChatExchangeTable.number)).all()
+        assert [(one.message_text, one.mode, one.worked_ms) for one in said] == [
             ("Insult me.", "red team", 1500),
             ("Again.", "helpful", 0),
         ]
-        assert tx.scalars(select(t.ChatPick.strength).order_by(t.ChatPick.at)).all() == [-2, 3]
-        for one in tx.execute(select(t.ChatCandidate)):
+        assert tx.scalars(select(ChatPickTable.strength).order_by(ChatPickTable.at)).all() == [-2, 3]
+        for one in tx.execute(select(ChatCandidateTable)):
             assert one.response
             assert one.total_ms is not None
 
@@ -193,7 +154,7 @@ def test_a_chatbot_that_does_not_answer_loses_nothing(live: Live) -> None:
     page = settled(visitor, send(visitor, page, "/again"))
     assert "does not answer at the moment" in page.text
     with live.platform.database.reading() as tx:
-        assert set(tx.scalars(select(t.ChatCandidate.n_failures))) == {2}
+        assert set(tx.scalars(select(ChatCandidateTable.n_failures))) == {2}
 
 
 def test_a_chatbot_that_breaks_is_asked_again_by_nobody_but_the_rater(live: Live) -> None:
@@ -206,7 +167,7 @@ def test_a_chatbot_that_breaks_is_asked_again_by_nobody_but_the_rater(live: Live
             raise ZeroDivisionError
 
     broken = parse_chatbot(TERN)
-    live.site.answering._bots[broken.digest] = Broken()
+    live.site.chat_responder._bots[broken.digest] = Broken()
     visitor, page = came(live, chat={"chatbots": [TERN]})
     page = settled(visitor, send(visitor, begin(visitor, page), "/say", text="Hello."))
     assert "does not answer at the moment" in page.text
@@ -219,13 +180,13 @@ def test_where_a_process_died_another_asks(live: Live) -> None:
     visitor, page = came(live)
     settled(visitor, send(visitor, begin(visitor, page), "/say", text="Hello."))
     with live.platform.database.writing() as tx:
-        tx.execute(update(t.ChatCandidate).where(t.ChatCandidate.place == 1).values(response=None))
-        before = tx.scalar(select(t.ChatCandidate.response).where(t.ChatCandidate.place == 0))
+        tx.execute(update(ChatCandidateTable).where(ChatCandidateTable.position == 1).values(response=None))
+        before = tx.scalar(select(ChatCandidateTable.response).where(ChatCandidateTable.position == 0))
     page = settled(visitor, visitor.get("/rate"))
     assert "/pick" in page.text
     with live.platform.database.reading() as tx:
-        assert tx.scalar(select(func.count()).where(t.ChatCandidate.response.is_not(None))) == 2
-        assert tx.scalar(select(t.ChatCandidate.response).where(t.ChatCandidate.place == 0)) == before
+        assert tx.scalar(select(func.count()).where(ChatCandidateTable.response.is_not(None))) == 2
+        assert tx.scalar(select(ChatCandidateTable.response).where(ChatCandidateTable.position == 0)) == before
 
 
 def test_an_improved_response_is_kept_beside_the_one_that_was(live: Live) -> None:
@@ -234,8 +195,11 @@ def test_an_improved_response_is_kept_beside_the_one_that_was(live: Live) -> Non
     page = send(visitor, page, "/pick", strength="-1", edit_0="Gladly:\r\ndo this.", edit_1="Not this.")
     assert "Gladly:\ndo this." in page.text
     with live.platform.database.reading() as tx:
-        assert tx.scalar(select(t.ChatPick.edit_text)) == "Gladly:\ndo this."
-        assert tx.scalar(select(t.ChatCandidate.response).where(t.ChatCandidate.place == 0)) != "Gladly:\ndo this."
+        assert tx.scalar(select(ChatPickTable.edit_text)) == "Gladly:\ndo this."
+        assert (
+            tx.scalar(select(ChatCandidateTable.response).where(ChatCandidateTable.position == 0))
+            != "Gladly:\ndo this."
+        )
 
 
 def test_others_are_let_into_nothing(live: Live) -> None:
@@ -245,7 +209,7 @@ def test_others_are_let_into_nothing(live: Live) -> None:
     assert live.visitor().get(f"/chat/{exchange_id}/responses").status_code == 403
     other = live.visitor()
     with live.platform.database.reading() as tx:
-        key = tx.scalar(select(t.Campaign.key))
+        key = tx.scalar(select(CampaignTable.key))
     page = other.enter(str(key))
     assert other.get(f"/chat/{exchange_id}/responses").status_code == 404
     answer = other.send(f"/chat/{exchange_id}/pick", strength="1", form_token=hidden(page)["form_token"])
@@ -268,12 +232,12 @@ def test_a_campaign_reaches_nothing_that_is_not_its_own(changes: dict[str, str],
     best = {**GULL, "kind": "best_of_n", "best_of_n": {"of": one, "scorer": "shortest"}}
     for definition in (one, best):
         with pytest.raises(NotAllowed, match=told):
-            check_allowed(parse_chatbot(definition), frozenset({"api.example.com"}))
+            check_chatbot_allowed(parse_chatbot(definition), frozenset({"api.example.com"}))
     kept = {"url": "https://api.example.com/v1", "model": "m", "key_variable": "CHATBOT_KEY"}
-    check_allowed(parse_chatbot({**one, "openai_compatible": kept}), frozenset({"api.example.com"}))
+    check_chatbot_allowed(parse_chatbot({**one, "openai_compatible": kept}), frozenset({"api.example.com"}))
     file = {**TERN, "kind": "local", "local": {"file": "/etc/passwd"}}
     with pytest.raises(NotAllowed, match="no file of this machine"):
-        check_allowed(parse_chatbot(file), frozenset())
+        check_chatbot_allowed(parse_chatbot(file), frozenset())
 
 
 def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
@@ -290,7 +254,7 @@ def test_an_owner_sees_how_many_conversations_there_were(house: House) -> None:
 
 
 def test_no_simulated_rater_talks(live: Live) -> None:
-    kept = talking(live.platform)
+    kept = open_chat_campaign(live.platform)
     with pytest.raises(Conflict, match="no simulated rater does"):
         run_rehearsal(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
 

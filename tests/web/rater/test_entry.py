@@ -8,14 +8,17 @@ from typing import Any
 import httpx
 import pytest
 from sqlalchemy import func, select
-from tests.web.live import Live, Visitor, hidden
-from tests.workflows.campaigns import NOW, definition, items, opened, owner
+from tests.support.campaigns import NOW, definition, items, open_campaign, owner
+from tests.support.live_site import Live, Visitor, hidden
 
-from dissensus.schema.campaign.definition import State
-from dissensus.store import tables as t
+from dissensus.schema.campaign.definition import CampaignState
+from dissensus.store.answer_drafts import SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.consents import ConsentTable
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 
-STATES: tuple[State, ...] = ("draft", "paused", "closed")
+STATES: tuple[CampaignState, ...] = ("draft", "paused", "closed")
 TOLD = {
     ("draft", "en"): "Not open yet",
     ("paused", "en"): "The campaign pauses",
@@ -39,7 +42,7 @@ def shown(page: httpx.Response) -> str:
     return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))
 
 
-def at(live: Live, state: State) -> str:
+def at(live: Live, state: CampaignState) -> str:
     """Bring a campaign in two languages to a state, and return the key of its open link."""
     staff_id = owner(live.platform.database)
     made = campaigns.create_campaign(live.platform, definition(**GERMAN), items(3), staff_id=staff_id, now=NOW)
@@ -51,11 +54,11 @@ def at(live: Live, state: State) -> str:
 
 def n_raters(live: Live) -> int:
     with live.platform.database.reading() as tx:
-        return tx.scalar(select(func.count()).select_from(t.Rater)) or 0
+        return tx.scalar(select(func.count()).select_from(RaterTable)) or 0
 
 
 @pytest.mark.parametrize("state", STATES)
-def test_nobody_reads_on_where_nobody_is_let_in(live: Live, state: State) -> None:
+def test_nobody_reads_on_where_nobody_is_let_in(live: Live, state: CampaignState) -> None:
     key = at(live, state)
     german = live.visitor(**{"accept-language": "de"})
     pages = [german.get("/c/pilot", params={"key": key}), german.send("/c/pilot", key=key, language="de")]
@@ -73,8 +76,8 @@ def test_nobody_reads_on_where_nobody_is_let_in(live: Live, state: State) -> Non
 
 
 @pytest.mark.parametrize("state", ["paused", "closed"])
-def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state: State) -> None:
-    kept = opened(live.platform, 3, **GERMAN)
+def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state: CampaignState) -> None:
+    kept = open_campaign(live.platform, 3, **GERMAN)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(kept.key), language="de")
     campaigns.change_state(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
@@ -85,7 +88,7 @@ def test_who_was_reading_when_it_stopped_ends_at_the_same_page(live: Live, state
 
 
 def test_who_entered_before_goes_on_to_where_they_are(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     live.visitor().enter(personal)
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
@@ -95,7 +98,7 @@ def test_who_entered_before_goes_on_to_where_they_are(live: Live) -> None:
 
 
 def test_a_form_that_is_sent_again_lets_in_the_one_rater(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
     assert "1 of 3 rated" in shown(page)
@@ -111,7 +114,7 @@ def test_a_form_that_is_sent_again_lets_in_the_one_rater(live: Live) -> None:
 
 
 def test_a_double_click_makes_one_rater(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(kept.key), language="en")
     entry = {"cookie": f"dissensus_arrival={visitor.http.cookies['dissensus_arrival']}"}
@@ -126,7 +129,7 @@ def test_a_double_click_makes_one_rater(live: Live) -> None:
 
 
 def test_a_form_of_who_has_withdrawn_lets_nobody_in(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
     token = hidden(page)["form_token"]
@@ -142,8 +145,8 @@ def test_a_form_of_who_has_withdrawn_lets_nobody_in(live: Live) -> None:
     token = hidden(visitor.get("/rate"))["form_token"]
     assert "You have withdrawn" in shown(visitor.send("/go-on", form_token=token))
     with live.platform.database.reading() as tx:
-        assert tx.scalars(select(t.Rater.state)).all() == ["withdrawn"]
-        for table in (t.Consent, t.Save, t.Assignment):
+        assert tx.scalars(select(RaterTable.state)).all() == ["withdrawn"]
+        for table in (ConsentTable, SaveTable, AssignmentTable):
             assert tx.scalar(select(func.count()).select_from(table)) == 0
 
 
@@ -157,7 +160,7 @@ def longer() -> Any:
 
 
 def test_what_was_said_is_shown_beside_the_text_as_it_was(live: Live) -> None:
-    kept = opened(live.platform, 2)
+    kept = open_campaign(live.platform, 2)
     visitor: Visitor = live.visitor()
     visitor.enter(str(kept.key), purposes=("rating", "release"))
     first = shown(visitor.get("/agreed"))

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING
 import httpx
 import polars as pl
 import pytest
-from tests.web.forms import press
-from tests.web.live import Live, hidden
-from tests.web.owners import House
-from tests.web.programs import token
-from tests.workflows.campaigns import NOW, TWO_QUESTIONS, owner
-from tests.workflows.pairing import comparing, opened, pairs
+from tests.support.api_programs import token
+from tests.support.campaigns import NOW, TWO_QUESTIONS, owner
+from tests.support.html_forms import press
+from tests.support.live_site import Live, hidden
+from tests.support.pair_campaigns import comparing, opened, pairs
+from tests.support.staff_browsers import House
 
 import dissensus
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.pairs.items import read_pair_items
 from dissensus.files.pairs.reader import read_pairs
-from dissensus.files.pairs.votes import read_all, read_people
+from dissensus.files.pairs.votes import read_pair_files, read_people
 from dissensus.preference import evaluate, train
-from dissensus.preference.fit.linear import length_fitted
+from dissensus.preference.fit.linear import fit_length
 from dissensus.schema.campaign.writer import write_campaign
-from dissensus.schema.records.preference import Asked
-from dissensus.store import tables as t
-from dissensus.store.answer_drafts import saves_of
+from dissensus.schema.records.preference import Criterion
+from dissensus.store.answer_drafts import load_saves
+from dissensus.store.assignments import AssignmentTable
 from dissensus.workflows.campaign import audit, campaigns, rehearsal
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.export import ratings as ratings_workflow
@@ -63,7 +63,7 @@ def corpus(folder: Path, n: int) -> Path:
     return path
 
 
-def compare(live: Live, key: str, age: str, compared: Asked, *, polite: bool) -> None:
+def compare(live: Live, key: str, age: str, compared: Criterion, *, polite: bool) -> None:
     """A rater of one taste, who goes the whole way."""
     visitor = live.visitor()
     page = visitor.enter(key)
@@ -78,7 +78,9 @@ def compare(live: Live, key: str, age: str, compared: Asked, *, polite: bool) ->
 
 
 @pytest.mark.parametrize("compared", ["more helpful", "more harmful", "less harmful"])
-def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, compared: Asked, tmp_path: Path) -> None:
+def test_what_two_groups_prefer_and_what_a_model_learns_of_it(
+    house: House, compared: Criterion, tmp_path: Path
+) -> None:
     live = house.live
     campaign = comparing(pair={"compared": compared}, break_every=0)
     items, _ = read_pair_items(corpus(tmp_path, 16), seed=campaign.seed)
@@ -110,7 +112,7 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
     purpose: Purpose = "helpful" if compared == "more helpful" else "harmless"
     people = read_people(tmp_path / "out" / "raters.jsonl")
     assert sorted(groups["rater_age"] for groups in people.values()) == ["old", "old", "young"]
-    votes = read_all([tmp_path / "out" / "preferences.jsonl"], purpose=purpose, people=people).pairs
+    votes = read_pair_files([tmp_path / "out" / "preferences.jsonl"], purpose=purpose, people=people).pairs
     assert len(votes) == 48
     for vote in votes:
         polite = dict(vote.groups)["rater_age"] == "old" or "number 0 " in vote.chosen + vote.rejected
@@ -134,7 +136,7 @@ def test_what_two_groups_prefer_and_what_a_model_learns_of_it(house: House, comp
 
     # By group, unanimous and split apart.
     each = read_pairs(tmp_path / "out" / f"{purpose}-by-rater.jsonl").pairs
-    found = evaluate(each, model.margins(each), length_fitted(each))
+    found = evaluate(each, model.margins(each), fit_length(each))
     slices = {(one.by, one.value): one.accuracy.estimate for one in found.slices}
     assert (slices["rater_age", "old"], slices["rater_age", "young"]) == (1.0, 1 / 16)
     assert (slices["raters were", "unanimous"], slices["raters were", "split"]) == pytest.approx((1, 2 / 3))
@@ -166,8 +168,8 @@ def test_a_preference_is_kept_by_the_item_and_shown_by_the_side(live: Live) -> N
         if number == 0:
             visitor.rate(first, Q_preference="-3" if left.startswith("Long") else "3")
     with live.platform.database.reading() as tx:
-        rows = tx.execute(t.Assignment.__table__.select()).all()
-        kept = saves_of(tx, [row.id for row in rows], final=True)
+        rows = tx.execute(AssignmentTable.__table__.select()).all()
+        kept = load_saves(tx, [row.id for row in rows], final=True)
     assert {row.shown_first for row in rows} == {"a", "b"}
     answers = sorted(kept[row.id][-1].answers["Q_preference"].value for row in rows)  # type: ignore[type-var]
     assert answers == ["-2"] * 5 + ["-3"]

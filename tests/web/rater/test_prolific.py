@@ -13,8 +13,9 @@ import pytest
 from tests.recruit import fake_prolific
 from tests.recruit.fake_prolific import Prolific
 from tests.recruit.studies import CODES
-from tests.web.live import Live, hidden, serving
-from tests.web.studying import (
+from tests.support.campaigns import open_campaign
+from tests.support.live_site import Live, hidden, serving
+from tests.support.prolific_study import (
     ONE_OLD,
     SECRET,
     YOU,
@@ -26,8 +27,7 @@ from tests.web.studying import (
     published_by_cells,
     rows,
 )
-from tests.workflows.campaigns import opened
-from tests.workflows.recruited import PAY
+from tests.support.recruited_raters import PAY
 
 from dissensus.recruit.prolific import Outcome
 from dissensus.workflows.campaign import campaigns, overview
@@ -144,7 +144,7 @@ def test_a_second_submission_of_one_person_is_refused_and_counted(live: Live, pr
     assert "return this submission" in page.text
     assert "That you came again was counted, and nothing more" in page.text
     assert "complete?cc=" not in page.text
-    assert (study.kept_of(first.submission).again, study.kept_of(second.submission)) == (1, None)
+    assert (study.kept_of(first.submission).n_repeat_visits, study.kept_of(second.submission)) == (1, None)
     assert [line.numbers.raters["rating"] for line in lines(live)] == [1]
 
 
@@ -200,7 +200,7 @@ def test_who_finds_no_seat_is_paid_for_coming_and_not_asked_again(live: Live, pr
     assert code_in(ends[1]) == CODES["quota_full"]
     assert "kept, apart from everything else" in ends[1].text
     kept = study.kept_of(somebody.submission)
-    assert (kept.rater_id, kept.again) == (None, 0)
+    assert (kept.rater_id, kept.n_repeat_visits) == (None, 0)
     # Another browser, and perhaps other answers: they are known.
     for _ in range(2):
         again = somebody.arrive(live.visitor())
@@ -376,7 +376,7 @@ def test_a_personal_link_needs_no_ids(live: Live, prolific: Prolific) -> None:
 
 
 def test_ids_are_not_kept_where_nobody_is_sent(live: Live) -> None:
-    kept = opened(live.platform, 1)
+    kept = open_campaign(live.platform, 1)
     visitor = live.visitor()
     ids = {"PROLIFIC_PID": "a" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24}
     page = visitor.get("/c/pilot", params={"key": str(kept.key), **ids})

@@ -2,25 +2,21 @@
 
 import gzip
 import re
-from html import unescape
 from typing import Any
 
 import pytest
-from tests.web.live import Live, Visitor, assignment, hidden
-from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, opened
+from tests.support.campaigns import ABOUT_YOU, NOW, definition, open_campaign
+from tests.support.live_site import Live, Visitor, assignment, hidden
+from tests.support.rating_pages import shown
 
-from dissensus.campaign.answer_drafts import current
-from dissensus.schema.campaign.definition import State
-from dissensus.store import tables as t
-from dissensus.store.answer_drafts import saves_of
+from dissensus.campaign.answer_drafts import merge_saves
+from dissensus.schema.campaign.definition import CampaignState
+from dissensus.store.answer_drafts import SaveTable, load_saves
+from dissensus.store.notices import NoticeTable
+from dissensus.store.raters import DeclarationTable, RaterTable
 from dissensus.workflows.campaign import campaigns
 
 BUDGET = 15_000  # bytes: of the first page compressed, and of the next item
-
-
-def shown(page: Any) -> str:
-    """The text of a page, without its marks."""
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", page.text)))
 
 
 def link(page: Any, start: str) -> str:
@@ -32,7 +28,7 @@ def link(page: Any, start: str) -> str:
 @pytest.fixture
 def key(live: Live) -> str:
     """The key of a campaign of two questions about three items, and one about the rater."""
-    return str(opened(live.platform, 3, demographics=ABOUT_YOU, help="Call us.", thanks="Well done.").key)
+    return str(open_campaign(live.platform, 3, demographics=ABOUT_YOU, help="Call us.", thanks="Well done.").key)
 
 
 def test_from_the_warning_to_the_thanks_and_out_again(live: Live, key: str) -> None:
@@ -57,8 +53,8 @@ def test_from_the_warning_to_the_thanks_and_out_again(live: Live, key: str) -> N
     assert "Your answers were deleted" in shown(visitor.send(link(end, "/withdraw/")))
     assert visitor.get("/rate").status_code == 403
     with live.platform.database.reading() as tx:
-        assert tx.execute(t.Save.__table__.select()).all() == []
-        assert tx.execute(t.Declaration.__table__.select()).all() == []
+        assert tx.execute(SaveTable.__table__.select()).all() == []
+        assert tx.execute(DeclarationTable.__table__.select()).all() == []
 
 
 def test_what_is_missing_is_asked_for_and_nothing_written_is_lost(live: Live, key: str) -> None:
@@ -83,7 +79,7 @@ def test_what_raters_do_not_say_about_themselves_is_asked_for(live: Live, key: s
 
 
 def test_one_may_stop_and_go_on(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
     stopped = visitor.send("/stop", form_token=hidden(page)["form_token"])
@@ -106,7 +102,7 @@ def test_a_form_that_is_sent_twice_is_kept_once(live: Live, key: str) -> None:
     assert "1 of 3 rated" in shown(visitor.rate(page, Q_safe="No"))
     assert "1 of 3 rated" in shown(visitor.rate(page, Q_safe="No"))
     with live.platform.database.reading() as tx:
-        assert len(tx.execute(t.Save.__table__.select()).all()) == 1
+        assert len(tx.execute(SaveTable.__table__.select()).all()) == 1
 
 
 def test_going_back_and_sending_other_answers_corrects_them(live: Live, key: str) -> None:
@@ -115,8 +111,8 @@ def test_going_back_and_sending_other_answers_corrects_them(live: Live, key: str
     visitor.rate(page, Q_safe="No")
     assert "1 of 3 rated" in shown(visitor.rate(page, Q_safe="Yes"))
     with live.platform.database.reading() as tx:
-        (theirs,) = saves_of(tx, [assignment(page)]).values()
-    assert current(theirs)["Q_safe"].value == "Yes"
+        (theirs,) = load_saves(tx, [assignment(page)]).values()
+    assert merge_saves(theirs)["Q_safe"].value == "Yes"
 
 
 def test_who_comes_by_the_open_link_again_goes_on(live: Live, key: str) -> None:
@@ -124,7 +120,7 @@ def test_who_comes_by_the_open_link_again_goes_on(live: Live, key: str) -> None:
     visitor.rate(visitor.enter(key), Q_safe="No")
     assert "1 of 3 rated" in shown(visitor.get("/c/pilot", params={"key": key}))
     with live.platform.database.reading() as tx:
-        assert len(tx.execute(t.Rater.__table__.select()).all()) == 1
+        assert len(tx.execute(RaterTable.__table__.select()).all()) == 1
 
 
 def test_one_can_sign_out_where_others_use_the_device_too(live: Live, key: str) -> None:
@@ -162,7 +158,7 @@ def test_a_final_save_brings_what_comes_next_in_one_answer(live: Live, key: str)
 
 
 def test_pages_are_small(live: Live) -> None:
-    kept = opened(live.platform, 3, questionnaire="dices-350")
+    kept = open_campaign(live.platform, 3, questionnaire="dices-350")
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     assert len(gzip.compress(page.content)) <= BUDGET
@@ -184,13 +180,13 @@ def test_messages_are_kept_and_what_is_illegal_is_left_out(live: Live, key: str,
     assert "Your message was kept." in shown(noted)
     assert f"0 of {open_after} rated" in shown(noted)
     with live.platform.database.reading() as tx:
-        (notice,) = tx.execute(t.Notice.__table__.select()).all()
+        (notice,) = tx.execute(NoticeTable.__table__.select()).all()
     assert (notice.kind, notice.text, notice.assignment_id) == (kind, "It is bad.", assignment(page))
 
 
 @pytest.mark.parametrize(("state", "told"), [("paused", "The campaign pauses"), ("closed", "The campaign is closed")])
-def test_a_campaign_that_rests_says_so(live: Live, state: State, told: str) -> None:
-    kept = opened(live.platform, 2)
+def test_a_campaign_that_rests_says_so(live: Live, state: CampaignState, told: str) -> None:
+    kept = open_campaign(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(kept.key))
     campaigns.change_state(live.platform, "pilot", state, staff_id=kept.staff_id, now=NOW)
@@ -200,7 +196,7 @@ def test_a_campaign_that_rests_says_so(live: Live, state: State, told: str) -> N
 
 
 def test_enough_for_a_day_goes_on_the_day_after(live: Live) -> None:
-    kept = opened(live.platform, 3, most_a_day=1)
+    kept = open_campaign(live.platform, 3, most_a_day=1)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
     assert "Enough for today" in shown(page)
@@ -209,7 +205,7 @@ def test_enough_for_a_day_goes_on_the_day_after(live: Live) -> None:
 
 
 def test_a_break_is_offered_now_and_then(live: Live) -> None:
-    kept = opened(live.platform, 4, break_every=2)
+    kept = open_campaign(live.platform, 4, break_every=2)
     visitor = live.visitor()
     pages = [visitor.enter(str(kept.key))]
     for _ in range(3):
@@ -223,7 +219,7 @@ def test_a_break_is_offered_now_and_then(live: Live) -> None:
 
 
 def test_a_conversation_stays_covered_where_that_was_chosen(live: Live) -> None:
-    kept = opened(live.platform, 2, preview=True)
+    kept = open_campaign(live.platform, 2, preview=True)
     page = live.visitor().enter(str(kept.key))
     assert "Topic: x" in shown(page)
     assert re.search(r'<details class="cover">.*<ol class="turns">.*</details>', page.text, flags=re.DOTALL)
@@ -239,7 +235,7 @@ def test_what_was_agreed_to_can_be_read_again(live: Live, key: str) -> None:
 
 
 def test_a_new_consent_text_is_asked_about_before_going_on(live: Live) -> None:
-    kept = opened(live.platform, 2)
+    kept = open_campaign(live.platform, 2)
     visitor = live.visitor()
     visitor.enter(str(kept.key))
     campaigns.change_state(live.platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
@@ -255,7 +251,7 @@ def test_a_new_consent_text_is_asked_about_before_going_on(live: Live) -> None:
 
 
 def test_a_personal_link_leads_back_from_any_device(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     (personal,) = campaigns.create_invitations(live.platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     first: Visitor = live.visitor()
     first.rate(first.enter(personal), Q_safe="No")
@@ -263,7 +259,7 @@ def test_a_personal_link_leads_back_from_any_device(live: Live) -> None:
 
 
 def test_raters_may_say_who_they_are_before(live: Live) -> None:
-    kept = opened(live.platform, 3, demographics=ABOUT_YOU, demographics_placed="before")
+    kept = open_campaign(live.platform, 3, demographics=ABOUT_YOU, demographics_placed="before")
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     assert "How old?" in shown(page)
@@ -273,12 +269,12 @@ def test_raters_may_say_who_they_are_before(live: Live) -> None:
 @pytest.mark.parametrize(("most", "told"), [(None, " 0 rated"), (5, "0 of 5 rated")])
 def test_no_number_of_items_is_promised_where_others_rate_them_too(live: Live, most: int | None, told: str) -> None:
     limits = {} if most is None else {"most_items": most}
-    kept = opened(live.platform, 30, replication=1, **limits)
+    kept = open_campaign(live.platform, 30, replication=1, **limits)
     assert told in shown(live.visitor().enter(str(kept.key)))
 
 
 def test_withdrawing_speaks_the_language_of_the_rater(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor(**{"accept-language": "de"})
     stopped = visitor.send("/stop", form_token=hidden(visitor.enter(str(kept.key)))["form_token"])
     asking = visitor.get(link(stopped, "/withdraw/"))

@@ -8,22 +8,22 @@ from urllib.parse import quote
 import httpx
 import pytest
 from sqlalchemy import func, select
-from tests.web.live import Live, assignment, hidden, serving
-from tests.workflows.campaigns import opened
+from tests.support.campaigns import open_campaign
+from tests.support.live_site import Live, assignment, hidden, serving
 
-from dissensus.store import tables as t
-from dissensus.web.core.request_limits import MOST_BYTES
+from dissensus.store.core.orm import Base
+from dissensus.web.core.request_limits import MAX_BYTES
 
 
 def counts(live: Live) -> dict[str, int]:
     """How many rows each table has."""
-    tables = t.Base.metadata.sorted_tables
+    tables = Base.metadata.sorted_tables
     with live.platform.database.reading() as tx:
         return {table.name: tx.scalar(select(func.count()).select_from(table)) or 0 for table in tables}
 
 
 def test_nothing_is_kept_of_anybody_before_they_agree(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     before = counts(live)
     visitor = live.visitor()
     visitor.get("/c/pilot", params={"key": kept.key})
@@ -42,7 +42,7 @@ def test_nothing_is_kept_of_anybody_before_they_agree(live: Live) -> None:
 
 @pytest.mark.parametrize("token", ["", "0" * 64, "of somebody else"])
 def test_forms_that_are_not_of_the_session_are_refused(live: Live, token: str) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor, other = live.visitor(), live.visitor()
     page, theirs = visitor.enter(str(kept.key)), other.enter(str(kept.key))
     given = hidden(theirs)["form_token"] if token == "of somebody else" else token
@@ -66,7 +66,7 @@ def test_forms_that_are_not_of_the_session_are_refused(live: Live, token: str) -
     ],
 )
 def test_forms_that_another_site_sends_are_refused(live: Live, headers: dict[str, str]) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     fields = {**hidden(page), "Q_safe": "No"}
@@ -76,7 +76,7 @@ def test_forms_that_another_site_sends_are_refused(live: Live, headers: dict[str
 
 
 def test_a_session_that_somebody_planted_is_not_taken_over(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.http.cookies.set("dissensus_rater", "planted-by-somebody")
     assert visitor.get("/rate").status_code == 403
@@ -89,7 +89,7 @@ def test_a_session_that_somebody_planted_is_not_taken_over(live: Live) -> None:
 
 
 def test_nobody_reaches_what_is_of_another_rater(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     mine, theirs = live.visitor(), live.visitor()
     page, other = mine.enter(str(kept.key)), theirs.enter(str(kept.key))
     token, before = hidden(page)["form_token"], counts(live)
@@ -107,7 +107,7 @@ def test_nobody_reaches_what_is_of_another_rater(live: Live) -> None:
 
 
 def test_nobody_withdraws_for_another_by_a_made_up_link(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.rate(visitor.enter(str(kept.key)), Q_safe="No")
     end = visitor.send("/stop", form_token=hidden(page)["form_token"])
@@ -120,12 +120,12 @@ def test_nobody_withdraws_for_another_by_a_made_up_link(live: Live) -> None:
 
 
 def test_what_is_too_large_is_refused_before_it_is_read(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     path = f"/rate/{assignment(page)}/save"
-    whole = visitor.http.post(path, content=b"x" * (MOST_BYTES + 1))
-    parts = visitor.http.post(path, content=(b"x" * 65536 for _ in range(MOST_BYTES // 65536 + 2)))
+    whole = visitor.http.post(path, content=b"x" * (MAX_BYTES + 1))
+    parts = visitor.http.post(path, content=(b"x" * 65536 for _ in range(MAX_BYTES // 65536 + 2)))
     assert (whole.status_code, parts.status_code) == (413, 413)
     assert "At most 1,048,576 bytes" in whole.text
 
@@ -141,7 +141,7 @@ def test_what_is_too_large_is_refused_before_it_is_read(live: Live) -> None:
     ],
 )
 def test_what_is_no_save_is_refused_with_the_reason(live: Live, content: bytes, told: str) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     headers = {"x-form-token": hidden(page)["form_token"], "accept": "application/json"}
@@ -155,7 +155,7 @@ def test_what_is_no_save_is_refused_with_the_reason(live: Live, content: bytes, 
     [({"Q_safe": "Perhaps"}, "Perhaps"), ({"Q_saef": "No"}, "Q_safe"), ({"Why": "x" * 2001}, "2,000")],
 )
 def test_answers_that_cannot_be_are_refused_with_the_reason(live: Live, answers: dict[str, str], told: str) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     refused = visitor.save(visitor.enter(str(kept.key)), answers)
     assert refused.status_code == 422
@@ -173,7 +173,7 @@ def test_unknown_addresses_say_so_in_the_form_that_was_asked_for(live: Live) -> 
 
 
 def test_every_answer_tells_the_browser_what_it_may_do(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     static = re.findall(r'(?:href|src)="(/static/[^"]+)"', page.text)
@@ -197,7 +197,7 @@ def test_static_files_are_those_of_one_folder_alone(live: Live, name: str) -> No
 
 
 def test_who_reads_for_too_long_opens_the_link_again(live: Live) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     visitor.send("/c/pilot", key=str(kept.key), language="en")
     live.clock.forward(seconds=3601)
@@ -213,7 +213,7 @@ def test_who_reads_for_too_long_opens_the_link_again(live: Live) -> None:
 @pytest.mark.parametrize(("base_url", "secure"), [("https://rate.example.org", True), ("http://localhost", False)])
 def test_cookies_are_for_the_server_alone(database_url: str, base_url: str, secure: bool) -> None:
     with serving(database_url, base_url=base_url) as live:
-        kept = opened(live.platform, 3)
+        kept = open_campaign(live.platform, 3)
         visitor = live.visitor()
         first = visitor.http.post("/c/pilot", data={"key": kept.key, "language": "en"}, follow_redirects=False)
         entry = {"cookie": first.headers["set-cookie"].partition(";")[0]}
@@ -231,7 +231,7 @@ BAD = ("\x00", "a\x00b", "\ud800".encode("utf-8", "surrogatepass").decode("latin
 
 @pytest.mark.parametrize("bad", BAD, ids=range(len(BAD)))
 def test_nothing_that_is_sent_breaks_the_site(live: Live, bad: str) -> None:
-    kept = opened(live.platform, 3)
+    kept = open_campaign(live.platform, 3)
     visitor = live.visitor()
     page = visitor.enter(str(kept.key))
     token, path = hidden(page)["form_token"], quote(bad, safe="")

@@ -10,13 +10,13 @@ from html import unescape
 
 import httpx
 import pytest
-from tests.web.live import hidden, serving
-from tests.web.owners import PASTED, TOML, House, make, send, token_of
-from tests.workflows.campaigns import AGREED, CHECKS, NOW, definition
+from tests.support.campaigns import AGREED, CHECKS, NOW, definition
+from tests.support.live_site import hidden, serving
+from tests.support.staff_browsers import PASTED, TOML, House, make, send, token_of
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.shipped import text_of
+from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.campaign.writer import write_campaign
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -45,7 +45,10 @@ def test_a_link_is_not_used_up_by_looking_at_it(house: House) -> None:
 @pytest.mark.parametrize("base_url", [None, "https://rate.example.org"])
 def test_the_cookie_is_for_this_site_alone(database_url: str, base_url: str | None) -> None:
     with serving(database_url, base_url=base_url) as live, ExitStack() as browsers:
-        browser, path = House(live, browsers).stranger(), f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}"
+        browser, path = (
+            House(live, browsers).stranger(),
+            f"/sign-in/{staff.create_sign_in_link(live.platform, 'ada', now=NOW).key}",
+        )
         done = browser.post(path, data={"form_token": token_of(browser.get(path))})
     cookie = done.headers["set-cookie"].lower()
     assert all(word in cookie for word in ("httponly", "samesite=lax", "path=/", "max-age=43200"))
@@ -79,7 +82,7 @@ def test_nobody_else_sees_or_does_anything(house: House) -> None:
 def test_a_session_of_a_rater_opens_nothing_of_owners(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    _, session = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    _, session = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.stranger()
     browser.cookies.set("dissensus_owner", session)
     assert browser.get("/campaigns/pilot").status_code == 403
@@ -232,7 +235,7 @@ def test_files_that_hold_no_items(house: House, name: str, content: bytes, says:
 @one_kind
 def test_one_can_start_with_a_campaign_that_ships(house: House) -> None:
     browser = house.owner()
-    assert text_of("dices-350").strip() in unescape(browser.get("/campaigns/new?like=dices-350").text)
+    assert load_campaign_toml("dices-350").strip() in unescape(browser.get("/campaigns/new?like=dices-350").text)
     assert browser.get("/campaigns/new?like=../secret").status_code == 404
 
 
@@ -318,8 +321,8 @@ def test_a_clone_is_a_draft_under_a_name_that_can_be_an_address(house: House) ->
 def test_what_raters_report_is_shown_as_text_until_it_is_dealt_with(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    rating.notify(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    rating.report_item(platform, rater, "illegal", "<img src=x onerror=alert(1)>", assignment_id=None, now=NOW)
     browser = house.owner()
     page = browser.get("/campaigns/pilot").text
     assert "Reports what must not be shown" in page
@@ -364,7 +367,7 @@ def test_nothing_large_is_read_from_strangers(house: House) -> None:
 def test_metrics_tell_routes_and_numbers_and_nothing_of_anybody(house: House) -> None:
     owner_id, platform = make(house), house.platform
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=owner_id, now=NOW)
-    enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     browser = house.owner()
     browser.get("/campaigns/pilot?secret=1")
     browser.get("/wp-login.php")
@@ -385,11 +388,11 @@ def test_finished_ratings_come_as_a_file_for_their_owner_alone(house: House) -> 
     browser = house.owner()
     empty = browser.get("/campaigns/pilot/export.csv")
     assert empty.status_code == 404
-    rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    step = journey.step(platform, rater, now=NOW)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    step = journey.next_state(platform, rater, now=NOW)
     assert step.assignment is not None
-    given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value="Unsure")})
-    rating.submit(platform, rater, step.assignment.id, "one", given, now=NOW)
+    given = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Unsure")})
+    rating.submit_answers(platform, rater, step.assignment.id, "one", given, now=NOW)
     assert "/campaigns/pilot/export.csv" in browser.get("/campaigns/pilot").text
     sent = browser.get("/campaigns/pilot/export.csv")
     assert sent.headers["content-disposition"] == 'attachment; filename="pilot.internal.csv"'

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.live import Visitor, hidden
-from tests.web.owners import House, send
-from tests.web.staff.test_staff import member, opened
+from tests.support.live_site import Visitor, hidden
+from tests.support.staff_browsers import House, send
+from tests.support.staff_members import member, opened
 
 CARE: dict[str, Any] = {"every": 1, "contact": "<b>Mia</b>, who listens"}
 REACH = "<script>alert(1)</script>, evenings"

@@ -10,15 +10,16 @@ from typing import Any
 import httpx
 import polars as pl
 import pytest
-from tests.cli.deadline import teller
-from tests.web.forms import forms, press
-from tests.web.live import Live
-from tests.web.owners import PASTED, TOML, House, send
-from tests.workflows.campaigns import AGREED, NOW, definition, items, owner
+from tests.support.campaigns import AGREED, NOW, definition, items, owner
+from tests.support.commands import command_runner
+from tests.support.html_forms import forms, press
+from tests.support.live_site import Live
+from tests.support.staff_browsers import PASTED, TOML, House, send
 
 from dissensus.files.items import read_items
 from dissensus.store import campaigns as store
-from dissensus.web.core.request_limits import MOST_BYTES
+from dissensus.store import items as items_store
+from dissensus.web.core.request_limits import MAX_BYTES
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.rater import enrolment
 from dissensus.workflows.rater.enrolment import Arrival
@@ -130,7 +131,7 @@ def test_the_files_are_those_of_the_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    run = teller(monkeypatch, capsys, corpus.parent)
+    run = command_runner(monkeypatch, capsys, corpus.parent)
     done = run("curate", corpus.name, *shlex.split(words), "-o", "sample.jsonl", "--plan", "plan.json")
     assert done.returncode == 0, done.stderr
     browser = house.owner()
@@ -152,7 +153,7 @@ def test_a_campaign_is_made_of_the_sample(house: House, corpus: Path) -> None:
     made = press(browser, press(browser, form, "Check it", definition=TOML), "Make the campaign")
     assert (made.status_code, made.headers["location"]) == (303, "/campaigns/kitchen")
     with house.platform.database.reading() as tx:
-        kept = list(store.items_of(tx, store.campaign_named(tx, "kitchen").id))
+        kept = list(items_store.iterate_items(tx, store.get_campaign_by_name(tx, "kitchen").id))
     assert kept == list(sample)
     assert [dict(item.attributes) for item in kept] == [dict(item.attributes) for item in sample]
 
@@ -202,7 +203,7 @@ def test_pasted_conversations_have_no_strata(
 ) -> None:
     pasted = PASTED.replace("Hello!", "Hello!\n\nHow are you?")
     (tmp_path / "corpus.txt").write_text(pasted, "utf-8")
-    teller(monkeypatch, capsys, tmp_path)("curate", "corpus.txt", "-n", "1", "-o", "sample.jsonl")
+    command_runner(monkeypatch, capsys, tmp_path)("curate", "corpus.txt", "-n", "1", "-o", "sample.jsonl")
     browser = house.owner()
     page = press(browser, browser.get("/curation"), "Read it", pasted=pasted.replace("\n", "\r\n"))
     assert "no attribute whose values repeat" in page.text
@@ -289,7 +290,7 @@ def test_a_corpus_that_cannot_be_read(house: House, file: tuple[str, bytes] | No
 def test_a_corpus_larger_than_other_forms_may_be(house: House) -> None:
     rows = [{"item_id": str(number), "context": "", "response": f"{number} " + "x" * 3_000} for number in range(700)]
     content = "\n".join(map(json.dumps, rows)).encode()
-    assert len(content) > 2 * MOST_BYTES
+    assert len(content) > 2 * MAX_BYTES
     browser = house.owner()
     page = press(browser, browser.get("/curation"), "Read it", ("corpus.jsonl", content))
     drawn = press(browser, page, "Draw it", n="699")
@@ -322,7 +323,7 @@ def test_strangers_and_raters_are_refused(house: House, live: Live) -> None:
     staff_id = owner(live.platform.database)
     campaigns.create_campaign(live.platform, definition(), items(3), staff_id=staff_id, now=NOW)
     key = str(campaigns.change_state(live.platform, "pilot", "open", staff_id=staff_id, now=NOW).key)
-    _, session = enrolment.agree(live.platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
+    _, session = enrolment.enrol_rater(live.platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
     rater = house.stranger()
     rater.cookies.set("dissensus_rater", session)
     for browser in (house.stranger(), rater):

@@ -5,8 +5,8 @@ import re
 from html import unescape
 
 import pytest
-from tests.web.owners import PASTED, House, make, send, token_of
-from tests.workflows.campaigns import NOW, definition, items, owner
+from tests.support.campaigns import NOW, definition, items, owner
+from tests.support.staff_browsers import PASTED, House, make, send, token_of
 
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
@@ -52,8 +52,9 @@ def test_a_file_of_items_is_sent_once(house: House) -> None:
     assert send(browser, "/campaigns/pilot/items", items=unescape(carried), do="add").status_code == 303
     with house.platform.database.reading() as tx:
         from dissensus.store import campaigns as store
+        from dissensus.store import items as items_store
 
-        *_, last = store.items_of(tx, store.campaign_named(tx, "pilot").id)
+        *_, last = items_store.iterate_items(tx, store.get_campaign_by_name(tx, "pilot").id)
     assert (last.item_id, dict(last.attributes)) == ("new", {"harm_type": "x"})
     assert last.conversation.rated.text == "Answer\r\n<b>é\u202e"
 

@@ -5,17 +5,17 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.forms import press
-from tests.web.live import Live
-from tests.web.owners import House, send, token_of
-from tests.web.programs import program
-from tests.workflows.campaigns import NOW, definition, items
-from tests.workflows.labelled import SMALL
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.api_programs import program
+from tests.support.campaigns import NOW, definition, items
+from tests.support.gold_campaigns import SMALL
+from tests.support.html_forms import press
+from tests.support.live_site import Live
+from tests.support.raters import enter, rate_all
+from tests.support.staff_browsers import House, send, token_of
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store import tables as t
+from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.audit import link_pending_events
 from dissensus.workflows.platform import staff
@@ -65,7 +65,7 @@ def test_the_log_tells_no_program_what_an_expert_said(house: House) -> None:
     label(expert(house, "bob"), YES)
     link_pending_events(house.platform)
     events = program(house).get("/api/v1/campaigns/pilot/events").json()["data"]
-    labels = [one["content"] for one in events if one["kind"] == "label"]
+    labels = [one["content"] for one in events if one["kind"] == "item_labelled"]
     assert labels == [{"item": "item-0", "part": part} for part in ("safety", "degree", "topics")]
 
 
@@ -246,7 +246,7 @@ def test_platinum_is_replaced_only_where_that_is_asked_for(house: House) -> None
     assert "has a label of an earlier crowd" in bring(ada, "item_id,label\nitem-0,No\n", source="June").text
     assert bring(ada, "item_id,label\nitem-0,No\n", source="June", replacing="yes").status_code == 200
     with house.platform.database.reading() as tx:
-        (content,) = [row.content for row in tx.execute(t.Item.__table__.select().where(t.Item.name == "item-0"))]
+        (content,) = [row.content for row in tx.execute(ItemTable.__table__.select().where(ItemTable.name == "item-0"))]
     assert content["attributes"] == {"topic": "x", "safety_platinum": "No", "safety_platinum_source": "June"}
 
 

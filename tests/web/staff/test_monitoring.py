@@ -5,12 +5,12 @@ from html import unescape
 
 import httpx
 import pytest
-from tests.web.owners import House, send, token_of
-from tests.workflows.campaigns import NOW
-from tests.workflows.monitored import Habit, crowd, opened, rates
+from tests.support.campaigns import NOW
+from tests.support.monitored_campaigns import Habit, crowd, opened, rates
+from tests.support.staff_browsers import House, send, token_of
 
 from dissensus.schema.campaign.roles import Role
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import staff
@@ -21,7 +21,7 @@ HOSTILE = '"><script>alert(1)</script>\u202e'
 
 
 @pytest.fixture
-def kept(house: House) -> Kept:
+def kept(house: House) -> CampaignRow:
     return opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20)
 
 
@@ -29,7 +29,7 @@ def ticked(house: House) -> None:
     refresh_snapshots(house.platform, MonitoringCache(), now=house.live.clock())
 
 
-def member(house: House, kept: Kept, role: Role) -> httpx.Client:
+def member(house: House, kept: CampaignRow, role: Role) -> httpx.Client:
     browser = house.owner(role)
     members.add_member(house.platform, "pilot", role, role, staff_id=kept.staff_id, now=NOW)
     return browser
@@ -57,7 +57,7 @@ def test_before_there_are_figures_it_says_so(house: House) -> None:
     assert "480 ratings are wanted, and none came in the last 24 hours." in told
 
 
-def test_an_owner_sees_all_of_it_and_how_fresh_it_is(house: House, kept: Kept) -> None:
+def test_an_owner_sees_all_of_it_and_how_fresh_it_is(house: House, kept: CampaignRow) -> None:
     browser = house.owner()
     crowd(house.platform, kept)
     house.live.clock.forward(hours=9, minutes=30)
@@ -77,7 +77,7 @@ def test_an_owner_sees_all_of_it_and_how_fresh_it_is(house: House, kept: Kept) -
     assert "style=" not in page.text
 
 
-def test_figures_that_are_old_say_so_unless_the_campaign_is_closed(house: House, kept: Kept) -> None:
+def test_figures_that_are_old_say_so_unless_the_campaign_is_closed(house: House, kept: CampaignRow) -> None:
     browser = house.owner()
     rates(house.platform, kept, 1)
     ticked(house)
@@ -89,7 +89,7 @@ def test_figures_that_are_old_say_so_unless_the_campaign_is_closed(house: House,
     assert "These figures are old" not in read(browser.get(WATCH))
 
 
-def test_an_analyst_sees_nothing_of_few_and_no_flags(house: House, kept: Kept) -> None:
+def test_an_analyst_sees_nothing_of_few_and_no_flags(house: House, kept: CampaignRow) -> None:
     crowd(house.platform, kept)
     ticked(house)
     page = member(house, kept, "analyst").get(WATCH)
@@ -104,7 +104,7 @@ def test_an_analyst_sees_nothing_of_few_and_no_flags(house: House, kept: Kept) -
     assert "Ratings by hour" not in told
 
 
-def test_an_analyst_sees_nothing_before_there_are_five_raters(house: House, kept: Kept) -> None:
+def test_an_analyst_sees_nothing_before_there_are_five_raters(house: House, kept: CampaignRow) -> None:
     for number in range(4):
         rates(house.platform, kept, number)
     ticked(house)
@@ -118,11 +118,11 @@ def test_an_analyst_sees_nothing_before_there_are_five_raters(house: House, kept
 
 
 @pytest.mark.parametrize("role", ["expert", "reviewer"])
-def test_others_do_not_see_it(house: House, kept: Kept, role: Role) -> None:
+def test_others_do_not_see_it(house: House, kept: CampaignRow, role: Role) -> None:
     assert member(house, kept, role).get(WATCH).status_code == 403
 
 
-def test_an_owner_decides_and_the_reason_is_read_as_it_was_written(house: House, kept: Kept) -> None:
+def test_an_owner_decides_and_the_reason_is_read_as_it_was_written(house: House, kept: CampaignRow) -> None:
     hasty, _ = crowd(house.platform, kept)
     ticked(house)
     browser, here = house.owner(), f"{WATCH}/raters/{hasty}"
@@ -144,7 +144,7 @@ def test_an_owner_decides_and_the_reason_is_read_as_it_was_written(house: House,
     assert exported.splitlines()[0].endswith("rater_flagged")
 
 
-def test_every_mistake_is_told_and_nothing_typed_is_lost(house: House, kept: Kept) -> None:
+def test_every_mistake_is_told_and_nothing_typed_is_lost(house: House, kept: CampaignRow) -> None:
     hasty, _ = crowd(house.platform, kept)
     ticked(house)
     browser, here = house.owner(), f"{WATCH}/raters/{hasty}"
@@ -158,7 +158,7 @@ def test_every_mistake_is_told_and_nothing_typed_is_lost(house: House, kept: Kep
     assert "Nothing so far." in read(refused)
 
 
-def test_flags_are_for_owners_alone(house: House, kept: Kept) -> None:
+def test_flags_are_for_owners_alone(house: House, kept: CampaignRow) -> None:
     hasty, _ = crowd(house.platform, kept)
     ticked(house)
     analyst, here = member(house, kept, "analyst"), f"{WATCH}/raters/{hasty}"
@@ -167,7 +167,7 @@ def test_flags_are_for_owners_alone(house: House, kept: Kept) -> None:
     assert house.owner("bob").get(here).status_code == 404
 
 
-def test_a_rater_without_a_flag_has_no_such_page(house: House, kept: Kept) -> None:
+def test_a_rater_without_a_flag_has_no_such_page(house: House, kept: CampaignRow) -> None:
     careful = rates(house.platform, kept, 1)
     ticked(house)
     browser = house.owner()
@@ -175,10 +175,10 @@ def test_a_rater_without_a_flag_has_no_such_page(house: House, kept: Kept) -> No
     assert browser.get(f"{WATCH}/raters/nobody").status_code == 404
 
 
-def test_who_withdrew_is_gone_from_both_pages(house: House, kept: Kept) -> None:
+def test_who_withdrew_is_gone_from_both_pages(house: House, kept: CampaignRow) -> None:
     hasty, _ = crowd(house.platform, kept)
     ticked(house)
-    withdrawal.withdraw(house.platform, hasty, now=house.live.clock())
+    withdrawal.withdraw_rater(house.platform, hasty, now=house.live.clock())
     browser = house.owner()
     assert hasty not in browser.get(WATCH).text
     assert browser.get(f"{WATCH}/raters/{hasty}").status_code == 404
@@ -191,7 +191,9 @@ def test_words_of_the_campaign_are_never_marks(house: House) -> None:
     axis = {"name": "rater_age", "text": "How old?", "scale": [group, "young"], "decline": "Prefer not to say"}
     two = {"name": "two", "languages": ["en"], "title": "Two", "questions": questions}
     asked = {"questionnaire": two, "demographics": {**about, "questions": [axis]}}
-    kept = opened(house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20, **asked)
+    kept = opened(
+        house.platform, staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id, replication=20, **asked
+    )
     for number in range(3):
         rates(house.platform, kept, number, Habit(always=answer), said={"rater_age": group})
     ticked(house)

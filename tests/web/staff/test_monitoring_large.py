@@ -5,13 +5,13 @@ from datetime import timedelta
 import httpx
 import pytest
 from sqlalchemy import update
-from tests.web.owners import House
-from tests.workflows.campaigns import NOW
-from tests.workflows.crowded import rated_campaign
+from tests.support.campaigns import NOW
+from tests.support.rated_campaigns import rated_campaign
+from tests.support.staff_browsers import House
 
-from dissensus.store import tables as t
+from dissensus.store.staff import StaffTable
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots, load_monitoring
+from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monitoring, refresh_snapshots
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
@@ -29,7 +29,7 @@ def pool(platform: Platform) -> tuple[int, int]:
 def owner(house: House, staff_id: str) -> httpx.Client:
     """The browser of who owns the campaign, by its own name."""
     with house.platform.database.writing() as tx:
-        tx.execute(update(t.Staff).where(t.Staff.id == staff_id).values(name="ada"))
+        tx.execute(update(StaffTable).where(StaffTable.id == staff_id).values(name="ada"))
     assert staff.create_sign_in_link(house.platform, "ada", now=house.live.clock()).staff.id == staff_id
     return house.owner("ada")
 
@@ -46,7 +46,7 @@ def test_figures_follow_and_the_page_has_all_of_them(house: House) -> None:
     assert page.text.count('<svg class="span"') > 40
     with platform.database.reading() as tx:
         leaving = str(tx.exec_driver_sql("SELECT id FROM rater LIMIT 1").scalar())
-    withdrawal.withdraw(platform, leaving, now=house.live.clock())
+    withdrawal.withdraw_rater(platform, leaving, now=house.live.clock())
     assert refresh_snapshots(platform, watched, now=house.live.clock() + timedelta(seconds=2)) == 1
     followed = load_monitoring(platform, "crowded", staff_id=kept.staff_id, now=NOW).snapshot
     refresh_snapshots(platform, MonitoringCache(), now=house.live.clock() + timedelta(seconds=4))

@@ -9,14 +9,14 @@ from typing import Any
 import httpx
 import pytest
 from joserfc.jwk import OctKey
-from tests.web.live import SECRET as SITE_SECRET
-from tests.web.live import serving
-from tests.web.owners import House
-from tests.web.provider import CLIENT, SECRET, Provider, drawn_key, providing
-from tests.workflows.campaigns import NOW
+from tests.support.campaigns import NOW
+from tests.support.live_site import SECRET as SITE_SECRET
+from tests.support.live_site import serving
+from tests.support.oidc_provider import CLIENT, SECRET, Provider, drawn_key, providing
+from tests.support.staff_browsers import House
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.settings import Settings, load, oidc_secret_of
+from dissensus.settings import Settings, load_oidc_client_secret, read_settings
 from dissensus.web.core.app import create_app
 from dissensus.workflows.platform import staff
 
@@ -167,9 +167,9 @@ def test_settings_that_lack_something(tmp_path: Path, monkeypatch: pytest.Monkey
         create_app(Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "none"), SITE_SECRET)
     (tmp_path / "secret").write_text("from a file\n")
     whole = Settings(**issuer, oidc_client_id="x", oidc_client_secret_file=tmp_path / "secret")
-    assert oidc_secret_of(whole) == "from a file"
+    assert load_oidc_client_secret(whole) == "from a file"
     with pytest.raises(InvalidInput, match="as the provider names itself, with https"):
-        load({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
+        read_settings({"DISSENSUS_OIDC_ISSUER": "http://id.example.org"}, tmp_path)
     monkeypatch.setitem(sys.modules, "authlib.oidc.core", None)
     with pytest.raises(Unavailable, match=r"not installed: pip install 'dissensus\[oidc\]'"):
         create_app(whole, SITE_SECRET)

@@ -4,50 +4,15 @@ import re
 from html import unescape
 from uuid import uuid4
 
-import httpx
 import polars as pl
 import pytest
-from sqlalchemy import insert
-from tests.web.owners import House, send
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaigns import NOW, definition, items
-from tests.workflows.recruited import PAYING
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import PAY_PAGE, QUEUE, address, crowd, note, opened, sums, text_of
+from tests.support.staff_browsers import House, send
 
 from dissensus.schema.money import MAX_AMOUNT
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
-from dissensus.store.raters import Rater
-from dissensus.workflows.campaign import campaigns
-from dissensus.workflows.platform import staff
 
-PAY_PAGE, QUEUE = "/campaigns/pilot/pay", "/campaigns/pilot/pay/submissions"
 one_kind = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
-
-
-def opened(house: House, **changes: object) -> Kept:
-    """A campaign of ada's."""
-    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    made = definition(**{**PAYING, **changes})
-    campaigns.create_campaign(house.platform, made, items(2), staff_id=staff_id, now=NOW)
-    return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
-
-
-def text_of(page: httpx.Response) -> str:
-    """What a page says, without its tags."""
-    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
-
-
-def address(rater: Rater) -> str:
-    return f"{PAY_PAGE}/raters/{rater.id}"
-
-
-def note(browser: httpx.Client, rater: Rater, amount: str, payment: str | None = None) -> httpx.Response:
-    return send(browser, address(rater), amount=amount, payment=payment or str(uuid4()))
-
-
-def sums(page: httpx.Response) -> list[str]:
-    """What is owed, paid and due, as the page says it."""
-    return re.findall(r"<dt>(?:Owed|Paid|Due)</dt><dd>([^<]+)</dd>", page.text)[:3]
 
 
 def test_from_what_is_owed_to_what_was_paid_and_taken_back(house: House) -> None:
@@ -131,20 +96,6 @@ def test_the_accounts_of_somebody_else_are_not_there(house: House) -> None:
     for path in (PAY_PAGE, f"{PAY_PAGE}.csv", address(rater), QUEUE):
         assert browser.get(path).status_code == 404
     assert note(browser, rater, "1").status_code == 404
-
-
-def crowd(house: House, kept: Kept, n: int) -> None:
-    """So many raters at once, of whom each worked a second longer than the one before and one in three was paid."""
-    with house.platform.database.writing() as tx:
-        rows = [
-            {"id": f"{number:036d}", "campaign_id": kept.id, "number": number, "state": "withdrawn", "language": "en"}
-            for number in range(n)
-        ]
-        times = {"entered_at": NOW, "seen_at": NOW, "changed_at": NOW}
-        worked = [{"worked_ms": 3000 * row["number"], "rehearsal": False} for row in rows]  # type: ignore[operator]
-        tx.execute(insert(t.Rater), [{**row, **one, **times} for row, one in zip(rows, worked, strict=True)])
-        paid = [{"id": str(uuid4()), "rater_id": row["id"], "amount": row["number"], "at": NOW} for row in rows[::3]]
-        tx.execute(insert(t.Payment), paid)
 
 
 def test_many_raters_make_pages_of_a_hundred_and_their_rows_sum_up(house: House) -> None:

@@ -3,19 +3,19 @@
 import logging
 import re
 from html import unescape
-from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
 from starlette.requests import Request
-from tests.web.owners import House, make, send, token_of
-from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, items
+from tests.support.campaigns import ABOUT_YOU, AGREED, NOW
+from tests.support.staff_browsers import House, make, send, token_of
+from tests.support.staff_members import member, opened
 
-from dissensus.campaign.answer_drafts import Given, Save
-from dissensus.store.campaigns import Kept
-from dissensus.web.core.site import network_of
-from dissensus.workflows.campaign import campaigns, members
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.store.campaigns import CampaignRow
+from dissensus.web.core.site import client_network
+from dissensus.workflows.campaign import members
 from dissensus.workflows.platform import api_tokens, passwords, staff
 from dissensus.workflows.rater import enrolment, journey, rating, screening
 from dissensus.workflows.rater.enrolment import Arrival
@@ -35,37 +35,18 @@ def change(browser: httpx.Client, new: str, *, again: str | None = None, old: st
     return send(browser, "/account/password", new=new, again=new if again is None else again, old=old)
 
 
-def rate(house: House, kept: Kept, n: int, *, age: str | None = None) -> None:
+def rate(house: House, kept: CampaignRow, n: int, *, age: str | None = None) -> None:
     """Let raters rate all there is, to the end."""
     for _ in range(n):
-        rater, _ = enrolment.agree(house.platform, Arrival(kept.name, str(kept.key), "en"), AGREED, now=NOW)
+        rater, _ = enrolment.enrol_rater(house.platform, Arrival(kept.name, str(kept.key), "en"), AGREED, now=NOW)
         if age is not None:
-            assert screening.screen(house.platform, rater, {"rater_age": age}, now=NOW) is not None
-        step = journey.step(house.platform, rater, now=NOW)
+            assert screening.screen_rater(house.platform, rater, {"rater_age": age}, now=NOW) is not None
+        step = journey.next_state(house.platform, rater, now=NOW)
         while step.assignment is not None:
-            given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value="No")})
-            step = rating.submit(house.platform, rater, step.assignment.id, str(uuid4()), given, now=NOW)
-
-
-def opened(house: House, **changes: Any) -> Kept:
-    owner_id = make_with(house, **changes)
-    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
-
-
-def make_with(house: House, **changes: Any) -> str:
-    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
-    campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
-    return owner_id
-
-
-def member(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
-    """A browser of somebody who joined the pilot by a link."""
-    page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
-    (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
-    browser = house.stranger()
-    joined = browser.post(link, data={"form_token": token_of(browser.get(link)), "name": name})
-    assert (joined.status_code, joined.headers["location"]) == (303, "/campaigns/pilot")
-    return browser
+            given = AnswerSave(
+                revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")}
+            )
+            step = rating.submit_answers(house.platform, rater, step.assignment.id, str(uuid4()), given, now=NOW)
 
 
 def test_a_password_is_set_and_signs_in(house: House) -> None:
@@ -141,7 +122,7 @@ def test_addresses_are_kept_as_hashes_alone(house: House) -> None:
 )
 def test_neighbours_of_the_sixth_version_are_one(host: str | None, network: str) -> None:
     client = None if host is None else (host, 1)
-    assert network_of(Request({"type": "http", "client": client})) == network
+    assert client_network(Request({"type": "http", "client": client})) == network
 
 
 def test_sessions_are_listed_and_ended(house: House) -> None:
@@ -193,7 +174,10 @@ def test_who_is_signed_in_joins_as_who_they_are(house: House) -> None:
 @one_kind
 def test_a_link_that_nobody_used_is_taken_back(house: House) -> None:
     owner_id = make(house)
-    key, owner = members.create_member_invitation(house.platform, "pilot", "owner", staff_id=owner_id, now=NOW), house.owner()
+    key, owner = (
+        members.create_member_invitation(house.platform, "pilot", "owner", staff_id=owner_id, now=NOW),
+        house.owner(),
+    )
     page = owner.get("/campaigns/pilot/staff").text
     assert key not in page
     (invitation,) = re.findall(r'name="invitation" value="(\w+)"', page)
@@ -263,8 +247,8 @@ def test_tokens_that_cannot_be(house: House, fields: dict[str, str], says: str) 
 def test_an_analyst_sees_results_and_nobody(house: House) -> None:
     kept = opened(house)
     rate(house, kept, 5)
-    rater, _ = enrolment.agree(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    rating.notify(house.platform, rater, "help", "My name is Zoe.", assignment_id=None, now=NOW)
+    rater, _ = enrolment.enrol_rater(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    rating.report_item(house.platform, rater, "help", "My name is Zoe.", assignment_id=None, now=NOW)
     grace, owner = member(house, "grace", "analyst"), house.owner()
     seen, all_ = grace.get("/campaigns/pilot").text, owner.get("/campaigns/pilot").text
     for private in (str(kept.key), "My name is Zoe.", "personal links were made", "Raters: rating", "Preview in en"):
@@ -320,6 +304,6 @@ def test_a_quota_tells_an_analyst_nothing_of_few(house: House) -> None:
     assert cells() == ["6", "6", "0"]
     # Two who are under way: with the total of 14 they would be told.
     for _ in range(2):
-        enrolment.agree(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+        enrolment.enrol_rater(house.platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     assert cells() == ["–", "6", "0"]
     assert "<strong>" in house.owner().get("/campaigns/pilot/quota").text

@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 from tests.recruit.fake_prolific import TOKEN, Prolific
-from tests.web.live import Live, serving
-from tests.web.owners import House, send
-from tests.web.staff.test_pay import PAY_PAGE, QUEUE, address, opened, sums, text_of
-from tests.workflows.campaign.test_pay import HOUR, worker
-from tests.workflows.campaign.test_submissions import LONG
-from tests.workflows.campaigns import NOW
-from tests.workflows.rater.test_rating import enter, rate_all
-from tests.workflows.recruited import CHECKING, answered, arrived, status_of
+from tests.support.campaigns import NOW
+from tests.support.live_site import Live, serving
+from tests.support.pay import HOUR, worker
+from tests.support.pay_pages import PAY_PAGE, QUEUE, address, opened, sums, text_of
+from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import CHECKING, RETURN_REASON, answered, arrived, status_of
+from tests.support.staff_browsers import House, send
 
 from dissensus.workflows.rater import withdrawal
 
@@ -57,11 +56,11 @@ def test_what_prolific_refuses_is_on_the_page_with_all_that_was_typed(house: Hou
     submission = arrived(house.platform, prolific, kept.id, rater.id)
     prolific.submissions[submission]["status"] = "RETURNED"
     browser = house.owner()
-    page = send(browser, f"{QUEUE}/{submission}", do="reject", category="LOW_EFFORT", reason=f"<i>{LONG}")
+    page = send(browser, f"{QUEUE}/{submission}", do="reject", category="LOW_EFFORT", reason=f"<i>{RETURN_REASON}")
     assert page.status_code == 422
     assert "Prolific refuses this with HTTP 400: The submission is not to be reviewed" in text_of(page)
     assert "<option selected>LOW_EFFORT</option>" in page.text
-    assert f"&lt;i&gt;{LONG}" in page.text
+    assert f"&lt;i&gt;{RETURN_REASON}" in page.text
     assert status_of(house.platform, submission) == "AWAITING REVIEW"
 
 
@@ -84,7 +83,7 @@ def test_decisions_that_cannot_be_are_told(house: House, prolific: Prolific) -> 
     for form, told in (
         ({"do": "destroy"}, "'destroy' is no decision"),
         ({}, "is no decision"),
-        ({"do": "reject", "category": "FAILED_CHECK", "reason": LONG}, "cannot be rejected"),
+        ({"do": "reject", "category": "FAILED_CHECK", "reason": RETURN_REASON}, "cannot be rejected"),
         ({"do": "ask-return", "reasons": " \n "}, "There is no reason"),
     ):
         page = send(browser, f"{QUEUE}/{submission}", **form)
@@ -191,5 +190,5 @@ def test_a_withdrawal_takes_a_submission_out_of_the_queue(house: House, prolific
     kept = opened(house)
     rater = worker(house.platform, kept.key, HOUR)
     arrived(house.platform, prolific, kept.id, rater.id)
-    withdrawal.withdraw(house.platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(house.platform, rater.id, now=NOW)
     assert "Nobody has come from Prolific yet, or they were erased" in text_of(house.owner().get(QUEUE))

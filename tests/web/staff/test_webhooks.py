@@ -7,11 +7,11 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.web.live import Live, serving
-from tests.web.owners import House, make, send
-from tests.web.programs import API, belongs, opened, program, rate
+from tests.support.api_programs import API, belongs, opened, program, rate
+from tests.support.live_site import Live, serving
+from tests.support.staff_browsers import House, make, send
+from tests.support.webhook_office import Office, data_of, is_signed, kinds
 from tests.webhook_transport.receiver import Receiver, receiving
-from tests.workflows.webhook_receiver import Office, data_of, is_signed, kinds
 
 from dissensus.web.core.permissions import SCOPES
 
@@ -59,7 +59,7 @@ def test_what_is_delivered_is_what_the_log_shows(house: House, receiver: Receive
     assert is_signed(got, made["secret"])
     listed = http.get(f"{API}/pilot/events", params={"limit": 500}).json()["data"]
     assert data_of(got)["events"] == [one for one in listed if one["kind"] != "erased"]
-    assert {"submit", "withdraw", "webhook"} <= {one["kind"] for one in listed}
+    assert {"item_submitted", "withdrawn", "webhook_changed"} <= {one["kind"] for one in listed}
     # No rater, no answer, and nothing by which one could be guessed.
     assert not any(rater["id"].encode() in got.body for rater in raters)
     assert not any({"digest", "save"} & set(one["content"]) for one in data_of(got)["events"])
@@ -68,25 +68,37 @@ def test_what_is_delivered_is_what_the_log_shows(house: House, receiver: Receive
 def test_a_webhook_goes_through_its_life(house: House, receiver: Receiver) -> None:
     opened(house)
     http, post = program(house), office(house)
-    made = add(http, receiver, kinds=["webhook", "move"])
+    made = add(http, receiver, kinds=["webhook_changed", "state_changed"])
     assert re.fullmatch(r"whsec_[A-Za-z0-9+/]{43}=", made["secret"])
-    assert (made["state"], made["kinds"], made["by"], made["place"]) == ("going", ["move", "webhook"], "ada", 0)
+    assert (made["state"], made["kinds"], made["by"], made["sequence"]) == (
+        "active",
+        ["state_changed", "webhook_changed"],
+        "ada",
+        0,
+    )
     receiver.first["ok"] = ["410"]
     post.turn()
     (found,) = http.get(HOOKS).json()["webhooks"]
-    assert (found["state"], found["trouble"]) == ("paused", "it answered HTTP 410")
+    assert (found["state"], found["failure_reason"]) == ("paused", "it answered HTTP 410")
     assert "secret" not in found
-    again = http.post(f"{HOOKS}/{made['id']}/state", json={"to": "going"})
-    assert (again.status_code, again.json()["state"]) == (200, "going")
+    again = http.post(f"{HOOKS}/{made['id']}/state", json={"to": "active"})
+    assert (again.status_code, again.json()["state"]) == (200, "active")
     post.turn()
     post.turn()
-    assert kinds(receiver) == ["move", "webhook", "move", "webhook", "webhook", "webhook"]
+    assert kinds(receiver) == [
+        "state_changed",
+        "webhook_changed",
+        "state_changed",
+        "webhook_changed",
+        "webhook_changed",
+        "webhook_changed",
+    ]
     assert http.delete(f"{HOOKS}/{made['id']}").status_code == 204
     assert http.get(HOOKS).json() == {"webhooks": []}
     assert http.delete(f"{HOOKS}/{made['id']}").status_code == 404
     post.turn()
     assert len(receiver.got) == 3
-    told = [one for one in http.get(f"{API}/pilot/events").json()["data"] if one["kind"] == "webhook"]
+    told = [one for one in http.get(f"{API}/pilot/events").json()["data"] if one["kind"] == "webhook_changed"]
     assert [one["content"]["to"] for one in told] == ["added", "paused", "went on", "removed"]
     assert {one["content"]["host"] for one in told} == {"127.0.0.1"}
 
@@ -142,7 +154,7 @@ def test_webhooks_of_others_are_as_if_they_never_were(house: House, receiver: Re
         assert http.delete(f"{HOOKS}/{made['id']}").status_code in (403, 404)
     others = f"{API}/other/webhooks/{made['id']}"
     assert program(house, "bob").delete(others).status_code == 404
-    assert program(house, "bob").post(f"{others}/state", json={"to": "going"}).status_code == 404
+    assert program(house, "bob").post(f"{others}/state", json={"to": "active"}).status_code == 404
     assert program(house, scopes=SCOPES - {"webhooks"}).get(HOOKS).status_code == 403
     assert len(program(house).get(HOOKS).json()["webhooks"]) == 1
 

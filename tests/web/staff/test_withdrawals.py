@@ -4,13 +4,13 @@ import re
 
 import pytest
 from sqlalchemy import select
-from tests.web.live import Visitor
-from tests.web.owners import House, send
-from tests.web.studying import rows
-from tests.workflows.campaigns import NOW, definition, items
+from tests.support.campaigns import NOW, definition, items
+from tests.support.live_site import Visitor
+from tests.support.prolific_study import rows
+from tests.support.staff_browsers import House, send
 
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.events import EventTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign
 from dissensus.workflows.platform import staff
@@ -18,13 +18,13 @@ from dissensus.workflows.platform import staff
 PAGE = "/campaigns/pilot/withdraw"
 
 
-def opened(house: House, **changes: object) -> Kept:
+def opened(house: House, **changes: object) -> CampaignRow:
     staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
     campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=staff_id, now=NOW)  # type: ignore[arg-type]
     return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
 
 
-def finished(house: House, kept: Kept) -> tuple[Visitor, str]:
+def finished(house: House, kept: CampaignRow) -> tuple[Visitor, str]:
     """Somebody who rated all, and the id on their last page."""
     visitor = house.live.visitor()
     page = visitor.enter(str(kept.key))
@@ -51,7 +51,7 @@ def test_an_owner_deletes_what_a_rater_asks_for(house: House) -> None:
     assert "not signed in" in visitor.get("/rate").text
     assert audit_campaign(house.platform, "pilot").holds
     with house.platform.database.reading() as tx:
-        by = tx.execute(select(t.Event.staff_id, t.Event.rater_id).where(t.Event.kind == "withdraw")).one()
+        by = tx.execute(select(EventTable.staff_id, EventTable.rater_id).where(EventTable.kind == "withdrawn")).one()
     assert (by.staff_id, by.rater_id) == (kept.staff_id, None)
     again = browser.get(PAGE, params={"rater": rater_id})
     assert (again.status_code, "has withdrawn already" in again.text) == (422, True)

@@ -4,12 +4,13 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import func, select
-from tests.workflows.campaigns import ABOUT_YOU, NOW, definition, items, opened, owner
+from tests.support.campaigns import ABOUT_YOU, NOW, definition, items, open_campaign, owner
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.store import campaigns as store
+from dissensus.store import items as items_store
 from dissensus.store import overview
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
@@ -21,8 +22,8 @@ def test_a_draft_is_kept_whole(platform: Platform) -> None:
     assert (made.state, made.name, made.n_raters) == ("draft", "pilot", 0)
     with platform.database.reading() as tx:
         assert Platform(platform.database).definitions.of(tx, made) == definition(demographics=ABOUT_YOU)
-        assert tuple(store.items_of(tx, made.id)) == items(5)
-        assert [one.name for one in store.campaigns_of(tx, staff_id)] == ["pilot"]
+        assert tuple(items_store.iterate_items(tx, made.id)) == items(5)
+        assert [one.name for one in store.list_member_campaigns(tx, staff_id)] == ["pilot"]
 
 
 def test_names_and_ids_are_taken_once(platform: Platform) -> None:
@@ -42,7 +43,7 @@ def test_items_of_a_draft_are_added_in_order_all_or_none(platform: Platform) -> 
         with pytest.raises(Conflict, match="already, and nothing was added"):
             campaigns.add_items(platform, "pilot", wrong, staff_id=staff_id, now=NOW)
     with platform.database.reading() as tx:
-        assert tuple(store.items_of(tx, made.id)) == items(5)
+        assert tuple(items_store.iterate_items(tx, made.id)) == items(5)
 
 
 def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: Platform) -> None:
@@ -54,9 +55,9 @@ def test_items_of_a_draft_are_removed_with_what_previews_made_of_them(platform: 
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 3
     assert campaigns.remove_items(platform, "pilot", staff_id=staff_id, now=NOW) == 0
     with platform.database.reading() as tx:
-        assert overview.numbers_of(tx, made.id).n_rehearsals == 2
-        assert tx.scalar(select(func.count()).select_from(t.Save)) == 2
-        assert tx.scalar(select(func.count()).select_from(t.Answer))
+        assert overview.load_campaign_numbers(tx, made.id).n_rehearsals == 2
+        assert tx.scalar(select(func.count()).select_from(SaveTable)) == 2
+        assert tx.scalar(select(func.count()).select_from(AnswerTable))
     assert campaigns.add_items(platform, "pilot", items(1), staff_id=staff_id, now=NOW) == 1
     assert run_rehearsal(platform, "pilot", 1, staff_id=staff_id, now=NOW) == 1
     campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
@@ -79,7 +80,7 @@ def test_it_goes_from_draft_to_open_to_closed_and_not_back(platform: Platform) -
 
 
 def test_what_raters_answered_cannot_change_and_what_they_read_can(platform: Platform) -> None:
-    kept = opened(platform)
+    kept = open_campaign(platform)
     change = {"staff_id": kept.staff_id, "now": NOW + timedelta(hours=1)}
     with pytest.raises(Conflict, match="pilot is open, and cannot be changed now"):
         campaigns.revise_campaign(platform, "pilot", definition(warning="Worse."), **change)  # type: ignore[arg-type]
@@ -92,16 +93,16 @@ def test_what_raters_answered_cannot_change_and_what_they_read_can(platform: Pla
 
 
 def test_a_clone_is_a_draft_without_raters(platform: Platform) -> None:
-    kept = opened(platform)
+    kept = open_campaign(platform)
     made = campaigns.clone_campaign(platform, "pilot", "again", staff_id=kept.staff_id, now=NOW)
     assert (made.state, made.name, made.n_raters) == ("draft", "again", 0)
     assert made.key not in (None, kept.key)
     with platform.database.reading() as tx:
-        assert tuple(store.items_of(tx, made.id)) == items(3)
+        assert tuple(items_store.iterate_items(tx, made.id)) == items(3)
 
 
 def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
-    opened(platform)
+    open_campaign(platform)
     other = owner(platform.database, "other")
     for act in (
         lambda: campaigns.change_state(platform, "pilot", "closed", staff_id=other, now=NOW),
@@ -119,7 +120,7 @@ def test_nobody_touches_what_is_somebody_elses(platform: Platform) -> None:
 
 
 def test_invitations_are_all_different_and_limited(platform: Platform) -> None:
-    kept = opened(platform)
+    kept = open_campaign(platform)
     keys = campaigns.create_invitations(platform, "pilot", 50, staff_id=kept.staff_id, now=NOW)
     assert len(set(keys)) == 50
     for n in (0, 10_001):

@@ -8,21 +8,21 @@ from uuid import uuid4
 import polars as pl
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import NOW, owner
-from tests.workflows.crowded import rated_campaign
-from tests.workflows.monitored import crowd, opened, rates
+from tests.support.campaigns import NOW, owner
+from tests.support.monitored_campaigns import crowd, opened, rates
+from tests.support.rated_campaigns import rated_campaign
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.store import flags
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
-from dissensus.store.flags import Judgement
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.flags import FlagJudgement
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import flags as flags_workflow
 from dissensus.workflows.campaign.flags import FlaggedRaterView, FlagVerdict
-from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots, load_monitoring
+from dissensus.workflows.campaign.monitoring import MonitoringCache, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
@@ -31,25 +31,25 @@ HOSTILE = "<script>alert('é 😀')</script>\n=cmd|' /C calc'!A0"
 
 
 @pytest.fixture
-def kept(platform: Platform) -> Kept:
+def kept(platform: Platform) -> CampaignRow:
     return opened(platform, replication=20)
 
 
 @pytest.fixture
-def hasty(platform: Platform, kept: Kept) -> str:
+def hasty(platform: Platform, kept: CampaignRow) -> str:
     """Somebody who is flagged for being fast."""
     found, _ = crowd(platform, kept)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return found
 
 
-def case(platform: Platform, kept: Kept, rater_id: str) -> FlaggedRaterView:
+def case(platform: Platform, kept: CampaignRow, rater_id: str) -> FlaggedRaterView:
     return flags_workflow.load_flag_case(platform, "pilot", rater_id, staff_id=kept.staff_id)
 
 
 def decide(
     platform: Platform,
-    kept: Kept,
+    kept: CampaignRow,
     rater_id: str,
     verdict: str,
     reason: str = "I looked.",
@@ -63,7 +63,7 @@ def decide(
     return given.id
 
 
-def test_the_last_decision_holds_and_all_stay(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_the_last_decision_holds_and_all_stay(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     assert case(platform, kept, hasty).decisions == ()
     decide(platform, kept, hasty, "exclude", "Four seconds an item.", minutes=1)
     # The clock of another machine is behind.
@@ -80,7 +80,7 @@ def test_the_last_decision_holds_and_all_stay(platform: Platform, kept: Kept, ha
     assert {name: one.verdict for name, one in seen.decisions.items()} == {hasty: "keep"}
 
 
-def test_the_same_form_twice_is_one_decision(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_the_same_form_twice_is_one_decision(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     sent = decide(platform, kept, hasty, "exclude")
     decide(platform, kept, hasty, "exclude", form=sent)
     assert len(case(platform, kept, hasty).decisions) == 1
@@ -88,7 +88,7 @@ def test_the_same_form_twice_is_one_decision(platform: Platform, kept: Kept, has
         decide(platform, kept, hasty, "keep", form=sent)
 
 
-def test_a_form_of_one_rater_decides_about_no_other(platform: Platform, kept: Kept) -> None:
+def test_a_form_of_one_rater_decides_about_no_other(platform: Platform, kept: CampaignRow) -> None:
     hasty, stubborn = crowd(platform, kept)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     sent = decide(platform, kept, hasty, "exclude")
@@ -105,19 +105,19 @@ def test_a_form_of_one_rater_decides_about_no_other(platform: Platform, kept: Ke
     ],
 )
 def test_every_mistake_is_told_at_once(
-    platform: Platform, kept: Kept, hasty: str, verdict: str, reason: str, told: str
+    platform: Platform, kept: CampaignRow, hasty: str, verdict: str, reason: str, told: str
 ) -> None:
     with pytest.raises(InvalidInput, match=re.escape(told)):
         decide(platform, kept, hasty, verdict, reason)
     assert case(platform, kept, hasty).decisions == ()
 
 
-def test_a_form_that_lost_its_number_decides_nothing(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_a_form_that_lost_its_number_decides_nothing(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     with pytest.raises(InvalidInput, match="The form has lost its number"):
         decide(platform, kept, hasty, "keep", form="1")
 
 
-def test_there_is_nothing_to_decide_about_others(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_there_is_nothing_to_decide_about_others(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     careful = rates(platform, kept, 55)
     with pytest.raises(NotFound, match="meets no criterion, so there is nothing to decide"):
         decide(platform, kept, careful, "exclude")
@@ -127,22 +127,24 @@ def test_there_is_nothing_to_decide_about_others(platform: Platform, kept: Kept,
         flags_workflow.load_flag_case(platform, "pilot", hasty, staff_id=owner(platform.database, "eve"))
 
 
-def test_a_rater_of_another_campaign_is_not_there(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_a_rater_of_another_campaign_is_not_there(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     other = rated_campaign(platform, 3, 1)
     with pytest.raises(NotFound, match="There is no such rater in crowded"):
         flags_workflow.load_flag_case(platform, "crowded", hasty, staff_id=other.staff_id)
     assert kept.name == "pilot"
 
 
-def test_who_withdraws_takes_what_was_decided_along(platform: Platform, kept: Kept, hasty: str) -> None:
+def test_who_withdraws_takes_what_was_decided_along(platform: Platform, kept: CampaignRow, hasty: str) -> None:
     decide(platform, kept, hasty, "exclude")
-    withdrawal.withdraw(platform, hasty, now=NOW)
+    withdrawal.withdraw_rater(platform, hasty, now=NOW)
     assert load_monitoring(platform, "pilot", staff_id=kept.staff_id, now=NOW).decisions == {}
     with pytest.raises(NotFound, match="or they withdrew"):
         case(platform, kept, hasty)
 
 
-def test_all_data_are_exported_and_who_is_excluded_is_flagged(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_all_data_are_exported_and_who_is_excluded_is_flagged(
+    platform: Platform, kept: CampaignRow, tmp_path: Path
+) -> None:
     hasty, stubborn = crowd(platform, kept)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     ratings.export_ratings(platform, "pilot", tmp_path / "before.csv", now=NOW)
@@ -167,9 +169,9 @@ def test_a_file_in_the_columns_of_dices_has_the_flag_as_one_more(platform: Platf
     assert seen is not None
     assert seen.figures.flagged == ()
     with platform.database.writing() as tx:
-        rater_id = str(tx.scalars(select(t.Rater.id)).first())
-        judged = Judgement(verdict="exclude", reason="For a test.", evidence="")
-        flags.decide(tx, rater_id, str(uuid4()), judged, staff_id=kept.staff_id, now=NOW)
+        rater_id = str(tx.scalars(select(RaterTable.id)).first())
+        judged = FlagJudgement(verdict="exclude", reason="For a test.", evidence="")
+        flags.add_flag_decision(tx, rater_id, str(uuid4()), judged, staff_id=kept.staff_id, now=NOW)
     ratings.export_ratings(platform, "crowded", tmp_path / "crowded.csv", now=NOW)
     table = read_frame(tmp_path / "crowded.csv")
     assert table.columns == [*load_questionnaire("dices-350").columns, "rater_flagged"]

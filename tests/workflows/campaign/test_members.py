@@ -6,11 +6,11 @@ from datetime import timedelta
 from functools import partial
 
 import pytest
-from tests.workflows.campaigns import NOW, definition, items, opened
+from tests.support.campaigns import NOW, definition, items, open_campaign
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.schema.campaign.roles import parse_role
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign import members as members_workflow
 from dissensus.workflows.platform import staff
@@ -18,11 +18,11 @@ from dissensus.workflows.platform.platform import Platform
 
 
 @pytest.fixture
-def pilot(platform: Platform) -> Kept:
-    return opened(platform)
+def pilot(platform: Platform) -> CampaignRow:
+    return open_campaign(platform)
 
 
-def members(platform: Platform, pilot: Kept) -> dict[str, str]:
+def members(platform: Platform, pilot: CampaignRow) -> dict[str, str]:
     found, _ = members_workflow.list_members(platform, "pilot", staff_id=pilot.staff_id, now=NOW)
     return {one.name: one.role for one in found}
 
@@ -31,15 +31,17 @@ def known(platform: Platform, name: str) -> str:
     return staff.create_sign_in_link(platform, name, now=NOW).staff.id
 
 
-def test_who_makes_a_campaign_owns_it(platform: Platform, pilot: Kept) -> None:
+def test_who_makes_a_campaign_owns_it(platform: Platform, pilot: CampaignRow) -> None:
     assert members(platform, pilot) == {"owner": "owner"}
     campaigns.clone_campaign(platform, "pilot", "second", staff_id=pilot.staff_id, now=NOW)
     assert members_workflow.member_role(platform, "second", pilot.staff_id) == "owner"
 
 
-def test_a_link_lets_somebody_in_once(platform: Platform, pilot: Kept) -> None:
+def test_a_link_lets_somebody_in_once(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "analyst", staff_id=pilot.staff_id, now=NOW)
-    assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation("pilot", "analyst")
+    assert members_workflow.preview_member_invitation(platform, key, now=NOW) == members_workflow.MemberInvitation(
+        "pilot", "analyst"
+    )
     campaign, session = members_workflow.accept_invitation_as_new(platform, key, " grace ", now=NOW)
     grace = staff.staff_of_session(platform, session, now=NOW)
     assert grace is not None
@@ -55,9 +57,12 @@ def test_a_link_lets_somebody_in_once(platform: Platform, pilot: Kept) -> None:
     assert staff.find_or_create_owner(platform, "grace", now=NOW) == grace
 
 
-def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: Kept) -> None:
+def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: CampaignRow) -> None:
     owner = pilot.staff_id
-    old, back = (members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW) for _ in range(2))
+    old, back = (
+        members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=owner, now=NOW)
+        for _ in range(2)
+    )
     _, pending = members_workflow.list_members(platform, "pilot", staff_id=owner, now=NOW)
     assert {one.role for one in pending} == {"expert"}
     assert not {old, back} & {one.id for one in pending}
@@ -74,7 +79,7 @@ def test_a_link_ends_and_can_be_taken_back(platform: Platform, pilot: Kept) -> N
         members_workflow.preview_member_invitation(platform, late, now=NOW + timedelta(days=7))
 
 
-def test_of_many_who_join_by_a_link_at_once_one_gets_in(platform: Platform, pilot: Kept) -> None:
+def test_of_many_who_join_by_a_link_at_once_one_gets_in(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     people = [known(platform, f"p{i}") for i in range(6)]
 
@@ -96,7 +101,7 @@ def _all_at_once(works: list[Callable[[], None]]) -> None:
         thread.join()
 
 
-def test_a_name_that_somebody_has_is_not_taken_over(platform: Platform, pilot: Kept) -> None:
+def test_a_name_that_somebody_has_is_not_taken_over(platform: Platform, pilot: CampaignRow) -> None:
     key = members_workflow.create_member_invitation(platform, "pilot", "owner", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(Conflict, match=r"Somebody is called 'owner'. If that is you, sign in first"):
         members_workflow.accept_invitation_as_new(platform, key, "owner", now=NOW)
@@ -107,7 +112,7 @@ def test_a_name_that_somebody_has_is_not_taken_over(platform: Platform, pilot: K
     assert members_workflow.preview_member_invitation(platform, key, now=NOW).role == "owner"
 
 
-def test_the_last_owner_stays_one(platform: Platform, pilot: Kept) -> None:
+def test_the_last_owner_stays_one(platform: Platform, pilot: CampaignRow) -> None:
     owner = pilot.staff_id
     last = r"owner is the last owner of pilot. Make somebody else an owner first"
     with pytest.raises(Conflict, match=last):
@@ -124,7 +129,7 @@ def test_the_last_owner_stays_one(platform: Platform, pilot: Kept) -> None:
     assert overview.list_campaigns_of(platform, staff.find_or_create_owner(platform, "owner", now=NOW)) == ()
 
 
-def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilot: Kept) -> None:
+def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilot: CampaignRow) -> None:
     members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
     grace = known(platform, "grace")
 
@@ -138,8 +143,11 @@ def test_owners_who_remove_each_other_at_once_leave_one(platform: Platform, pilo
     assert len([one for one in members_workflow.list_memberships(platform, "pilot") if one.role == "owner"]) == 1
 
 
-def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: Kept) -> None:
-    keys = [members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW) for _ in range(6)]
+def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: CampaignRow) -> None:
+    keys = [
+        members_workflow.create_member_invitation(platform, "pilot", "expert", staff_id=pilot.staff_id, now=NOW)
+        for _ in range(6)
+    ]
     told = []
 
     def enter(key: str) -> None:
@@ -154,7 +162,7 @@ def test_of_two_who_choose_a_name_at_once_one_has_it(platform: Platform, pilot: 
     assert members(platform, pilot) == {"owner": "owner", "grace": "expert"}
 
 
-def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: Kept) -> None:
+def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: CampaignRow) -> None:
     with pytest.raises(NotFound, match=r"Nobody called 'onwer' belongs to pilot. Did you mean 'owner'"):
         members_workflow.remove_member(platform, "pilot", "onwer", staff_id=pilot.staff_id, now=NOW)
     with pytest.raises(InvalidInput, match=r"'analist' is no role. Did you mean 'analyst'"):
@@ -164,7 +172,7 @@ def test_who_is_there_is_told_where_a_name_is_none(platform: Platform, pilot: Ke
         members_workflow.add_member(platform, "pilot", "grace", "owner", staff_id=pilot.staff_id, now=NOW)
 
 
-def test_everybody_is_listed_with_what_they_belong_to(platform: Platform, pilot: Kept) -> None:
+def test_everybody_is_listed_with_what_they_belong_to(platform: Platform, pilot: CampaignRow) -> None:
     known(platform, "eve")
     found = members_workflow.list_memberships(platform)
     assert [(one.campaign, one.person, one.role) for one in found] == [

@@ -7,20 +7,22 @@ from typing import Any
 import polars as pl
 import pytest
 from sqlalchemy import delete, insert, select, update
-from tests.workflows.campaigns import AGREED, NOW, definition, owner
-from tests.workflows.crowded import rated_campaign
-from tests.workflows.labelled import YES, said, staffed
-from tests.workflows.monitored import ABOUT, HASTY, N_ITEMS, Habit, crowd, golden, opened, rates, saved
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.campaigns import AGREED, NOW, definition, owner
+from tests.support.gold_campaigns import YES, said, staffed
+from tests.support.monitored_campaigns import ABOUT, HASTY, N_ITEMS, Habit, crowd, golden, opened, rates, saved
+from tests.support.rated_campaigns import rated_campaign
+from tests.support.raters import enter, rate_all
 
 from dissensus.errors import NotFound
 from dissensus.files.ratings.reader import read_ratings
 from dissensus.pipeline.analyse import analyse
-from dissensus.pipeline.monitor import Figures
+from dissensus.pipeline.monitor import CampaignFigures
 from dissensus.store import raters
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.monitoring import MonitoringSnapshotTable
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.campaign.monitoring import MonitoringView, MonitoringCache, refresh_snapshots, load_monitoring
+from dissensus.workflows.campaign.monitoring import MonitoringCache, MonitoringView, load_monitoring, refresh_snapshots
 from dissensus.workflows.export import ratings
 from dissensus.workflows.gold import adjudication
 from dissensus.workflows.platform.platform import Platform
@@ -35,21 +37,21 @@ def seen(platform: Platform, name: str = "pilot") -> MonitoringView:
     return load_monitoring(platform, name, staff_id=overview.owner_id_of(platform, name), now=LATER)
 
 
-def figures(platform: Platform, name: str = "pilot") -> Figures:
+def figures(platform: Platform, name: str = "pilot") -> CampaignFigures:
     snapshot = seen(platform, name).snapshot
     assert snapshot is not None
     return snapshot.figures
 
 
-def from_scratch(platform: Platform) -> Figures:
+def from_scratch(platform: Platform) -> CampaignFigures:
     refresh_snapshots(platform, MonitoringCache(), now=LATER)
     return figures(platform)
 
 
 def last_assignment(platform: Platform, rater_id: str) -> str:
     with platform.database.reading() as tx:
-        query = select(t.Assignment.id).where(t.Assignment.rater_id == rater_id, t.Assignment.state == "done")
-        return str(tx.scalars(query.order_by(t.Assignment.position.desc())).first())
+        query = select(AssignmentTable.id).where(AssignmentTable.rater_id == rater_id, AssignmentTable.state == "done")
+        return str(tx.scalars(query.order_by(AssignmentTable.position.desc())).first())
 
 
 def test_figures_follow_and_are_those_made_from_scratch(platform: Platform) -> None:
@@ -96,17 +98,19 @@ def test_a_save_that_is_committed_after_later_ones_is_not_missed(platform: Platf
     first, second = rates(platform, kept, 1), rates(platform, kept, 2)
     late = last_assignment(platform, first)
     with platform.database.writing() as tx:
-        row = tx.execute(select(t.Save.__table__).where(t.Save.assignment_id == late)).one()._mapping
-        answer = tx.execute(select(t.Answer.__table__).where(t.Answer.save_number == row["number"])).one()._mapping
-        tx.execute(delete(t.Answer).where(t.Answer.save_number == row["number"]))
-        tx.execute(delete(t.Save).where(t.Save.number == row["number"]))
-        tx.execute(update(t.Assignment).where(t.Assignment.id == late).values(state="open"))
+        row = tx.execute(select(SaveTable.__table__).where(SaveTable.assignment_id == late)).one()._mapping
+        answer = (
+            tx.execute(select(AnswerTable.__table__).where(AnswerTable.save_number == row["number"])).one()._mapping
+        )
+        tx.execute(delete(AnswerTable).where(AnswerTable.save_number == row["number"]))
+        tx.execute(delete(SaveTable).where(SaveTable.number == row["number"]))
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == late).values(state="open"))
     refresh_snapshots(platform, watched, now=NOW)
     n = figures(platform).pool.n_ratings
     with platform.database.writing() as tx:
-        tx.execute(insert(t.Save).values(**row))
-        tx.execute(insert(t.Answer).values(**answer))
-        tx.execute(update(t.Assignment).where(t.Assignment.id == late).values(state="done"))
+        tx.execute(insert(SaveTable).values(**row))
+        tx.execute(insert(AnswerTable).values(**answer))
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == late).values(state="done"))
     assert second
     assert refresh_snapshots(platform, watched, now=LATER) == 1
     assert figures(platform).pool.n_ratings == n + 1
@@ -118,7 +122,7 @@ def test_who_withdraws_is_in_no_figure_at_once(platform: Platform) -> None:
     refresh_snapshots(platform, watched, now=NOW)
     before = figures(platform)
     assert hasty in {one.rater_id for one in before.flagged}
-    withdrawal.withdraw(platform, hasty, now=LATER)
+    withdrawal.withdraw_rater(platform, hasty, now=LATER)
     assert seen(platform).snapshot is None
     assert refresh_snapshots(platform, watched, now=LATER) == 1
     after = figures(platform)
@@ -136,7 +140,7 @@ def test_who_withdraws_from_a_closed_campaign_leaves_its_figures_too(platform: P
     assert refresh_snapshots(platform, watched, now=LATER + OLD) == 0
     assert refresh_snapshots(platform, watched, now=LATER + 2 * OLD) == 0
     assert watched.campaigns == {}
-    withdrawal.withdraw(platform, rater_id, now=LATER + 2 * OLD)
+    withdrawal.withdraw_rater(platform, rater_id, now=LATER + 2 * OLD)
     assert refresh_snapshots(platform, watched, now=LATER + 3 * OLD) == 1
     assert figures(platform).pool.n_raters == 1
 
@@ -147,18 +151,20 @@ def test_figures_written_while_somebody_withdraws_are_made_again(platform: Platf
     rater_id = rates(platform, kept, 1)
     refresh_snapshots(platform, watched, now=NOW)
     with platform.database.reading() as tx:
-        stale = tx.execute(select(t.Snapshot.__table__)).one()._mapping
+        stale = tx.execute(select(MonitoringSnapshotTable.__table__)).one()._mapping
     campaigns.change_state(platform, "pilot", "closed", staff_id=kept.staff_id, now=NOW)
-    withdrawal.withdraw(platform, rater_id, now=LATER)
+    withdrawal.withdraw_rater(platform, rater_id, now=LATER)
     with platform.database.writing() as tx:
-        tx.execute(insert(t.Snapshot).values({**stale, "read_at": LATER + timedelta(seconds=1)}))
+        tx.execute(insert(MonitoringSnapshotTable).values({**stale, "read_at": LATER + timedelta(seconds=1)}))
     assert refresh_snapshots(platform, MonitoringCache(), now=LATER + timedelta(seconds=3)) == 1
     assert figures(platform).pool.n_raters == 0
 
 
 def test_previews_dry_runs_and_drafts_never_count(platform: Platform) -> None:
     kept, watched = opened(platform), MonitoringCache()
-    rehearsing = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, rehearsal=True, now=NOW)[0]
+    rehearsing = enrolment.enrol_rater(
+        platform, Arrival("pilot", str(kept.key), "en"), AGREED, rehearsal=True, now=NOW
+    )[0]
     rate_all(platform, rehearsing)
     campaigns.create_campaign(platform, definition("draft"), golden(), staff_id=kept.staff_id, now=NOW)
     refresh_snapshots(platform, watched, now=NOW)
@@ -172,9 +178,9 @@ def test_what_raters_say_of_themselves_later_groups_them(platform: Platform) -> 
     refresh_snapshots(platform, watched, now=NOW)
     assert figures(platform).groups == ()
     with platform.database.reading() as tx:
-        rater = raters.rater_of(tx, rater_id)
+        rater = raters.find_rater(tx, rater_id)
     assert rater is not None
-    rating.declare(platform, rater, {"rater_age": "50+", "rater_gender": "Prefer not to say"}, now=NOW)
+    rating.declare_attributes(platform, rater, {"rater_age": "50+", "rater_gender": "Prefer not to say"}, now=NOW)
     assert refresh_snapshots(platform, watched, now=LATER) == 1
     assert [(one.axis, one.group) for one in figures(platform).groups] == [
         ("rater_age", "50+"),
@@ -186,7 +192,7 @@ def test_cells_of_a_quota_are_an_axis(platform: Platform) -> None:
     quota = {"axes": {"rater_age": {"young": ["18-29"], "old": ["30-49", "50+"]}}, "seats": 5, "rest": 1}
     kept = opened(platform, demographics={**ABOUT, "questions": ABOUT["questions"][:1]}, quota=quota)
     rater = enter(platform, kept.key)
-    screening.screen(platform, rater, {"rater_age": "18-29"}, now=NOW)
+    screening.screen_rater(platform, rater, {"rater_age": "18-29"}, now=NOW)
     rated = len(rate_all(platform, rater))
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     assert [(one.axis, one.group, one.n_ratings) for one in figures(platform).groups] == [
@@ -229,7 +235,7 @@ def test_figures_that_another_version_made_are_made_again(platform: Platform) ->
     rates(platform, opened(platform), 1)
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     with platform.database.writing() as tx:
-        tx.execute(update(t.Snapshot).values(content='{"figures": "of another kind"}'))
+        tx.execute(update(MonitoringSnapshotTable).values(content='{"figures": "of another kind"}'))
     assert seen(platform).snapshot is None
     assert from_scratch(platform).pool.n_raters == 1
 

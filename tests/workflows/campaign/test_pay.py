@@ -8,69 +8,32 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import insert, select
+from sqlalchemy import select
 from tests.recruit.fake_prolific import Prolific
-from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, opened, owner
-from tests.workflows.rater.test_rating import enter, rate_all
-from tests.workflows.recruited import CODES, PAY, PAYING, arrived
+from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, open_campaign, owner
+from tests.support.pay import HOUR, assigned, history, ledger, staff_of, worker
+from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import CODES, PAY, PAYING, arrived
 
-from dissensus.campaign.answer_drafts import Save
-from dissensus.campaign.pay import CEILING_MS, account, total, worked_ms
+from dissensus.campaign.pay import MAX_VISIT_MS, settle_account, sum_accounts, worked_ms
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.schema.campaign.pay import Pay
-from dissensus.store import answer_drafts, check_answers, work
-from dissensus.store import tables as t
-from dissensus.store.core.ids import new_id
-from dissensus.store.raters import Rater
+from dissensus.schema.campaign.definition import Pay
+from dissensus.store import check_answers, payments
+from dissensus.store.answer_drafts import SaveTable
+from dissensus.store.raters import RaterRow, RaterTable
+from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.campaign import campaigns, pay, rehearsal
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import attention_checks, enrolment, rating, screening, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.journey import step
+from dissensus.workflows.rater.journey import next_state
 
 RATES = Pay(**PAY)  # type: ignore[arg-type]
-HOUR = 3_600_000
-MS = st.integers(0, 2 * CEILING_MS)
+MS = st.integers(0, 2 * MAX_VISIT_MS)
 SAVES = st.lists(st.tuples(st.sampled_from(["a", "b"]), MS, MS), max_size=5)
 
 
-def assigned(platform: Platform, rater: Rater, given: list[list[tuple[str, int, int]]]) -> list[list[Save]]:
-    """Keep saves of a rater: of each item, by visit, time in view and time without input."""
-    made = [
-        [Save(revision=1, visit=visit, visible_ms=seen, idle_ms=idle, answers={}) for visit, seen, idle in one]
-        for one in given
-    ]
-    with platform.database.writing() as tx:
-        item_ids = tx.scalars(select(t.Item.id).where(t.Item.campaign_id == rater.campaign_id)).all()
-        for position, (item_id, every) in enumerate(zip(item_ids, made, strict=False)):
-            row = {"id": new_id(NOW), "rater_id": rater.id, "item_id": item_id, "position": position}
-            tx.execute(insert(t.Assignment).values(**row, state="open", planned_at=NOW))
-            for save in every:
-                answer_drafts.add_save(tx, row["id"], str(uuid4()), save, final=False, now=NOW)  # type: ignore[arg-type]
-    return made
-
-
-def worker(platform: Platform, key: str | None, ms: int) -> Rater:
-    """A rater who worked so long, and is still there."""
-    rater = enter(platform, key)
-    assigned(platform, rater, [[("a", ms, 0)]])
-    return rater
-
-
-def staff_of(platform: Platform) -> str:
-    with platform.database.reading() as tx:
-        return str(tx.scalar(select(t.Staff.id).where(t.Staff.name == "owner")))
-
-
-def ledger(platform: Platform) -> pay.PayLedger:
-    return pay.load_ledger(platform, "pilot", staff_id=staff_of(platform))
-
-
-def history(platform: Platform, rater: Rater) -> pay.PayHistory:
-    return pay.load_history(platform, "pilot", rater.id, staff_id=staff_of(platform))
-
-
-def note(platform: Platform, rater: Rater, amount: int, payment_id: str) -> None:
+def note(platform: Platform, rater: RaterRow, amount: int, payment_id: str) -> None:
     who = {"payment_id": payment_id, "staff_id": staff_of(platform)}
     pay.record_payment(platform, "pilot", rater.id, amount, **who, now=NOW)
 
@@ -84,16 +47,16 @@ def test_time_worked_in_sql_is_what_the_pure_function_counts(
     staff_id = owner(platform.database, name)
     campaigns.create_campaign(platform, definition(name, pay=PAY), items(3), staff_id=staff_id, now=NOW)
     key = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW).key
-    pair = [enrolment.agree(platform, Arrival(name, str(key), "en"), AGREED, now=NOW)[0] for _ in range(2)]
+    pair = [enrolment.enrol_rater(platform, Arrival(name, str(key), "en"), AGREED, now=NOW)[0] for _ in range(2)]
     expected = [worked_ms(assigned(platform, rater, one)) for rater, one in zip(pair, (first, second), strict=True)]
     with platform.database.reading() as tx:
-        assert [one.worked_ms for one in work.work_of(tx, pair[0].campaign_id)] == expected
-        (alone,) = work.work_of(tx, pair[0].campaign_id, rater_ids=[pair[1].id])
+        assert [one.worked_ms for one in payments.load_work(tx, pair[0].campaign_id)] == expected
+        (alone,) = payments.load_work(tx, pair[0].campaign_id, rater_ids=[pair[1].id])
     assert alone.worked_ms == expected[1]
 
 
 def test_accounts_of_all_kinds_of_raters_and_their_sum(platform: Platform) -> None:
-    kept = opened(platform, 3, **PAYING)
+    kept = open_campaign(platform, 3, **PAYING)
     left, done, started = worker(platform, kept.key, HOUR), enter(platform, kept.key), enter(platform, kept.key)
     rate_all(platform, done)
     rehearsal.run_rehearsal(platform, "pilot", 1, staff_id=staff_of(platform), seed=0, now=NOW)
@@ -102,67 +65,67 @@ def test_accounts_of_all_kinds_of_raters_and_their_sum(platform: Platform) -> No
     found = ledger(platform)
     accounts = {paid.work.rater_id: paid.account for paid in found.raters}
     assert accounts == {
-        left.id: account(RATES, 1200, 200),
-        done.id: account(RATES, 600, 650),
-        started.id: account(RATES, 0, 0),
+        left.id: settle_account(RATES, 1200, 200),
+        done.id: settle_account(RATES, 600, 650),
+        started.id: settle_account(RATES, 0, 0),
     }
     assert [paid.work.rater_id for paid in found.raters] == [left.id, done.id, started.id]
-    assert found.total == total(accounts.values())
+    assert found.total == sum_accounts(accounts.values())
     assert [paid.work.rater_id for paid in found.due] == [left.id]
     assert [paid.work.n_rated for paid in found.raters] == [0, 3, 0]
 
 
 def test_what_prolific_paid_counts_and_who_was_turned_away_is_in_the_sum_alone(platform: Platform) -> None:
-    prolific, kept = Prolific(), opened(platform, 1, **PAYING)
+    prolific, kept = Prolific(), open_campaign(platform, 1, **PAYING)
     done = enter(platform, kept.key)
     rate_all(platform, done)
     arrived(platform, prolific, kept.id, done.id, "APPROVED")
     for status in ("SCREENED OUT", "RETURNED"):
         arrived(platform, prolific, kept.id, None, status)
     found = ledger(platform)
-    assert [paid.account for paid in found.raters] == [account(RATES, 600, 600)]
+    assert [paid.account for paid in found.raters] == [settle_account(RATES, 600, 600)]
     assert found.n_away == 2
-    assert found.away == total([account(RATES, 50, 50), account(RATES, 50, 0)])
-    assert found.total == total([account(RATES, 600, 600), account(RATES, 100, 50)])
+    assert found.away == sum_accounts([settle_account(RATES, 50, 50), settle_account(RATES, 50, 0)])
+    assert found.total == sum_accounts([settle_account(RATES, 600, 600), settle_account(RATES, 100, 50)])
     assert history(platform, done).by_prolific == 600
 
 
 def test_who_was_sent_away_as_a_rater_is_owed_what_is_promised_for_that(platform: Platform) -> None:
     rules = {"name": "rules", "kind": "comprehension", "text": "A?", "scale": ["A", "B"], "right": ["A"]}
-    kept = opened(platform, 1, **PAYING, replication=1, checks=[rules])
+    kept = open_campaign(platform, 1, **PAYING, replication=1, checks=[rules])
     done, late, unfit = (enter(platform, kept.key) for _ in range(3))
     for rater, value in ((done, "A"), (late, "A"), (unfit, "B"), (unfit, "B")):
         attempt = 1 + len(tries_of(platform, rater).get("rules", ()))
         attention_checks.answer_check(platform, rater, "rules", value, attempt=attempt, now=NOW)
     rate_all(platform, done)
     # Nothing was left for them.
-    assert step(platform, late, now=NOW).place == "done"
+    assert next_state(platform, late, now=NOW).stage == "done"
     assert [history(platform, one).paid.account.owed for one in (done, late, unfit)] == [600, 50, 50]
     assert {paid.work.rater_id: paid.account.owed for paid in ledger(platform).raters}[unfit.id] == 50
     note(platform, unfit, 50, str(uuid4()))
-    withdrawal.withdraw(platform, late.id, now=NOW)
+    withdrawal.withdraw_rater(platform, late.id, now=NOW)
     assert not history(platform, late).paid.work.had_finished
 
 
-def tries_of(platform: Platform, rater: Rater) -> dict[str, list[str]]:
+def tries_of(platform: Platform, rater: RaterRow) -> dict[str, list[str]]:
     with platform.database.reading() as tx:
-        return check_answers.tries_of(tx, rater.id)
+        return check_answers.load_tries(tx, rater.id)
 
 
 def test_who_may_still_be_turned_away_is_not_noted_as_paid(platform: Platform) -> None:
     one_old = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
-    kept = opened(platform, 1, **PAYING, demographics=ABOUT_YOU, quota=one_old)
+    kept = open_campaign(platform, 1, **PAYING, demographics=ABOUT_YOU, quota=one_old)
     first, second = enter(platform, kept.key), enter(platform, kept.key)
-    rating.stop(platform, second, now=NOW)
+    rating.stop_rating(platform, second, now=NOW)
     with pytest.raises(Conflict, match="Rater 2 did nothing yet"):
         note(platform, second, 700, str(uuid4()))
-    assert screening.screen(platform, first, {"rater_age": "old"}, now=NOW) is not None
-    assert screening.screen(platform, second, {"rater_age": "old"}, now=NOW) is None
+    assert screening.screen_rater(platform, first, {"rater_age": "old"}, now=NOW) is not None
+    assert screening.screen_rater(platform, second, {"rater_age": "old"}, now=NOW) is None
 
 
 @pytest.mark.parametrize("finishes", [True, False])
 def test_who_withdraws_keeps_their_account_and_nothing_else(platform: Platform, finishes: bool) -> None:
-    kept = opened(platform, 2, **PAYING)
+    kept = open_campaign(platform, 2, **PAYING)
     rater = enter(platform, kept.key) if finishes else worker(platform, kept.key, HOUR)
     if finishes:
         rate_all(platform, rater)
@@ -170,58 +133,58 @@ def test_who_withdraws_keeps_their_account_and_nothing_else(platform: Platform, 
     note(platform, rater, 30, str(uuid4()))
     before = history(platform, rater).paid.account
     assert (before.owed, before.paid) == ((600, 630) if finishes else (1200, 30))
-    assert withdrawal.erasable(platform, rater.id).paid
+    assert withdrawal.preview_withdrawal(platform, rater.id).paid
     for _ in range(2):
-        withdrawal.withdraw(platform, rater.id, now=NOW)
+        withdrawal.withdraw_rater(platform, rater.id, now=NOW)
         found = history(platform, rater)
         assert found.paid.account == before
         assert (found.paid.work.state, found.paid.work.had_finished) == ("withdrawn", finishes)
     assert {(one.by, one.amount) for one in found.payments} == {("owner", 30), *([(None, 600)] if finishes else [])}
     with platform.database.reading() as tx:
-        assert tx.execute(select(t.Recruit.submission)).all() == []
-        assert tx.execute(select(t.Save.number)).all() == []
+        assert tx.execute(select(RecruitTable.submission)).all() == []
+        assert tx.execute(select(SaveTable.number)).all() == []
 
 
 def test_where_nothing_is_paid_no_time_is_kept_of_who_withdraws(platform: Platform) -> None:
-    rater = worker(platform, opened(platform, 1).key, HOUR)
-    assert not withdrawal.erasable(platform, rater.id).paid
-    withdrawal.withdraw(platform, rater.id, now=NOW)
+    rater = worker(platform, open_campaign(platform, 1).key, HOUR)
+    assert not withdrawal.preview_withdrawal(platform, rater.id).paid
+    withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     with platform.database.reading() as tx:
-        assert tx.execute(select(t.Rater.worked_ms, t.Rater.had_finished)).all() == [(None, None)]
+        assert tx.execute(select(RaterTable.worked_ms, RaterTable.had_finished)).all() == [(None, None)]
 
 
 def test_a_made_up_time_is_kept_as_far_as_a_column_goes(platform: Platform) -> None:
-    rater = enter(platform, opened(platform, 1, pay=PAY).key)
-    assigned(platform, rater, [[(f"visit {n}", CEILING_MS, 0) for n in range(600)]])
-    assert history(platform, rater).paid.work.worked_ms == 600 * CEILING_MS
-    withdrawal.withdraw(platform, rater.id, now=NOW)
+    rater = enter(platform, open_campaign(platform, 1, pay=PAY).key)
+    assigned(platform, rater, [[(f"visit {n}", MAX_VISIT_MS, 0) for n in range(600)]])
+    assert history(platform, rater).paid.work.worked_ms == 600 * MAX_VISIT_MS
+    withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     assert history(platform, rater).paid.work.worked_ms == 2**31 - 1
 
 
 def test_a_form_sent_twice_is_one_payment_and_a_mistake_stays_beside_what_takes_it_back(platform: Platform) -> None:
-    rater = worker(platform, opened(platform, 1, **PAYING).key, HOUR)
+    rater = worker(platform, open_campaign(platform, 1, **PAYING).key, HOUR)
     first, second = str(uuid4()), str(uuid4())
     for payment_id in (first, first, second):
         note(platform, rater, 700, payment_id)
-    assert history(platform, rater).paid.account == account(RATES, 1200, 1400)
+    assert history(platform, rater).paid.account == settle_account(RATES, 1200, 1400)
     for _ in range(2):
         pay.reverse_payment(platform, "pilot", rater.id, second, staff_id=staff_of(platform), now=NOW)
     found = history(platform, rater)
-    assert found.paid.account == account(RATES, 1200, 700)
+    assert found.paid.account == settle_account(RATES, 1200, 700)
     assert sorted(one.amount for one in found.payments) == [-700, 700, 700]
     assert found.taken_back == {second}
     assert {one.by for one in found.payments} == {"owner"}
 
 
 def test_a_form_sent_many_times_at_once_is_one_payment(platform: Platform) -> None:
-    rater, payment_id = worker(platform, opened(platform, 1, **PAYING).key, HOUR), str(uuid4())
+    rater, payment_id = worker(platform, open_campaign(platform, 1, **PAYING).key, HOUR), str(uuid4())
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda _: note(platform, rater, 700, payment_id), range(8)))
     assert [one.amount for one in history(platform, rater).payments] == [700]
 
 
 def test_payments_that_cannot_be_are_refused(platform: Platform) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     rater, other, idle = worker(platform, kept.key, HOUR), worker(platform, kept.key, HOUR), enter(platform, kept.key)
     payment_id = str(uuid4())
     note(platform, rater, 700, payment_id)
@@ -239,7 +202,7 @@ def test_payments_that_cannot_be_are_refused(platform: Platform) -> None:
 
 
 def test_a_rater_of_another_campaign_or_of_a_preview_has_no_account_here(platform: Platform) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     staff_id = staff_of(platform)
     campaigns.create_campaign(platform, definition("other", **PAYING), items(1), staff_id=staff_id, now=NOW)
     for rater in (worker(platform, kept.key, HOUR), enter(platform, kept.key, rehearsal=True)):
@@ -249,13 +212,13 @@ def test_a_rater_of_another_campaign_or_of_a_preview_has_no_account_here(platfor
 
 
 def test_a_campaign_that_neither_pays_nor_recruits_says_what_to_write(platform: Platform) -> None:
-    opened(platform, 1)
+    open_campaign(platform, 1)
     with pytest.raises(NotFound, match=r"Write \[pay\] into its definition"):
         ledger(platform)
 
 
 def test_a_campaign_that_recruits_and_says_nothing_of_pay_has_no_accounts(platform: Platform) -> None:
-    kept = opened(platform, 1, prolific=CODES)
+    kept = open_campaign(platform, 1, prolific=CODES)
     rater = worker(platform, kept.key, HOUR)
     arrived(platform, Prolific(), kept.id, None, "SCREENED OUT")
     found = ledger(platform)
@@ -265,7 +228,7 @@ def test_a_campaign_that_recruits_and_says_nothing_of_pay_has_no_accounts(platfo
 
 
 def test_pay_can_become_more_after_raters_came_and_never_less(platform: Platform) -> None:
-    opened(platform, 1, pay=PAY)
+    open_campaign(platform, 1, pay=PAY)
     staff_id = staff_of(platform)
     campaigns.change_state(platform, "pilot", "paused", staff_id=staff_id, now=NOW)
     worse = [{**PAY, "hour": 1199}, {**PAY, "finished": 0}, {**PAY, "currency": "EUR"}]
@@ -279,7 +242,7 @@ def test_pay_can_become_more_after_raters_came_and_never_less(platform: Platform
 
 
 def test_the_table_has_all_raters_and_no_id_of_elsewhere(platform: Platform) -> None:
-    prolific, kept = Prolific(), opened(platform, 1, **PAYING)
+    prolific, kept = Prolific(), open_campaign(platform, 1, **PAYING)
     rater = worker(platform, kept.key, HOUR + 1)
     submission = arrived(platform, prolific, kept.id, rater.id, "APPROVED")
     table = pay.export_ledger_csv(platform, "pilot", staff_id=staff_of(platform))

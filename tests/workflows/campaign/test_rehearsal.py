@@ -2,11 +2,14 @@
 
 import pytest
 from sqlalchemy import func, select
-from tests.workflows.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, owner
+from tests.support.campaigns import ABOUT_YOU, NOW, TWO_QUESTIONS, definition, items, owner
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.store import assignments
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.campaigns import CampaignTable
+from dissensus.store.raters import DeclarationTable, RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.platform.platform import Platform
@@ -18,10 +21,10 @@ def test_simulated_raters_go_the_whole_way_and_are_no_load(platform: Platform) -
     kept = campaigns.create_campaign(platform, draft, items(5), staff_id=staff_id, now=NOW)
     assert run_rehearsal(platform, "pilot", 3, staff_id=staff_id, now=NOW) == 15
     with platform.database.reading() as tx:
-        assert tx.scalar(select(func.count()).select_from(t.Declaration)) == 3
-        assert set(tx.scalars(select(t.Rater.state))) == {"finished"}
-        assert all(tx.scalars(select(t.Rater.rehearsal)))
-        assert assignments.loads_of(tx, kept.id, "nobody").loads.tolist() == [0] * 5
+        assert tx.scalar(select(func.count()).select_from(DeclarationTable)) == 3
+        assert set(tx.scalars(select(RaterTable.state))) == {"finished"}
+        assert all(tx.scalars(select(RaterTable.rehearsal)))
+        assert assignments.load_item_loads(tx, kept.id, "nobody").loads.tolist() == [0] * 5
 
 
 @pytest.mark.parametrize("questionnaire", ["dices-350", "dices-990", "red-team-review", TWO_QUESTIONS])
@@ -47,8 +50,8 @@ def test_the_same_seed_gives_the_same_answers(platform: Platform) -> None:
         campaigns.create_campaign(platform, definition(name), items(6), staff_id=staff_id, now=NOW)
         run_rehearsal(platform, name, 2, staff_id=staff_id, seed=seed, now=NOW)
         with platform.database.reading() as tx:
-            query = select(t.Answer.value).join(t.Save).join(t.Assignment).join(t.Rater).join(t.Campaign)
-            ordered = query.where(t.Campaign.name == name).order_by(t.Save.number, t.Answer.question)
+            query = select(AnswerTable.value).join(SaveTable).join(AssignmentTable).join(RaterTable).join(CampaignTable)
+            ordered = query.where(CampaignTable.name == name).order_by(SaveTable.number, AnswerTable.question)
             found.append(tuple(tx.scalars(ordered)))
     assert found[0] == found[1] != found[2]
 

@@ -5,25 +5,23 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import select
 from tests.recruit.fake_prolific import TOKEN, Prolific, Trouble, refusal
-from tests.workflows.campaign.test_pay import HOUR, history, ledger, staff_of, worker
-from tests.workflows.campaigns import NOW, opened
-from tests.workflows.rater.test_rating import enter, rate_all
-from tests.workflows.recruited import CHECKING, PAY, PAYING, answered, arrived, status_of
+from tests.support.campaigns import NOW, open_campaign
+from tests.support.pay import HOUR, history, ledger, staff_of, worker
+from tests.support.raters import enter, rate_all
+from tests.support.recruited_raters import CHECKING, PAY, PAYING, RETURN_REASON, answered, arrived, status_of
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotAllowed, NotFound, Unavailable
 from dissensus.recruit.prolific import ProlificClient, SubmissionStatus
 from dissensus.store import events
-from dissensus.store import tables as t
+from dissensus.store.recruits import RecruitTable
 from dissensus.workflows.campaign import campaigns, submissions
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import withdrawal
 
-LONG = "You were asked to choose B on two pages, and chose A on both of them. Write to us on Prolific if that is wrong."
-
 
 @pytest.fixture
 def client(prolific: Prolific) -> Iterator[ProlificClient]:
-    with ProlificClient(TOKEN, base=prolific.root, tries=1) as client:
+    with ProlificClient(TOKEN, base=prolific.root, max_attempts=1) as client:
         yield client
 
 
@@ -46,7 +44,7 @@ def reject(platform: Platform, client: ProlificClient, submission: str, category
 
 
 def test_approving_pays_once_and_is_kept(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     rater = enter(platform, kept.key)
     rate_all(platform, rater)
     submission = arrived(platform, prolific, kept.id, rater.id)
@@ -76,7 +74,7 @@ def test_what_prolific_refuses_is_told_in_its_words_and_changes_nothing(
     error: type[DissensusError],
     told: str,
 ) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     prolific.trouble.append(Trouble(answer.status_code, {}, bytes(answer.body)))  # type: ignore[attr-defined]
     with pytest.raises(error, match=told) as caught:
@@ -85,8 +83,10 @@ def test_what_prolific_refuses_is_told_in_its_words_and_changes_nothing(
     assert status_of(platform, submission) == "AWAITING REVIEW"
 
 
-def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = opened(platform, 1, **PAYING)
+def test_a_return_is_asked_for_once_with_reasons(
+    platform: Platform, prolific: Prolific, client: ProlificClient
+) -> None:
+    kept = open_campaign(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     with pytest.raises(InvalidInput, match="no reason"):
         ask_return(platform, client, submission)
@@ -99,55 +99,57 @@ def test_a_return_is_asked_for_once_with_reasons(platform: Platform, prolific: P
 
 
 def test_who_decided_is_in_the_log(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     for _ in range(2):
         ask_return(platform, client, submission, "You chose A twice.")
         approve(platform, client, submission)
     with platform.database.reading() as tx:
-        decided = list(events.events_of(tx, kept.id, "decide"))
+        decided = list(events.iterate_events(tx, kept.id, "decision_recorded"))
     assert [(one.staff_id, dict(one.content)) for one in decided] == [
         (staff_of(platform), {"submission": "ask-return"}),
         (staff_of(platform), {"submission": "approve"}),
     ]
 
 
-def test_one_failed_check_of_two_allows_no_rejection(platform: Platform, prolific: Prolific, client: ProlificClient) -> None:
-    kept = opened(platform, 1, **CHECKING)
+def test_one_failed_check_of_two_allows_no_rejection(
+    platform: Platform, prolific: Prolific, client: ProlificClient
+) -> None:
+    kept = open_campaign(platform, 1, **CHECKING)
     rater = enter(platform, kept.key)
     answered(platform, rater.id, first="A", second="B")
     submission = arrived(platform, prolific, kept.id, rater.id)
     found = case(platform, submission)
     assert (found.may_reject, found.tries) == (False, {"first": ["A"], "second": ["B"]})
     with pytest.raises(Conflict, match=r"cannot be rejected.*checks that were failed: 1"):
-        reject(platform, client, submission, "FAILED_CHECK", LONG)
+        reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
     assert prolific.asked == []
 
 
 def test_a_rejection_needs_failed_checks_a_ground_that_is_not_speed_and_a_long_reason(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = opened(platform, 1, **CHECKING)
+    kept = open_campaign(platform, 1, **CHECKING)
     rater = enter(platform, kept.key)
     answered(platform, rater.id, first="A", second="A")
     submission = arrived(platform, prolific, kept.id, rater.id)
     for category, reason, told in (
-        ("TOO_QUICKLY", LONG, "speed alone is none"),
-        ("", LONG, "no ground"),
+        ("TOO_QUICKLY", RETURN_REASON, "speed alone is none"),
+        ("", RETURN_REASON, "no ground"),
         ("FAILED_CHECK", "Failed.", "has 7 characters"),
     ):
         with pytest.raises(InvalidInput, match=told):
             reject(platform, client, submission, category, reason)
     assert prolific.asked == []
     for _ in range(2):
-        reject(platform, client, submission, "FAILED_CHECK", LONG)
+        reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
     assert status_of(platform, submission) == "REJECTED"
     # A rejection can be taken back.
     assert case(platform, submission).may_approve
 
 
 def test_answers_to_checks_that_changed_meanwhile_say_nothing(platform: Platform, prolific: Prolific) -> None:
-    kept = opened(platform, 1, **CHECKING)
+    kept = open_campaign(platform, 1, **CHECKING)
     rater = enter(platform, kept.key)
     answered(platform, rater.id, first="C", gone="A")
     found = case(platform, arrived(platform, prolific, kept.id, rater.id))
@@ -157,20 +159,20 @@ def test_answers_to_checks_that_changed_meanwhile_say_nothing(platform: Platform
 def test_who_was_turned_away_can_be_paid_and_never_rejected(
     platform: Platform, prolific: Prolific, client: ProlificClient
 ) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     submission = arrived(platform, prolific, kept.id, None)
     found = case(platform, submission)
     assert (found.verdict, found.may_reject) == (None, False)
     assert found.away is not None
     assert (found.away.owed, found.away.due) == (PAY["screened_out"], PAY["screened_out"])
     with pytest.raises(Conflict, match="cannot be rejected"):
-        reject(platform, client, submission, "FAILED_CHECK", LONG)
+        reject(platform, client, submission, "FAILED_CHECK", RETURN_REASON)
     approve(platform, client, submission)
     assert case(platform, submission).away.due == 0  # type: ignore[union-attr]
 
 
 def test_those_that_wait_come_first_and_a_page_has_a_hundred(platform: Platform, prolific: Prolific) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     for status in ["APPROVED"] * 100 + ["AWAITING REVIEW"] * 3:
         arrived(platform, prolific, kept.id, None, status)
     first = submissions.load_queue(platform, "pilot", staff_id=staff_of(platform))
@@ -183,18 +185,18 @@ def test_those_that_wait_come_first_and_a_page_has_a_hundred(platform: Platform,
 
 
 def test_a_submission_of_another_campaign_or_none_is_not_there(platform: Platform, prolific: Prolific) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     gone = arrived(platform, prolific, kept.id, enter(platform, kept.key).id)
     with platform.database.reading() as tx:
-        rater_id = str(tx.scalar(select(t.Recruit.rater_id)))
-    withdrawal.withdraw(platform, rater_id, now=NOW)
+        rater_id = str(tx.scalar(select(RecruitTable.rater_id)))
+    withdrawal.withdraw_rater(platform, rater_id, now=NOW)
     for submission in (gone, "0" * 24, "x"):
         with pytest.raises(NotFound, match="has no submission"):
             case(platform, submission)
 
 
 def test_erasing_forgets_who_came_and_not_what_they_were_paid(platform: Platform, prolific: Prolific) -> None:
-    kept = opened(platform, 1, **PAYING)
+    kept = open_campaign(platform, 1, **PAYING)
     done, left = enter(platform, kept.key), worker(platform, kept.key, HOUR)
     rate_all(platform, done)
     arrived(platform, prolific, kept.id, done.id, SubmissionStatus.APPROVED)
@@ -210,4 +212,4 @@ def test_erasing_forgets_who_came_and_not_what_they_were_paid(platform: Platform
     assert {paid.work.rater_id: paid.account for paid in ledger(platform).raters} == before
     assert [(one.amount, one.by) for one in history(platform, done).payments] == [(600, None)]
     with platform.database.reading() as tx:
-        assert tx.execute(select(t.Recruit.submission)).all() == []
+        assert tx.execute(select(RecruitTable.submission)).all() == []

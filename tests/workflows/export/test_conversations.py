@@ -1,22 +1,28 @@
 """What came of conversations, as files that other tools and our own read."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 import pytest
-from tests.workflows.campaigns import ABOUT_YOU, NOW
-from tests.workflows.rater.test_rating import enter
-from tests.workflows.talking import PLAIN, RED_TEAM, TERN, begun, said, talking
+from tests.support.campaigns import ABOUT_YOU, NOW
+from tests.support.chat_campaigns import (
+    PLAIN,
+    RED_TEAM,
+    TERN,
+    begin_chat,
+    finish_chat,
+    open_chat_campaign,
+    send_message,
+)
+from tests.support.json_lines import read_json_lines
+from tests.support.raters import enter
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.attempts.tables import read_attempts
 from dissensus.files.items import read_items
 from dissensus.files.pairs.reader import read_pairs
-from dissensus.files.pairs.votes import read_all, read_people
-from dissensus.pipeline.collect.chat import Pick
-from dissensus.store.raters import Rater
+from dissensus.files.pairs.votes import read_pair_files, read_people
+from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.workflows.export import ratings
 from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.platform.platform import Platform
@@ -24,29 +30,15 @@ from dissensus.workflows.rater import chat, rating, withdrawal
 from dissensus.workflows.rater.chat import ConversationEnd
 
 
-def talked(platform: Platform, rater: Rater, pick: Pick, mode: str = "red team", *, ends: bool = True) -> None:
-    """One conversation of one exchange, whose responses are A and B."""
-    chat_id = begun(platform, rater, mode)
-    exchange, _ = said(platform, rater, chat_id, f"Talk of {mode}.")
-    chat.pick_response(platform, rater, exchange, pick, now=NOW)
-    if ends:
-        success = 3 if mode == "red team" else None
-        chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=success), now=NOW)
-
-
-def lines(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
 @pytest.mark.parametrize("less", [False, True])
 def test_the_less_harmful_response_is_chosen_whatever_was_asked(
     platform: Platform, tmp_path: Path, *, less: bool
 ) -> None:
     modes = [{**RED_TEAM, "compared": "less harmful" if less else "more harmful"}]
-    rater = enter(platform, talking(platform, chat={"modes": modes}).key)
-    talked(platform, rater, Pick(strength=3))
+    rater = enter(platform, open_chat_campaign(platform, chat={"modes": modes}).key)
+    finish_chat(platform, rater, ResponsePick(strength=3))
     export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
-    (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
+    (kept,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
     # As it was picked, and as it was asked.
     assert (kept["picks"][0]["side"], kept["picks"][0]["strength"]) == ("b", 3)
     assert kept["asked"] == modes[0]["compared"]
@@ -56,17 +48,17 @@ def test_the_less_harmful_response_is_chosen_whatever_was_asked(
 
 
 def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
-    kept = talking(platform, chat={"most": 5}, demographics=ABOUT_YOU)
+    kept = open_chat_campaign(platform, chat={"most": 5}, demographics=ABOUT_YOU)
     one, other = enter(platform, kept.key), enter(platform, kept.key)
-    talked(platform, one, Pick(strength=-2))
-    talked(platform, one, Pick(strength=1, edit="Response B, improved."), "helpful")
-    talked(platform, one, Pick(strength=3), "helpful", ends=False)
-    talked(platform, other, Pick(strength=2))
+    finish_chat(platform, one, ResponsePick(strength=-2))
+    finish_chat(platform, one, ResponsePick(strength=1, edit="Response B, improved."), "helpful")
+    finish_chat(platform, one, ResponsePick(strength=3), "helpful", ends=False)
+    finish_chat(platform, other, ResponsePick(strength=2))
     chat.finish_chatting(platform, other, now=NOW)
-    rating.declare(platform, other, {"rater_age": "old"}, now=NOW)
+    rating.declare_attributes(platform, other, {"rater_age": "old"}, now=NOW)
     gone = enter(platform, kept.key)
-    talked(platform, gone, Pick(strength=2))
-    withdrawal.withdraw(platform, gone.id, now=NOW)
+    finish_chat(platform, gone, ResponsePick(strength=2))
+    withdrawal.withdraw_rater(platform, gone.id, now=NOW)
     done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_chats, done.n_raters, done.n_preferences) == (3, 2, 3)
     assert (done.n_attempts, done.n_items) == (2, 3)
@@ -78,11 +70,11 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
     assert all(attempt.model_type in ("rlhf", "plain lm") for attempt in attempts)
     items, _ = read_items(folder / "conversations.jsonl")
     assert {item.conversation.rated.text for item in items} == {"Response A", "Response B", "Response B, improved."}
-    people = {row["red_team_member_id"]: row for row in lines(folder / "red-teamers.jsonl")}
+    people = {row["red_team_member_id"]: row for row in read_json_lines(folder / "red-teamers.jsonl")}
     (declared,) = [row for row in people.values() if "rater_age" in row]
     assert declared["rater_age"] == "old"
     # What each person said is what a model learns from.
-    told = read_all(
+    told = read_pair_files(
         [folder / "preferences.jsonl"], purpose="harmless", people=read_people(folder / "red-teamers.jsonl")
     )
     assert sorted((pair.chosen, pair.strength, pair.cells.get("rater_age")) for pair in told.pairs) == [
@@ -102,9 +94,9 @@ def test_all_that_came_of_it(platform: Platform, tmp_path: Path) -> None:
 
 
 def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> None:
-    rater = enter(platform, talking(platform, chat={"modes": [PLAIN]}).key)
-    chat_id = begun(platform, rater, "natural")
-    said(platform, rater, chat_id)
+    rater = enter(platform, open_chat_campaign(platform, chat={"modes": [PLAIN]}).key)
+    chat_id = begin_chat(platform, rater, "natural")
+    send_message(platform, rater, chat_id)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     done = export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_preferences, done.n_attempts, done.n_items) == (0, 0, 1)
@@ -116,12 +108,12 @@ def test_one_response_makes_items_alone(platform: Platform, tmp_path: Path) -> N
 
 
 def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
-    kept = talking(platform)
+    kept = open_chat_campaign(platform)
     with pytest.raises(NotFound, match="no conversation to export yet"):
         export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
     with pytest.raises(InvalidInput, match="Name a folder"):
         ratings.export_ratings(platform, "pilot", tmp_path / "out.csv", now=NOW)
-    talked(platform, enter(platform, kept.key), Pick(strength=2))
+    finish_chat(platform, enter(platform, kept.key), ResponsePick(strength=2))
     with pytest.raises(NotFound, match="no conversation to export yet"):
         export_conversations(platform, "pilot", tmp_path / "out", purposes=("release",), now=NOW)
     (tmp_path / "out").mkdir()
@@ -134,14 +126,14 @@ def test_what_cannot_be_exported(platform: Platform, tmp_path: Path) -> None:
 
 
 def test_what_looks_like_personal_data_is_marked_and_not_said_again(platform: Platform, tmp_path: Path) -> None:
-    rater = enter(platform, talking(platform, chat={"modes": [PLAIN]}).key)
-    chat_id = begun(platform, rater, "natural")
+    rater = enter(platform, open_chat_campaign(platform, chat={"modes": [PLAIN]}).key)
+    chat_id = begin_chat(platform, rater, "natural")
     text = "Write to ann@example.org, please."
-    said(platform, rater, chat_id, text)
+    send_message(platform, rater, chat_id, text)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(), now=NOW)
     assert export_conversations(platform, "pilot", tmp_path / "out", now=NOW).n_personal == 1
-    (mark,) = lines(tmp_path / "out" / "personal-data.jsonl")
-    (item,) = lines(tmp_path / "out" / "conversations.jsonl")
+    (mark,) = read_json_lines(tmp_path / "out" / "personal-data.jsonl")
+    (item,) = read_json_lines(tmp_path / "out" / "conversations.jsonl")
     assert (mark["item_id"], mark["turn"], mark["kind"]) == (item["item_id"], 1, "email_address")
     assert text[mark["start"] : mark["end"]] == "ann@example.org"
     assert "1  where conversations hold what looks like personal data" in (tmp_path / "out" / "README.txt").read_text()
@@ -153,19 +145,19 @@ BEST = {
     "model_type": "rejection sampling",
     "num_params": "7B",
     "version": "1",
-    "best_of_n": {"of": {**TERN, "model_type": "context distillation"}, "scorer": "line:harmless"},
+    "best_of_n": {"of": {**TERN, "model_type": "context distillation"}, "scorer": "registry:harmless"},
 }
 
 
 @pytest.mark.parametrize(
     ("scorer", "ranked_by", "tranche", "model"),
     [
-        ("line:harmless", "harmless/3", "harmless-online", "rejection sampling"),
-        ("line:harmless/3", "harmless/3", "harmless-rejection-sampled", "rejection sampling"),
+        ("registry:harmless", "harmless/3", "harmless-online", "rejection sampling"),
+        ("registry:harmless/3", "harmless/3", "harmless-rejection-sampled", "rejection sampling"),
         # Whatever it calls itself, one version for ever is rejection sampling.
-        ("line:harmless/2", "harmless/2", "harmless-rejection-sampled", "rlhf"),
+        ("registry:harmless/2", "harmless/2", "harmless-rejection-sampled", "rlhf"),
         # Before the line has a version, what responds is the chatbot that would be asked for several.
-        ("line:harmless", None, "harmless-base", "context distillation"),
+        ("registry:harmless", None, "harmless-base", "context distillation"),
     ],
 )
 def test_comparisons_tell_by_which_version_they_were_chosen(
@@ -173,13 +165,13 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
 ) -> None:
     best = {**BEST, "best_of_n": {**BEST["best_of_n"], "scorer": scorer}}  # type: ignore[dict-item]
     best["model_type"] = model if ranked_by else "rejection sampling"
-    rater = enter(platform, talking(platform, chat={"chatbots": [best]}).key)
-    chat_id = begun(platform, rater)
-    exchange, _ = said(platform, rater, chat_id, ranked_by=ranked_by)
-    chat.pick_response(platform, rater, exchange, Pick(strength=-2), now=NOW)
+    rater = enter(platform, open_chat_campaign(platform, chat={"chatbots": [best]}).key)
+    chat_id = begin_chat(platform, rater)
+    exchange, _ = send_message(platform, rater, chat_id, ranked_by=ranked_by)
+    chat.pick_response(platform, rater, exchange, ResponsePick(strength=-2), now=NOW)
     chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=0), now=NOW)
     export_conversations(platform, "pilot", tmp_path / "out", now=NOW)
-    (kept,) = lines(tmp_path / "out" / "preferences.jsonl")
+    (kept,) = read_json_lines(tmp_path / "out" / "preferences.jsonl")
     assert (kept["ranked_by"], kept["models"]) == ([ranked_by] * 2, [model] * 2)
     (twin,) = (tmp_path / "out" / "pairs").rglob("*.parquet")
     row = pl.read_parquet(twin).row(0, named=True)
@@ -188,5 +180,5 @@ def test_comparisons_tell_by_which_version_they_were_chosen(
     (attempt,) = read_attempts(tmp_path / "out" / "red_team_attempts.jsonl.gz").attempts
     assert attempt.model_type == model
     # What is written is read.
-    (pair,) = read_all([tmp_path / "out" / "preferences.jsonl"], purpose="harmless").pairs
+    (pair,) = read_pair_files([tmp_path / "out" / "preferences.jsonl"], purpose="harmless").pairs
     assert pair.tranche == (None if ranked_by is None else tranche)

@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, String, cast, insert, literal, select
-from tests.workflows.campaigns import NOW, definition, owner
+from tests.support.campaigns import NOW, definition, owner
 
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns as stored
-from dissensus.store import tables as t
+from dissensus.store import consents
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.consents import ConsentTable
 from dissensus.store.core.ids import new_id
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 
@@ -33,37 +37,37 @@ def collected(platform: Platform, name: str, n_raters: int, staff_id: str) -> No
     campaigns.create_campaign(platform, definition(name), made, staff_id=staff_id, now=NOW)
     kept = campaigns.change_state(platform, name, "open", staff_id=staff_id, now=NOW)
     with platform.database.writing() as tx:
-        text_id, _ = stored.consent_text(tx, kept.id, definition(name).consent, now=NOW)
-        times = {"entered_at": NOW, "seen_at": NOW, "changed_at": NOW, "rehearsal": False}
+        text_id, _ = consents.ensure_consent_text(tx, kept.id, definition(name).consent, now=NOW)
+        times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW, "rehearsal": False}
         raters = [
             times | {"id": new_id(NOW), "campaign_id": kept.id, "number": n, "state": "finished", "language": "en"}
             for n in range(n_raters)
         ]
-        tx.execute(insert(t.Rater), raters)
-        said = {"consent_text_id": text_id, "purpose": "rating", "given": True, "at": NOW}
-        tx.execute(insert(t.Consent), [said | {"rater_id": rater["id"]} for rater in raters])
+        tx.execute(insert(RaterTable), raters)
+        said = {"consent_text_id": text_id, "purpose": "rating", "agreed": True, "at": NOW}
+        tx.execute(insert(ConsentTable), [said | {"rater_id": rater["id"]} for rater in raters])
         # The databases make the rest of it themselves, in a tenth of the time.
-        one = f"{name}-" + cast(t.Rater.number, String) + "-" + cast(t.Item.position, String)
-        of_this = t.Rater.campaign_id == kept.id
+        one = f"{name}-" + cast(RaterTable.number, String) + "-" + cast(ItemTable.position, String)
+        of_this = RaterTable.campaign_id == kept.id
         copied(
             tx,
-            t.Assignment,
-            select(t.Rater).join(t.Item, t.Item.campaign_id == t.Rater.campaign_id).where(of_this),
-            {"id": one, "rater_id": t.Rater.id, "item_id": t.Item.id, "position": t.Item.position},
+            AssignmentTable,
+            select(RaterTable).join(ItemTable, ItemTable.campaign_id == RaterTable.campaign_id).where(of_this),
+            {"id": one, "rater_id": RaterTable.id, "item_id": ItemTable.id, "position": ItemTable.position},
             {"state": "done", "planned_at": NOW, "offered_at": NOW, "closed_at": NOW},
         )
         copied(
             tx,
-            t.Save,
-            select(t.Assignment).join(t.Rater).where(of_this),
-            {"key": t.Assignment.id, "assignment_id": t.Assignment.id},
+            SaveTable,
+            select(AssignmentTable).join(RaterTable).where(of_this),
+            {"key": AssignmentTable.id, "assignment_id": AssignmentTable.id},
             {"revision": 1, "final": True, "visit": "v", "visible_ms": 9, "idle_ms": 0, "received_at": NOW},
         )
         copied(
             tx,
-            t.Answer,
-            select(t.Save).join(t.Assignment).join(t.Rater).where(of_this),
-            {"save_number": t.Save.number},
+            AnswerTable,
+            select(SaveTable).join(AssignmentTable).join(RaterTable).where(of_this),
+            {"save_number": SaveTable.number},
             {"question": "Q_safe", "value": '"No"', "first_ms": 1, "last_ms": 2, "changes": 0},
         )
 

@@ -6,37 +6,20 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.workflows.campaigns import NOW, TWO_QUESTIONS
-from tests.workflows.campaigns import opened as rating_opened
-from tests.workflows.pairing import opened
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.campaigns import NOW, TWO_QUESTIONS
+from tests.support.campaigns import open_campaign as rating_opened
+from tests.support.pair_campaigns import opened, prefer
+from tests.support.raters import enter, rate_all
 
-from dissensus.campaign.answer_drafts import Given, Save
 from dissensus.errors import Conflict, InvalidInput, NotFound
 from dissensus.files.pairs.reader import read_pairs
 from dissensus.pipeline.release import PairPolicy
 from dissensus.store import flags
-from dissensus.store.raters import Rater
 from dissensus.workflows.export.conversations import export_conversations
 from dissensus.workflows.export.pairs import export_pairs
 from dissensus.workflows.export.ratings import ExportOptions
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater import journey, rating, withdrawal
-
-
-def prefer(platform: Platform, rater: Rater, towards_long: int, *, most: int = 99, why: str = "") -> None:
-    """Prefer the long response of each pair by so much, whichever side it is on."""
-    step = journey.step(platform, rater, now=NOW)
-    while step.place == "rate" and step.progress.n_done < most:
-        assert step.assignment is not None
-        left, _ = step.assignment.item.responses(step.assignment.shown_first)
-        strength = -towards_long if left.startswith("Long") else towards_long
-        answers = {"Q_preference": Given(value=str(strength))}
-        if why:
-            answers |= {"Q_safe": Given(value="No"), "Why": Given(value=why)}
-        given = Save(revision=1, visit="v", visible_ms=1000, idle_ms=0, answers=answers)
-        key = f"{rater.id[-12:]}-{step.progress.n_done}"
-        step = rating.submit(platform, rater, step.assignment.id, key, given, now=NOW)
+from dissensus.workflows.rater import withdrawal
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -49,9 +32,9 @@ def test_whose_preferences_make_pairs(platform: Platform, tmp_path: Path) -> Non
     for rater, towards_long in ((strong, 2), (weak, -1), (equal, 0), (flagged, -3), (gone, -3)):
         prefer(platform, rater, towards_long)
     with platform.database.writing() as tx:
-        judged = flags.Judgement(verdict="exclude", reason="In no time.", evidence="fast")
-        flags.decide(tx, flagged.id, "decision", judged, staff_id=kept.staff_id, now=NOW)
-    withdrawal.withdraw(platform, gone.id, now=NOW)
+        judged = flags.FlagJudgement(verdict="exclude", reason="In no time.", evidence="fast")
+        flags.add_flag_decision(tx, flagged.id, "decision", judged, staff_id=kept.staff_id, now=NOW)
+    withdrawal.withdraw_rater(platform, gone.id, now=NOW)
     done = export_pairs(platform, "pilot", tmp_path / "out", now=NOW)
     assert (done.n_preferences, done.n_raters, done.n_pairs) == (16, 4, 4)
     assert "4 preferences are of raters whom somebody excluded, and make no pair." in done.notes

@@ -8,22 +8,22 @@ from typing import Any
 
 import polars as pl
 import pytest
-from tests.workflows.campaigns import ABOUT_YOU, CHECKS, NOW, TWO_QUESTIONS, definition, opened, owner
-from tests.workflows.crowded import rated_campaign
+from tests.support.campaigns import ABOUT_YOU, CHECKS, NOW, TWO_QUESTIONS, definition, open_campaign, owner
+from tests.support.rated_campaigns import rated_campaign
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.ratings.reader import read_ratings, validate
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.report import build
-from dissensus.schema.campaign.shipped import load_campaign, renamed
+from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.store import export as store
-from dissensus.store.campaigns import Kept
+from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.database import connect
-from dissensus.store.raters import Rater
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.export import ratings as ratings_workflow
 from dissensus.workflows.export.ratings import ExportOptions
@@ -34,45 +34,47 @@ from dissensus.workflows.rater.enrolment import Arrival
 BOTH = {"rating": True, "release": True}
 
 
-def enter(platform: Platform, kept: Kept, purposes: dict[str, bool], *, rehearsal: bool = False) -> Rater:
-    return enrolment.agree(platform, Arrival(kept.name, str(kept.key), "en"), purposes, rehearsal=rehearsal, now=NOW)[0]
+def enter(platform: Platform, kept: CampaignRow, purposes: dict[str, bool], *, rehearsal: bool = False) -> RaterRow:
+    return enrolment.enrol_rater(
+        platform, Arrival(kept.name, str(kept.key), "en"), purposes, rehearsal=rehearsal, now=NOW
+    )[0]
 
 
-def rate(platform: Platform, rater: Rater, *, answers: dict[str, Any], most: int = 10_000) -> int:
+def rate(platform: Platform, rater: RaterRow, *, answers: dict[str, Any], most: int = 10_000) -> int:
     """Rate what comes, and return how many items."""
-    at, n = journey.step(platform, rater, now=NOW), 0
+    at, n = journey.next_state(platform, rater, now=NOW), 0
     while at.assignment is not None and n < most:
-        given = {name: Given(value=value) for name, value in answers.items()}
+        given = {name: DraftAnswer(value=value) for name, value in answers.items()}
         one = at.assignment.id
-        save = Save(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=given)
-        at = rating.submit(platform, rater, one, one, save, now=NOW + timedelta(seconds=n))
+        save = AnswerSave(revision=1, visit="v", visible_ms=1500, idle_ms=0, answers=given)
+        at = rating.submit_answers(platform, rater, one, one, save, now=NOW + timedelta(seconds=n))
         n += 1
     return n
 
 
 @pytest.fixture
-def kept(platform: Platform) -> Kept:
+def kept(platform: Platform) -> CampaignRow:
     """A campaign with one rater of each kind."""
-    made = opened(platform, 3, demographics=ABOUT_YOU)
+    made = open_campaign(platform, 3, demographics=ABOUT_YOU)
     rates = {"Q_safe": "No", "Why": "=cmd|' /C calc'!A0"}
     for purposes in (BOTH, {"rating": True, "release": False}):
         rater = enter(platform, made, purposes)
         rate(platform, rater, answers=rates)
-        rating.declare(platform, rater, {"rater_age": "old"}, now=NOW)
+        rating.declare_attributes(platform, rater, {"rater_age": "old"}, now=NOW)
     rate(platform, enter(platform, made, BOTH, rehearsal=True), answers=rates)
     leaving = enter(platform, made, BOTH)
     rate(platform, leaving, answers=rates)
-    withdrawal.withdraw(platform, leaving.id, now=NOW)
+    withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     rate(platform, enter(platform, made, BOTH), answers=rates, most=1)
     begun = enter(platform, made, BOTH)
-    at = journey.step(platform, begun, now=NOW).assignment
+    at = journey.next_state(platform, begun, now=NOW).assignment
     assert at is not None
-    draft = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
-    rating.save(platform, begun, at.id, "draft", draft, now=NOW)
+    draft = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+    rating.save_answers(platform, begun, at.id, "draft", draft, now=NOW)
     return made
 
 
-def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     done = ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
     counts = done.counts
@@ -93,16 +95,20 @@ def test_it_holds_finished_ratings_of_those_who_agreed(platform: Platform, kept:
     assert (ratings.items.height, ratings.raters.height) == (3, 3)
 
 
-def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: Kept, tmp_path: Path) -> None:
-    done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW)
+def test_only_those_who_agreed_to_a_purpose(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
+    done = ratings_workflow.export_ratings(
+        platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(purposes=("release",)), now=NOW
+    )
     assert (done.counts.exported.ratings, done.counts.disagreeing.ratings) == (4, 3)
     assert "3 ratings by 1 of raters who did not agree to rating and release are left out" in done.readme.read_text()
     with pytest.raises(NotFound, match=r"'releases' is no purpose of pilot. Did you mean 'release'\?"):
-        ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("releases",)), now=NOW)
+        ratings_workflow.export_ratings(
+            platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("releases",)), now=NOW
+        )
     assert not (tmp_path / "b.csv").exists()
 
 
-def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     changed = definition(
         demographics=ABOUT_YOU,
@@ -121,24 +127,24 @@ def test_what_was_said_last_about_a_purpose_holds(platform: Platform, kept: Kept
     ).counts
     assert counted.exported.ratings == 4
     with platform.database.reading() as tx:
-        window = next(store.rated_of(tx, kept.id, ["release"], window=1))
-    enrolment.agree_again(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
+        window = next(store.iterate_ratings(tx, kept.id, ["release"], window=1))
+    enrolment.renew_consent(platform, enter_again(platform, window[0].rater_id), {**BOTH, "release": False}, now=NOW)
     counted = ratings_workflow.export_ratings(
         platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(purposes=("release",)), now=NOW
     ).counts
     assert counted.exported.ratings in (1, 3)
 
 
-def enter_again(platform: Platform, rater_id: str) -> Rater:
+def enter_again(platform: Platform, rater_id: str) -> RaterRow:
     from dissensus.store import raters
 
     with platform.database.reading() as tx:
-        found = raters.rater_of(tx, rater_id)
+        found = raters.find_rater(tx, rater_id)
     assert found is not None
     return found
 
 
-def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     found = []
     for name in ("a.csv", "b.csv"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / name, now=NOW)
@@ -149,13 +155,15 @@ def test_ids_of_raters_are_new_in_every_export(platform: Platform, kept: Kept, t
 
 
 def test_own_words_only_where_they_are_asked_for_and_never_as_formulas(
-    platform: Platform, kept: Kept, tmp_path: Path
+    platform: Platform, kept: CampaignRow, tmp_path: Path
 ) -> None:
     asked = ExportOptions(with_text=True)
     done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=asked, now=NOW)
     assert done.guarded == 7
     assert set(read_frame(tmp_path / "a.csv")["Why"]) == {"'=cmd|' /C calc'!A0"}
-    ratings_workflow.export_ratings(platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True, raw=True), now=NOW)
+    ratings_workflow.export_ratings(
+        platform, "pilot", tmp_path / "b.csv", asked=ExportOptions(with_text=True, raw=True), now=NOW
+    )
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "c.jsonl", asked=asked, now=NOW)
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "d.parquet", asked=asked, now=NOW)
     for name in ("b.csv", "c.jsonl", "d.parquet"):
@@ -168,7 +176,7 @@ def test_own_words_only_where_they_are_asked_for_and_never_as_formulas(
     )
 
 
-def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     frames = {}
     for end in ("csv", "csv.gz", "jsonl", "jsonl.gz", "parquet"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / f"a.{end}", now=NOW)
@@ -177,7 +185,7 @@ def test_the_files_of_all_encodings_are_one_table(platform: Platform, kept: Kept
     assert pl.read_parquet_schema(tmp_path / "a.parquet")["Q_safe"] == pl.Enum(["No", "Unsure", "Yes"])
 
 
-def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(platform, "pilot", tmp_path / "pilot.csv", now=NOW)
     assert done.readme == tmp_path / "pilot.csv.README.txt"
     said = done.readme.read_text()
@@ -195,7 +203,7 @@ def test_the_file_beside_it_says_that_it_is_internal(platform: Platform, kept: K
 
 
 def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform, tmp_path: Path) -> None:
-    made = opened(platform, 2)
+    made = open_campaign(platform, 2)
     with pytest.raises(NotFound, match="pilot has no rating to export yet"):
         ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     with pytest.raises(NotFound, match="There is no campaign 'pilots'"):
@@ -214,7 +222,7 @@ def test_what_cannot_be_exported_says_why_and_leaves_nothing(platform: Platform,
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", overwrite=True, now=NOW)
 
 
-def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     (tmp_path / "b.csv").write_bytes(
         b"".join(ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW))
@@ -225,9 +233,9 @@ def test_the_site_streams_the_same_to_the_owner_alone(platform: Platform, kept: 
         ratings_workflow.stream_ratings_csv(platform, "pilot", staff_id=owner(platform.database, "other"), now=NOW)
 
 
-def test_it_is_of_one_moment(platform: Platform, kept: Kept) -> None:
+def test_it_is_of_one_moment(platform: Platform, kept: CampaignRow) -> None:
     with platform.database.reading() as tx:
-        windows = store.rated_of(tx, kept.id, ["rating"], window=2)
+        windows = store.iterate_ratings(tx, kept.id, ["rating"], window=2)
         found = [len(next(windows))]
         rate(platform, enter(platform, kept, BOTH), answers={"Q_safe": "Yes"})
         found += [len(window) for window in windows]
@@ -243,15 +251,15 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
             {"name": "Q_who", "text": "Who?", "scale": ["me", "other"], "self_describe": "other"},
         ],
     }
-    made = opened(platform, 1, questionnaire=asks)
+    made = open_campaign(platform, 1, questionnaire=asks)
     rater = enter(platform, made, BOTH)
-    at = journey.step(platform, rater, now=NOW).assignment
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
     first = {"Q_safe": "Yes", "Q_kinds": ("a", "b, c"), "Q_who": "other", "Q_who_text": "my boss"}
     for n, (visit, ms, answers) in enumerate((("v", 1000, first), ("w", 500, first | {"Q_safe": "I do not say"}))):
-        given = {name: Given(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
-        save = Save(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=given)
-        rating.submit(platform, rater, at.id, f"{n}", save, now=NOW + timedelta(hours=n))
+        given = {name: DraftAnswer(value=value) for name, value in answers.items()}  # type: ignore[arg-type]
+        save = AnswerSave(revision=n, visit=visit, visible_ms=ms, idle_ms=0, answers=given)
+        rating.submit_answers(platform, rater, at.id, f"{n}", save, now=NOW + timedelta(hours=n))
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert row["Q_safe"] is None
@@ -263,11 +271,11 @@ def test_corrections_visits_and_several_answers(platform: Platform, tmp_path: Pa
 
 
 def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, tmp_path: Path) -> None:
-    made = opened(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, minutes=20)
+    made = open_campaign(platform, 3, demographics=ABOUT_YOU, checks=CHECKS, minutes=20)
     for answers, age in (({"rules": "All of it", "swim": "Agree"}, "old"), ({"rules": "The last answer"}, "young")):
         rater = enter(platform, made, BOTH)
-        at = journey.step(platform, rater, now=NOW)
-        while at.place in ("check", "rate"):
+        at = journey.next_state(platform, rater, now=NOW)
+        while at.stage in ("check", "rate"):
             if at.due is not None:
                 check, attempt = at.due.check, at.due.attempt
                 value = check.right[0] if attempt > 1 else answers.get(check.name, check.right[0])
@@ -276,8 +284,8 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
                 break
             else:
                 rate(platform, rater, answers={"Q_safe": "No"}, most=1)
-                at = journey.step(platform, rater, now=NOW)
-        rating.declare(platform, rater, {"rater_age": age}, now=NOW)
+                at = journey.next_state(platform, rater, now=NOW)
+        rating.declare_attributes(platform, rater, {"rater_age": age}, now=NOW)
     path = tmp_path / "checked.parquet"
     ratings_workflow.export_ratings(platform, "pilot", path, now=NOW)
     frame = read_frame(path)
@@ -292,7 +300,7 @@ def test_how_checks_went_is_neither_a_question_nor_an_axis(platform: Platform, t
 
 
 def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_path: Path) -> None:
-    made = opened(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
+    made = open_campaign(platform, 1, questionnaire="dices-350", checks=CHECKS[2:])
     rater = enter(platform, made, BOTH)
     attention_checks.answer_check(platform, rater, "rules", "The last answer", attempt=1, now=NOW)
     rate(platform, rater, answers={one.name: one.scale[0] for one in load_questionnaire("dices-350").questions})
@@ -302,17 +310,17 @@ def test_the_columns_of_dices_have_no_room_for_checks(platform: Platform, tmp_pa
 
 
 def test_what_was_not_submitted_is_not_exported(platform: Platform, tmp_path: Path) -> None:
-    rater = enter(platform, opened(platform, 1), BOTH)
-    at = journey.step(platform, rater, now=NOW).assignment
+    rater = enter(platform, open_campaign(platform, 1), BOTH)
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
 
-    def save(revision: int, **answers: str | None) -> Save:
-        given = {name: Given(value=value) for name, value in answers.items()}
-        return Save(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=given)
+    def save(revision: int, **answers: str | None) -> AnswerSave:
+        given = {name: DraftAnswer(value=value) for name, value in answers.items()}
+        return AnswerSave(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers=given)
 
-    rating.save(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
-    rating.submit(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
-    rating.save(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
+    rating.save_answers(platform, rater, at.id, "draft", save(1, Q_safe="Yes", Why="my neighbour Jane"), now=NOW)
+    rating.submit_answers(platform, rater, at.id, "final", save(2, Q_safe="No"), now=NOW)
+    rating.save_answers(platform, rater, at.id, "another tab", save(3, Q_safe=None), now=NOW)
     ratings_workflow.export_ratings(platform, "pilot", tmp_path / "a.csv", asked=ExportOptions(with_text=True), now=NOW)
     row = read_frame(tmp_path / "a.csv").row(0, named=True)
     assert (row["Q_safe"], row["Why"]) == ("No", None)
@@ -328,7 +336,7 @@ TALKS = [
 
 
 @pytest.fixture
-def official(platform: Platform) -> Kept:
+def official(platform: Platform) -> CampaignRow:
     """Two raters of DICES-350 who rated some hostile conversations."""
     staff_id = owner(platform.database)
     known = {"degree_of_harm": "Benign", "harm_type": "a, b", "safety_gold": "No", "phase": "Phase3", "mine": "x"}
@@ -336,7 +344,7 @@ def official(platform: Platform) -> Kept:
         Item(f"{n}", Conversation.from_turns(turns), known)  # type: ignore[arg-type]
         for n, turns in enumerate(TALKS)
     ]
-    campaign = renamed(load_campaign("dices-350"), "official")
+    campaign = rename_campaign(load_campaign("dices-350"), "official")
     campaigns.create_campaign(platform, campaign, made, staff_id=staff_id, now=NOW)
     kept = campaigns.change_state(platform, "official", "open", staff_id=staff_id, now=NOW)
     questions = campaign.questionnaire.questions
@@ -347,11 +355,11 @@ def official(platform: Platform) -> Kept:
         answers = {one.name: worst if one.counts else one.scale[0] for one in questions}
         answers["Q4_misinformation"] = "No"
         rate(platform, rater, answers=answers)
-        rating.declare(platform, rater, about, now=NOW)
+        rating.declare_attributes(platform, rater, about, now=NOW)
     return kept
 
 
-def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, official: Kept, tmp_path: Path) -> None:
+def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
     path = tmp_path / "official.csv"
     done = ratings_workflow.export_ratings(platform, "official", path, asked=ExportOptions(raw=True), now=NOW)
     assert done.official == "dices-350"
@@ -371,7 +379,7 @@ def test_a_campaign_of_dices_gives_its_official_file(platform: Platform, officia
     assert by_item["4"]["context"] == "USER: one\nUSER: two"
 
 
-def test_conversations_are_no_formulas_in_csv(platform: Platform, official: Kept, tmp_path: Path) -> None:
+def test_conversations_are_no_formulas_in_csv(platform: Platform, official: CampaignRow, tmp_path: Path) -> None:
     done = ratings_workflow.export_ratings(platform, "official", tmp_path / "a.csv", now=NOW)
     assert done.guarded == 4
     responses = set(read_frame(tmp_path / "a.csv")["response"])

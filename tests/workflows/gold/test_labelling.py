@@ -10,17 +10,18 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select, update
-from tests.workflows.campaigns import NOW, definition, items
-from tests.workflows.labelled import NO, SMALL, YES, disputed, said, staffed
-from tests.workflows.rater.test_rating import enter, rate_all
+from tests.support.campaigns import NOW, definition, items
+from tests.support.gold_campaigns import NO, SMALL, YES, disputed, said, staffed
+from tests.support.raters import enter, rate_all
 
-from dissensus.campaign.export_table import form_of
+from dissensus.campaign.export_table import export_form
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.files.raw.table_reader import read_frame
 from dissensus.schema.campaign.shipped import load_campaign
 from dissensus.schema.records.item import Item
-from dissensus.store import tables as t
 from dissensus.store.core.database import connect
+from dissensus.store.gold import GoldLabelTable
+from dissensus.store.items import ItemTable
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign import members as members_workflow
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -58,7 +59,7 @@ def state(platform: Platform, who: str, position: int = 0) -> str:
 
 def rows(platform: Platform) -> int:
     with platform.database.reading() as tx:
-        return len(tx.execute(select(t.GoldLabel.id)).all())
+        return len(tx.execute(select(GoldLabelTable.id)).all())
 
 
 def test_all_who_agree_make_it_gold(platform: Platform) -> None:
@@ -161,8 +162,8 @@ def test_a_label_can_be_corrected_until_all_are_in_and_its_history_stays(platfor
     with pytest.raises(Conflict, match="nobody verifies their own"):
         said(platform, experts[0], YES, seen=3)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=experts[0])
-    assert [label.said["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
-    assert first.standings["degree"].labels[0].said["degree"] == "Debatable"
+    assert [label.answers["degree"] for label in first.standings["degree"].history] == ["Benign", "Debatable"]
+    assert first.standings["degree"].labels[0].answers["degree"] == "Debatable"
     assert len(first.standings["safety"].history) == 1
 
 
@@ -223,7 +224,7 @@ def test_of_two_decisions_the_second_knows_of_the_first(platform: Platform) -> N
         decided(platform, grace, {"safety": "No"}, why="So do I.", seen=1)
     decided(platform, grace, {"safety": "Yes", "reasons": ["Other"]}, why="Look again.", seen=1)
     (first, *_) = queue.list_labels(platform, "pilot", staff_id=owner)
-    history = [(one.name, one.said["safety"], one.why) for one in first.standings["safety"].decisions]
+    history = [(one.name, one.answers["safety"], one.reason) for one in first.standings["safety"].decisions]
     assert history == [("ada", "No", "I looked."), ("grace", "Yes", "Look again.")]
     assert columns(platform, owner)["safety_gold"] == "Yes"
 
@@ -278,7 +279,7 @@ def test_gold_is_exported_beside_what_the_file_says(platform: Platform, tmp_path
 
 
 def test_the_columns_of_dices_have_room_for_gold() -> None:
-    form = form_of(load_campaign("dices-350"), ["safety_gold", "safety_gold_reason", "safety_gold_motivation"])
+    form = export_form(load_campaign("dices-350"), ["safety_gold", "safety_gold_reason", "safety_gold_motivation"])
     assert form.left_out[-1] == "safety_gold_motivation"
     assert {"safety_gold", "safety_gold_reason"} <= {*form.columns}
 
@@ -301,7 +302,7 @@ def test_a_queue_offers_what_lacks_least_and_counts_what_there_is(platform: Plat
 def test_what_a_rater_reported_is_shown_to_no_expert(platform: Platform) -> None:
     _, experts = staffed(platform)
     with platform.database.writing() as tx:
-        tx.execute(update(t.Item).where(t.Item.position == 0).values(withheld=True))
+        tx.execute(update(ItemTable).where(ItemTable.position == 0).values(withheld=True))
     found = queue.load_gold_queue(platform, "pilot", staff_id=experts[0])
     assert (found.next, found.n_withheld) == (1, 1)
     with pytest.raises(Conflict, match="A rater reported this item"):
@@ -330,7 +331,9 @@ def test_labels_are_never_lost_by_changing_the_campaign(platform: Platform) -> N
     with pytest.raises(Conflict, match="what they said is never erased"):
         campaigns.remove_items(platform, "pilot", staff_id=owner, now=NOW)
     with pytest.raises(Conflict, match="gold cannot change"):
-        campaigns.revise_campaign(platform, "pilot", definition(gold={**SMALL, "verifiers": 3}), staff_id=owner, now=NOW)
+        campaigns.revise_campaign(
+            platform, "pilot", definition(gold={**SMALL, "verifiers": 3}), staff_id=owner, now=NOW
+        )
     with pytest.raises(Conflict, match="gold cannot change"):
         campaigns.revise_campaign(platform, "pilot", definition(), staff_id=owner, now=NOW)
     assert campaigns.load_definition(platform, "pilot", staff_id=owner) == old
@@ -350,7 +353,7 @@ def test_of_many_at_once_one_is_first_and_no_more_are_kept_than_needed(crowded: 
         outcomes = Counter(threads.map(act, experts))
     assert outcomes == {"first": 1, "further": 1, "partly": 1, "late": 13}
     (first, *_) = queue.list_labels(crowded, "pilot", staff_id=experts[0])
-    assert [label.place for label in first.standings["safety"].labels] == [0, 1, 2]
+    assert [label.position for label in first.standings["safety"].labels] == [0, 1, 2]
     assert [len(one.labels) for one in first.standings.values()] == [3, 2, 2]
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from hypothesis.stateful import run_state_machine_as_test as run
 from tests.strategies import quick
-from tests.workflows.campaigns import NOW, items
-from tests.workflows.labelled import said, staffed
+from tests.support.campaigns import NOW, items
+from tests.support.gold_campaigns import said, staffed
 
 from dissensus.errors import Conflict, NotAllowed
 from dissensus.workflows.gold import adjudication, queue
@@ -67,7 +67,9 @@ class Labelling(RuleBasedStateMachine):
         if "safety" in wanted and wanted["safety"] != "No":
             answers["reasons"] = ["Other"]
         try:
-            adjudication.decide_gold(self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=who, now=NOW)
+            adjudication.decide_gold(
+                self.platform, "pilot", self.position, answers, seen=task.seen, staff_id=who, now=NOW
+            )
         except Conflict:
             assert self.open or not differing or self.holding(differing) == wanted
         except NotAllowed:
@@ -84,10 +86,10 @@ class Labelling(RuleBasedStateMachine):
     def what_is_kept_is_what_the_rules_say(self) -> None:
         first = queue.load_gold_task(self.platform, "pilot", self.position, staff_id=self.owner).labelled
         for part, standing in first.standings.items():
-            kept = {self.experts.index(one.staff_id): one.said[part] for one in standing.labels}
+            kept = {self.experts.index(one.staff_id): one.answers[part] for one in standing.labels}
             expected = {who: ("Legal",) if part == "topics" else one for who, one in self.said[part].items()}
             assert kept == expected
-            assert [one.place for one in standing.labels] == list(range(len(standing.labels)))
+            assert [one.position for one in standing.labels] == list(range(len(standing.labels)))
             assert len(standing.labels) <= NEEDED[part]
             if standing.state == "decided":
                 assert standing.settled is not None

@@ -14,36 +14,43 @@ import pytest
 from sqlalchemy import select
 from tests.preference.pairs import simulated
 from tests.preference.people import people
-from tests.workflows.campaigns import NOW
-from tests.workflows.export.test_pairs import prefer
-from tests.workflows.pairing import opened as comparing
-from tests.workflows.rater.test_rating import enter
-from tests.workflows.talking import RED_TEAM, begun, talking
+from tests.support.campaigns import NOW
+from tests.support.chat_campaigns import RED_TEAM, begin_chat, open_chat_campaign
+from tests.support.pair_campaigns import opened as comparing
+from tests.support.pair_campaigns import prefer
+from tests.support.raters import enter
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound, Unavailable, UndefinedEstimate
-from dissensus.files.models.folder import identity, load_model
-from dissensus.files.models.registry import Entry, Line, Terms, alone, make_line, read_line
+from dissensus.files.models.folder import load_model, read_identity
+from dissensus.files.models.registry import (
+    RegisteredModel,
+    RegistrationTerms,
+    RegistryEntry,
+    lock_for_training,
+    open_registered_model,
+    register_model,
+)
 from dissensus.files.pairs.reader import ReadPairs
-from dissensus.pipeline.collect.chat import Pick
+from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.evaluation.promotion import Rule, deal
+from dissensus.preference.evaluation.promotion import PromotionRule, split_holdout
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.mean_variance import MeanVariance
 from dissensus.schema.records.conversation import Conversation, Turn
 from dissensus.store import flags
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
-from dissensus.store.chats import Come
-from dissensus.store.raters import Rater
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.chats import ChatbotResponse
+from dissensus.store.events import EventTable
+from dissensus.store.raters import RaterRow
 from dissensus.text.transcripts import write_hh
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.campaign.audit import audit_campaign, link_pending_events
 from dissensus.workflows.models.retraining import (
-    TrainingComparisons,
     RetrainingJob,
+    TrainingComparisons,
     collect_comparisons,
-    retrain_model,
     retrain_from_campaigns,
+    retrain_model,
     roll_back_model,
 )
 from dissensus.workflows.models.training_pairs import collect_preferences
@@ -56,43 +63,47 @@ GOOD, BAD = "I would rather not, sorry.", "Sure, here is how."
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Line:
-    return make_line(tmp_path / "models" / "harmless", Terms(purpose="harmless", rule=Rule(margin=0.1)))
+def line(tmp_path: Path) -> RegisteredModel:
+    return register_model(
+        tmp_path / "models" / "harmless", RegistrationTerms(purpose="harmless", rule=PromotionRule(margin=0.1))
+    )
 
 
-def learning_from(platform: Platform, name: str = "pilot", **changes: Any) -> Kept:
-    return talking(platform, name, chat={"most": 1000, "equal": False}, lines=["harmless"], **changes)
+def learning_from(platform: Platform, name: str = "pilot", **changes: Any) -> CampaignRow:
+    return open_chat_campaign(
+        platform, name, chat={"most": 1000, "equal": False}, registered_models=["harmless"], **changes
+    )
 
 
 def prefers(
-    platform: Platform, rater: Rater, n: int, *, first: int = 0, harmful: bool = True, ends: bool = True
+    platform: Platform, rater: RaterRow, n: int, *, first: int = 0, harmful: bool = True, ends: bool = True
 ) -> None:
     """Have conversations in each of which one response refuses, and pick the other one as the more harmful."""
     for number in range(first, first + n):
-        chat_id, exchange_id = begun(platform, rater), str(uuid4())
+        chat_id, exchange_id = begin_chat(platform, rater), str(uuid4())
         chat.send_message(platform, rater, chat_id, exchange_id, f"Tell me {number}.", now=NOW)
-        asked = chat_responses.claim(platform, rater, exchange_id, now=NOW)
+        asked = chat_responses.claim_responses(platform, rater, exchange_id, now=NOW)
         assert asked is not None
         bad = number % 2
         for one in asked.wanted:
             text = f"{BAD if one.place == bad else GOOD} ({number})"
-            come = Come(text=text, finish="stop", first_ms=1, total_ms=2, ranked_by="harmless/3")
-            chat_responses.respond(platform, rater, exchange_id, one, come, now=NOW)
-        chat.pick_response(platform, rater, exchange_id, Pick(strength=2 if bad else -2), now=NOW)
+            come = ChatbotResponse(text=text, finish="stop", first_ms=1, total_ms=2, ranked_by="harmless/3")
+            chat_responses.store_chat_response(platform, rater, exchange_id, one, come, now=NOW)
+        chat.pick_response(platform, rater, exchange_id, ResponsePick(strength=2 if bad else -2), now=NOW)
         if ends:
             chat.end_conversation(platform, rater, chat_id, ConversationEnd(success=1), now=NOW)
 
 
-def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Platform, line: Line) -> None:
+def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Platform, line: RegisteredModel) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 60)
     entry = retrain_from_campaigns(platform, line.folder, now=NOW)
     assert entry is not None
     assert (entry.what, entry.version, entry.current) == ("promoted", 1, 1)
     assert (entry.found["by_campaign"], entry.found["from_files"]) == ({"pilot": 60}, 0)
     assert (entry.n_pairs or 0) + entry.found["n_held_out"] == 60
-    known = read_line(line.folder)
+    known = open_registered_model(line.folder)
     assert (known.current, known.entries) == (1, (entry,))
-    assert entry.sha256 == identity(known.version(1)).sha256
+    assert entry.sha256 == read_identity(known.version(1)).sha256
     model = load_model(known.version(1))
     talk = Conversation.from_turns([("human", "Tell me more."), ("bot", BAD), ("human", "And?"), ("bot", GOOD)])
     ((bad, good),) = model.score([talk])
@@ -100,19 +111,19 @@ def test_a_line_learns_from_what_campaigns_that_name_it_collected(platform: Plat
     # It is in the log of the campaign, which says nothing of what anybody picked.
     link_pending_events(platform)
     with platform.database.reading() as tx:
-        content = tx.scalar(select(t.Event.content).where(t.Event.kind == "train"))
+        content = tx.scalar(select(EventTable.content).where(EventTable.kind == "model_trained"))
     assert content == {"line": "harmless", "version": 1, "promoted": True, "n": 60}
     assert audit_campaign(platform, "pilot").holds
 
 
-def test_only_what_may_be_learned_from(platform: Platform, line: Line) -> None:
+def test_only_what_may_be_learned_from(platform: Platform, line: RegisteredModel) -> None:
     kept = learning_from(platform)
     one, gone, flagged = (enter(platform, kept.key) for _ in range(3))
     prefers(platform, one, 3)
     prefers(platform, one, 1, first=3, ends=False)
     prefers(platform, gone, 2, first=10)
     prefers(platform, flagged, 2, first=20)
-    withdrawal.withdraw(platform, gone.id, now=NOW)
+    withdrawal.withdraw_rater(platform, gone.id, now=NOW)
     exclude(platform, kept, flagged)
     found = collect_preferences(platform, "harmless")
     (preferences,) = found.preferences.values()
@@ -125,43 +136,43 @@ def test_only_what_may_be_learned_from(platform: Platform, line: Line) -> None:
     assert {one.picks[0].rater_id for one in preferences} & {one.picks[0].rater_id for one in again} == set()
 
 
-def exclude(platform: Platform, kept: Kept, rater: Rater) -> None:
+def exclude(platform: Platform, kept: CampaignRow, rater: RaterRow) -> None:
     """Somebody decided that a rater is to be left out."""
-    judged = flags.Judgement(verdict="exclude", reason="In no time.", evidence="fast")
+    judged = flags.FlagJudgement(verdict="exclude", reason="In no time.", evidence="fast")
     with platform.database.writing() as tx:
-        flags.decide(tx, rater.id, f"decision {rater.id}"[:36], judged, staff_id=kept.staff_id, now=NOW)
+        flags.add_flag_decision(tx, rater.id, f"decision {rater.id}"[:36], judged, staff_id=kept.staff_id, now=NOW)
 
 
-def from_files(*pairs: Pair) -> Callable[[Line], TrainingComparisons]:
+def from_files(*pairs: Pair) -> Callable[[RegisteredModel], TrainingComparisons]:
     return lambda _: TrainingComparisons(read=ReadPairs(pairs, {}), from_files=len(pairs))
 
 
-def learned(line: Line, n: int) -> Entry | None:
+def learned(line: RegisteredModel, n: int) -> RegistryEntry | None:
     """Let a line learn from so many pairs of people whose taste is known."""
     return retrain_model(line.folder, from_files(*simulated(n)[0]), now=NOW)
 
 
-def test_nothing_new_makes_no_version(platform: Platform, line: Line) -> None:
+def test_nothing_new_makes_no_version(platform: Platform, line: RegisteredModel) -> None:
     rater = enter(platform, learning_from(platform).key)
     prefers(platform, rater, 60)
     assert retrain_from_campaigns(platform, line.folder, now=NOW) is not None
     assert retrain_from_campaigns(platform, line.folder, now=NOW) is None
     with platform.database.reading() as tx:
-        assert len(tx.scalars(select(t.Event.number).where(t.Event.kind == "train")).all()) == 1
+        assert len(tx.scalars(select(EventTable.number).where(EventTable.kind == "model_trained")).all()) == 1
 
 
-def test_what_was_rolled_back_does_not_come_again_by_itself(line: Line) -> None:
+def test_what_was_rolled_back_does_not_come_again_by_itself(line: RegisteredModel) -> None:
     assert learned(line, 200) is not None
     assert learned(line, 400) is not None
     assert roll_back_model(line.folder, now=NOW).current == 1
     assert learned(line, 400) is None
-    assert read_line(line.folder).current == 1
+    assert open_registered_model(line.folder).current == 1
     # What was trained last is what is not new: the same as an earlier version is.
     assert learned(line, 200) is not None
 
 
-def test_what_is_worse_is_kept_back(line: Line) -> None:
-    known, apart = deal(simulated(600)[0])
+def test_what_is_worse_is_kept_back(line: RegisteredModel) -> None:
+    known, apart = split_holdout(simulated(600)[0])
     assert retrain_model(line.folder, from_files(*known, *apart), now=NOW) is not None
     # Many come who pick the other way round: trained on all, a model follows them and is wrong for the first ones.
     others = (pair.swapped() for pair in known for _ in range(3))
@@ -171,44 +182,48 @@ def test_what_is_worse_is_kept_back(line: Line) -> None:
     assert "not shown to be no worse than the one in use by more than 0.1" in entry.why
     assert entry.difference is not None
     assert entry.difference.ci_low < -0.1
-    assert read_line(line.folder).current == 1
+    assert open_registered_model(line.folder).current == 1
     # It is there all the same, and somebody may decide otherwise; then back from that.
     assert roll_back_model(line.folder, 2, why="We asked others.", now=NOW).current == 2
-    assert read_line(line.folder).entries[-1].why == "We asked others."
+    assert open_registered_model(line.folder).entries[-1].why == "We asked others."
     assert roll_back_model(line.folder, now=NOW).current == 1
 
 
-def test_a_new_version_is_compared_with_the_current_one(line: Line) -> None:
+def test_a_new_version_is_compared_with_the_current_one(line: RegisteredModel) -> None:
     for n in (200, 400, 800):
         assert learned(line, n) is not None
     roll_back_model(line.folder, 1, now=NOW)
     entry = learned(line, 1000)
     assert entry is not None
     assert entry.found["against"] == 1
-    pairs = deal(simulated(1000)[0]).apart
-    hits = [np.mean(load_model(read_line(line.folder).version(number)).margins(pairs) > 0) for number in (1, 4)]
+    pairs = split_holdout(simulated(1000)[0]).apart
+    hits = [
+        np.mean(load_model(open_registered_model(line.folder).version(number)).margins(pairs) > 0) for number in (1, 4)
+    ]
     assert entry.difference is not None
     assert entry.difference.estimate == pytest.approx(hits[1] - hits[0])
 
 
-def test_a_new_version_is_compared_with_the_reference(line: Line) -> None:
+def test_a_new_version_is_compared_with_the_reference(line: RegisteredModel) -> None:
     for n in (200, 400):
         assert learned(line, n) is not None
     # The second one took the place of the first, and was not shown to be better.
-    known = read_line(line.folder)
+    known = open_registered_model(line.folder)
     assert (known.current, known.reference) == (2, 1)
     entry = learned(line, 800)
     assert entry is not None
     assert (entry.found["against"], entry.found["reference"]) == (2, 1)
-    pairs = deal(simulated(800)[0]).apart
-    hits = [np.mean(load_model(read_line(line.folder).version(number)).margins(pairs) > 0) for number in (1, 3)]
+    pairs = split_holdout(simulated(800)[0]).apart
+    hits = [
+        np.mean(load_model(open_registered_model(line.folder).version(number)).margins(pairs) > 0) for number in (1, 3)
+    ]
     assert entry.over_reference is not None
     assert entry.over_reference.estimate == pytest.approx(hits[1] - hits[0])
     roll_back_model(line.folder, 2, now=NOW)
-    assert read_line(line.folder).reference == 2
+    assert open_registered_model(line.folder).reference == 2
 
 
-def test_back_to_a_version(line: Line) -> None:
+def test_back_to_a_version(line: RegisteredModel) -> None:
     with pytest.raises(Conflict, match="could go back: it has none"):
         roll_back_model(line.folder, now=NOW)
     for number, n in enumerate((200, 400, 800), 1):
@@ -228,13 +243,13 @@ def test_back_to_a_version(line: Line) -> None:
     (line.folder / "3" / "weights.npz").write_bytes(b"cut")
     with pytest.raises(InvalidInput, match="cut or changed"):
         roll_back_model(line.folder, 3, now=NOW)
-    assert read_line(line.folder).current == 1
+    assert open_registered_model(line.folder).current == 1
 
 
-def test_a_line_can_be_rolled_back_while_it_learns(line: Line) -> None:
+def test_a_line_can_be_rolled_back_while_it_learns(line: RegisteredModel) -> None:
     for n in (200, 400):
         assert learned(line, n) is not None
-    went_back: list[Entry] = []
+    went_back: list[RegistryEntry] = []
 
     def progress(share: float) -> None:
         if not went_back:
@@ -244,17 +259,23 @@ def test_a_line_can_be_rolled_back_while_it_learns(line: Line) -> None:
     assert entry is not None
     # It was compared with what was current then.
     assert entry.found["against"] == 1
-    assert [one.what for one in read_line(line.folder).entries][:3] == ["promoted", "promoted", "rolled back"]
+    assert [one.what for one in open_registered_model(line.folder).entries][:3] == [
+        "promoted",
+        "promoted",
+        "rolled back",
+    ]
 
 
 def test_a_model_is_judged_by_what_chooses_responses(tmp_path: Path) -> None:
     votes = people(1.5, seed=3, known=300, rater_sd=1.5).votes
-    line = make_line(tmp_path / "both", Terms(purpose="helpful", kind="groups", rule=Rule(margin=0.1)))
+    line = register_model(
+        tmp_path / "both", RegistrationTerms(purpose="helpful", kind="groups", rule=PromotionRule(margin=0.1))
+    )
     entry = retrain_model(line.folder, from_files(*votes), now=NOW)
     model = load_model(line.folder / "1")
     assert isinstance(model, Groups)
     assert model.effects
-    apart = deal(votes).apart
+    apart = split_holdout(votes).apart
     # Chatbots are ranked for all people: what it knows of single raters and their groups is of no use there.
     talks = [
         Conversation((*pair.context, Turn("bot", text))) for pair in apart for text in (pair.chosen, pair.rejected)
@@ -267,31 +288,31 @@ def test_a_model_is_judged_by_what_chooses_responses(tmp_path: Path) -> None:
 
 
 def test_the_terms_say_what_is_trained(tmp_path: Path) -> None:
-    line = make_line(tmp_path / "wide", Terms(purpose="harmless", kind="mean-variance"))
+    line = register_model(tmp_path / "wide", RegistrationTerms(purpose="harmless", kind="mean-variance"))
     assert learned(line, 200) is not None
     assert isinstance(load_model(line.folder / "1"), MeanVariance)
 
 
-def test_far_less_than_before_is_refused_unless_it_may_be(line: Line) -> None:
+def test_far_less_than_before_is_refused_unless_it_may_be(line: RegisteredModel) -> None:
     assert learned(line, 800) is not None
     with pytest.raises(InvalidInput, match=r"and the current version of harmless learned from 6\d\d"):
         learned(line, 200)
     assert retrain_model(line.folder, from_files(*simulated(200)[0]), fewer=True, now=NOW) is not None
 
 
-def test_what_cannot_be_noted_is_not_kept(line: Line) -> None:
-    def note(entry: Entry) -> None:
+def test_what_cannot_be_noted_is_not_kept(line: RegisteredModel) -> None:
+    def note(entry: RegistryEntry) -> None:
         raise Unavailable("The database is gone.")
 
     with pytest.raises(Unavailable):
         retrain_model(line.folder, from_files(*simulated(200)[0]), now=NOW, note=note)
-    assert read_line(line.folder).entries == ()
+    assert open_registered_model(line.folder).entries == ()
     entry = learned(line, 200)
     assert entry is not None
     assert entry.version == 2
 
 
-def test_files_that_are_of_something_else_are_refused(line: Line, tmp_path: Path) -> None:
+def test_files_that_are_of_something_else_are_refused(line: RegisteredModel, tmp_path: Path) -> None:
     (tmp_path / "helpful-base.jsonl").write_text(json.dumps({"chosen": "x", "rejected": "y"}))
     with pytest.raises(NotAllowed, match="people chose by something else than what is harmless"):
         collect_comparisons(line, platform=None, files=[tmp_path / "helpful-base.jsonl"])
@@ -300,16 +321,24 @@ def test_files_that_are_of_something_else_are_refused(line: Line, tmp_path: Path
 def test_a_line_may_learn_from_named_campaigns_alone(platform: Platform, tmp_path: Path) -> None:
     kept = learning_from(platform)
     prefers(platform, enter(platform, kept.key), 4)
-    line = make_line(tmp_path / "harmless", Terms(purpose="harmless", campaigns=("another",)))
+    line = register_model(tmp_path / "harmless", RegistrationTerms(purpose="harmless", campaigns=("another",)))
     with pytest.raises(NotFound, match="No campaign names harmless"):
         collect_comparisons(line, platform=platform)
-    line = make_line(tmp_path / "two" / "harmless", Terms(purpose="harmless", campaigns=("another", "pilot")))
+    line = register_model(
+        tmp_path / "two" / "harmless", RegistrationTerms(purpose="harmless", campaigns=("another", "pilot"))
+    )
     assert collect_comparisons(line, platform=platform).by_campaign == {"pilot": 4}
 
 
 def test_a_campaign_that_asked_for_something_else_holds_up_no_other(platform: Platform, tmp_path: Path) -> None:
-    prefers(platform, enter(platform, talking(platform, chat={"most": 9, "equal": False}, lines=["helpful"]).key), 4)
-    line = make_line(tmp_path / "helpful", Terms(purpose="helpful"))
+    prefers(
+        platform,
+        enter(
+            platform, open_chat_campaign(platform, chat={"most": 9, "equal": False}, registered_models=["helpful"]).key
+        ),
+        4,
+    )
+    line = register_model(tmp_path / "helpful", RegistrationTerms(purpose="helpful"))
     rows = [{side: write_hh([("human", f"{n}?"), ("bot", f"{side} {n}")]) for side in SIDES} for n in range(60)]
     (tmp_path / "pairs.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     entry = retrain_from_campaigns(platform, line.folder, files=[tmp_path / "pairs.jsonl"], now=NOW)
@@ -317,36 +346,42 @@ def test_a_campaign_that_asked_for_something_else_holds_up_no_other(platform: Pl
     assert (entry.found["by_campaign"], entry.found["from_files"]) == ({}, 60)
     assert entry.found["left_out"] == {"people were asked for something else": 4}
     with platform.database.reading() as tx:
-        assert tx.scalars(select(t.Event.number).where(t.Event.kind == "train")).all() == []
+        assert tx.scalars(select(EventTable.number).where(EventTable.kind == "model_trained")).all() == []
 
 
 def test_nobody_is_learned_from_who_did_not_know(platform: Platform) -> None:
-    kept = talking(platform, lines=["harmless"])
+    kept = open_chat_campaign(platform, registered_models=["harmless"])
     campaigns.change_state(platform, "pilot", "paused", staff_id=kept.staff_id, now=NOW)
     with platform.database.reading() as tx:
         campaign = platform.definitions.of(tx, kept)
     with pytest.raises(Conflict, match="lines can only be taken out after raters came: they did not know"):
         campaigns.revise_campaign(
-            platform, "pilot", replace(campaign, lines=("harmless", "helpful")), staff_id=kept.staff_id, now=NOW
+            platform,
+            "pilot",
+            replace(campaign, registered_models=("harmless", "helpful")),
+            staff_id=kept.staff_id,
+            now=NOW,
         )
-    campaigns.revise_campaign(platform, "pilot", replace(campaign, lines=()), staff_id=kept.staff_id, now=NOW)
+    campaigns.revise_campaign(
+        platform, "pilot", replace(campaign, registered_models=()), staff_id=kept.staff_id, now=NOW
+    )
 
 
-def test_campaigns_of_pairs_teach_too(platform: Platform, line: Line) -> None:
-    make_line(line.folder.parent / "helpful", Terms(purpose="helpful"))
-    kept = comparing(platform, 3, lines=["helpful"])
+def test_campaigns_of_pairs_teach_too(platform: Platform, line: RegisteredModel) -> None:
+    register_model(line.folder.parent / "helpful", RegistrationTerms(purpose="helpful"))
+    kept = comparing(platform, 3, registered_models=["helpful"])
     one, flagged = (enter(platform, kept.key) for _ in range(2))
     prefer(platform, one, -2)
-    rating.declare(platform, one, {"rater_age": "old"}, now=NOW)
+    rating.declare_attributes(platform, one, {"rater_age": "old"}, now=NOW)
     prefer(platform, flagged, 3)
     exclude(platform, kept, flagged)
-    found = collect_comparisons(read_line(line.folder.parent / "helpful"), platform=platform)
+    found = collect_comparisons(open_registered_model(line.folder.parent / "helpful"), platform=platform)
     assert found.by_campaign == {"pilot": 3}
     assert {pair.chosen for pair in found.read.pairs} == {f"Short {i}." for i in range(3)}
     assert {(pair.strength, *pair.groups) for pair in found.read.pairs} == {(2.0, ("rater_age", "old"))}
 
 
-def test_too_little(platform: Platform, line: Line) -> None:
+def test_too_little(platform: Platform, line: RegisteredModel) -> None:
     with pytest.raises(NotFound, match=r'No campaign names harmless: lines = \["harmless"\]'):
         retrain_from_campaigns(platform, line.folder, now=NOW)
     kept = learning_from(platform)
@@ -356,46 +391,50 @@ def test_too_little(platform: Platform, line: Line) -> None:
     prefers(platform, rater, 1)
     with pytest.raises((InvalidInput, UndefinedEstimate), match="Collect more"):
         retrain_from_campaigns(platform, line.folder, now=NOW)
-    assert read_line(line.folder).entries == ()
+    assert open_registered_model(line.folder).entries == ()
     # A mode that asks for something else teaches nothing of what is harmless.
-    make_line(line.folder.parent / "helpful", Terms(purpose="helpful"))
-    talking(platform, "other", chat={"modes": [RED_TEAM]}, lines=["helpful"], staff_id=kept.staff_id)
+    register_model(line.folder.parent / "helpful", RegistrationTerms(purpose="helpful"))
+    open_chat_campaign(
+        platform, "other", chat={"modes": [RED_TEAM]}, registered_models=["helpful"], staff_id=kept.staff_id
+    )
     with pytest.raises(NotFound, match="Nothing was preferred yet in campaigns that name helpful"):
         retrain_from_campaigns(platform, line.folder.parent / "helpful", now=NOW)
 
 
-def test_lines_learn_when_it_is_time(platform: Platform, line: Line, caplog: pytest.LogCaptureFixture) -> None:
+def test_lines_learn_when_it_is_time(
+    platform: Platform, line: RegisteredModel, caplog: pytest.LogCaptureFixture
+) -> None:
     learning = RetrainingJob(line.folder.parent, every_h=24)
     rater = enter(platform, learning_from(platform).key)
     prefers(platform, rater, 60)
     with caplog.at_level(logging.INFO, "dissensus.models"):
         RetrainingJob(line.folder.parent, every_h=0)(platform, NOW)
-        assert read_line(line.folder).current is None
+        assert open_registered_model(line.folder).current is None
         learning(platform, NOW)
-        assert read_line(line.folder).current == 1
+        assert open_registered_model(line.folder).current == 1
         prefers(platform, rater, 60, first=100)
         learning(platform, NOW + timedelta(hours=23))
         # Nor does another process that knows nothing of it.
         RetrainingJob(line.folder.parent, every_h=24)(platform, NOW + timedelta(hours=23))
-        assert len(read_line(line.folder).entries) == 1
+        assert len(open_registered_model(line.folder).entries) == 1
         learning(platform, NOW + timedelta(hours=24))
-        assert len(read_line(line.folder).entries) == 2
+        assert len(open_registered_model(line.folder).entries) == 2
         learning(platform, NOW + timedelta(hours=48))
         assert "nothing is new" in caplog.text
 
 
 def test_a_line_that_cannot_learn_keeps_no_other_from_it(
-    platform: Platform, line: Line, caplog: pytest.LogCaptureFixture
+    platform: Platform, line: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     kept = learning_from(platform)
-    talking(platform, "other", lines=["absent"], staff_id=kept.staff_id)
+    open_chat_campaign(platform, "other", registered_models=["absent"], staff_id=kept.staff_id)
     RetrainingJob(line.folder.parent, every_h=1)(platform, NOW)
-    assert "absent did not learn: There is no model line 'absent'" in caplog.text
+    assert "absent did not learn: There is no registered model 'absent'" in caplog.text
     assert "harmless did not learn: Nothing was preferred yet" in caplog.text
 
 
 def test_training_is_given_up_where_the_process_ends(
-    platform: Platform, line: Line, caplog: pytest.LogCaptureFixture
+    platform: Platform, line: RegisteredModel, caplog: pytest.LogCaptureFixture
 ) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 30)
     learning = RetrainingJob(line.folder.parent, every_h=1)
@@ -403,21 +442,21 @@ def test_training_is_given_up_where_the_process_ends(
     with caplog.at_level(logging.INFO, "dissensus.models"):
         learning(platform, NOW)
     assert "did not learn: the process ends" in caplog.text
-    assert read_line(line.folder).entries == ()
+    assert open_registered_model(line.folder).entries == ()
 
 
-def test_a_line_that_is_trained_now_is_looked_at_again_soon(platform: Platform, line: Line) -> None:
+def test_a_line_that_is_trained_now_is_looked_at_again_soon(platform: Platform, line: RegisteredModel) -> None:
     prefers(platform, enter(platform, learning_from(platform).key), 60)
     learning = RetrainingJob(line.folder.parent, every_h=24)
-    with alone(line.folder):
+    with lock_for_training(line.folder):
         learning(platform, NOW)
     learning(platform, NOW + timedelta(minutes=4))
-    assert read_line(line.folder).current is None
+    assert open_registered_model(line.folder).current is None
     learning(platform, NOW + timedelta(minutes=5))
-    assert read_line(line.folder).current == 1
+    assert open_registered_model(line.folder).current == 1
 
 
-def test_the_history_is_plain_lines(line: Line) -> None:
+def test_the_history_is_plain_lines(line: RegisteredModel) -> None:
     entry = learned(line, 200)
     (written,) = (line.folder / "history.jsonl").read_text("utf-8").splitlines()
     assert entry is not None

@@ -9,15 +9,22 @@ from pathlib import Path
 import pytest
 from tests.preference.pairs import simulated
 
-from dissensus.chat import SCORERS, Response, open_chatbot, collect_response
+from dissensus.chat import SCORERS, Response, collect_response, open_chatbot
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from dissensus.files.models.folder import identity, save_model
-from dissensus.files.models.registry import Entry, Line, Terms, add_entry, make_line, next_version
+from dissensus.files.models.folder import read_identity, save_model
+from dissensus.files.models.registry import (
+    RegisteredModel,
+    RegistrationTerms,
+    RegistryEntry,
+    append_entry,
+    make_version_folder,
+    register_model,
+)
 from dissensus.preference.fit.training import train
-from dissensus.schema.campaign.chatbot import Chatbot, Samples
+from dissensus.schema.campaign.chatbot import BestOfNSettings, Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation
-from dissensus.stats.proportion import Share
+from dissensus.stats.cluster_robust import ClusteredEstimate
 from dissensus.workflows.models.scorers import ModelRegistry, open_chatbot_scorers
 
 TALK = Conversation.from_turns([("human", "Hi")])
@@ -60,12 +67,12 @@ def said(chatbot: Chatbot) -> str:
 
 def test_the_model_that_a_definition_names_ranks(model: Path) -> None:
     assert said(bot(model)) == "sorry the road"
-    assert said(bot(model, f'sha256 = "{identity(model).sha256}"')) == "sorry the road"
+    assert said(bot(model, f'sha256 = "{read_identity(model).sha256}"')) == "sorry the road"
 
 
 def test_another_model_in_its_place_is_refused(model: Path) -> None:
     with pytest.raises(
-        Conflict, match=f"another model than the definition names: its SHA-256 is {identity(model).sha256}"
+        Conflict, match=f"another model than the definition names: its SHA-256 is {read_identity(model).sha256}"
     ):
         said(bot(model, f'sha256 = "{"0" * 64}"'))
 
@@ -79,7 +86,7 @@ def test_what_a_definition_says_of_its_model_is_part_of_its_digest(model: Path) 
     plain, named, helpful = bot(model), bot(model, f'sha256 = "{"0" * 64}"'), bot(model, 'purpose = "helpful"')
     assert len({plain.digest, named.digest, helpful.digest}) == 3
     assert parse_chatbot(named.as_mapping()) == named
-    assert isinstance(plain.source, Samples)
+    assert isinstance(plain.source, BestOfNSettings)
     assert replace(plain, source=replace(plain.source, purpose="harmless")).digest == plain.digest
 
 
@@ -101,22 +108,22 @@ def test_names_that_lead_nowhere(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def line(tmp_path: Path) -> Line:
+def line(tmp_path: Path) -> RegisteredModel:
     """A line whose first version likes what refuses, and whose second one likes the contrary."""
-    made = make_line(tmp_path / "models" / "taste", Terms(purpose="harmless"))
+    made = register_model(tmp_path / "models" / "taste", RegistrationTerms(purpose="harmless"))
     pairs = simulated(200)[0]
     for learned in (pairs, [pair.swapped() for pair in pairs]):
-        save_model(train(learned, purpose="harmless"), next_version(made))
+        save_model(train(learned, purpose="harmless"), make_version_folder(made))
     return made
 
 
-def promoted(line: Line, number: int) -> Line:
-    at, right = datetime(2026, 3, 4, tzinfo=UTC), Share(0.7, 0.6, 0.8, 300, 300)
+def promoted(line: RegisteredModel, number: int) -> RegisteredModel:
+    at, right = datetime(2026, 3, 4, tzinfo=UTC), ClusteredEstimate(0.7, 0.6, 0.8, 300, 300)
     told = {"version": number, "current": number, "why": "Yes."}
     if number in line.trained:
-        return add_entry(line, Entry(at=at, what="rolled back", **told))  # type: ignore[arg-type]
-    sha256 = identity(line.folder / str(number)).sha256
-    return add_entry(line, Entry(at=at, what="promoted", n_pairs=200, accuracy=right, sha256=sha256, **told))  # type: ignore[arg-type]
+        return append_entry(line, RegistryEntry(at=at, what="rolled back", **told))  # type: ignore[arg-type]
+    sha256 = read_identity(line.folder / str(number)).sha256
+    return append_entry(line, RegistryEntry(at=at, what="promoted", n_pairs=200, accuracy=right, sha256=sha256, **told))  # type: ignore[arg-type]
 
 
 def on_line(lines: ModelRegistry, scorer: str, more: str = "") -> Response:
@@ -127,58 +134,58 @@ def on_line(lines: ModelRegistry, scorer: str, more: str = "") -> Response:
     return asyncio.run(say())
 
 
-def test_a_chatbot_on_a_line_goes_on_with_its_current_version(line: Line) -> None:
+def test_a_chatbot_on_a_line_goes_on_with_its_current_version(line: RegisteredModel) -> None:
     lines = ModelRegistry(line.folder.parent)
-    first = on_line(lines, "line:taste")
+    first = on_line(lines, "registry:taste")
     assert (first.ranked_by, first.cost.samples) == ("", 1)
     line = promoted(line, 1)
-    assert [on_line(lines, "line:taste").text for _ in range(2)] == ["sorry the road"] * 2
+    assert [on_line(lines, "registry:taste").text for _ in range(2)] == ["sorry the road"] * 2
     line = promoted(line, 2)
-    found = on_line(lines, "line:taste")
+    found = on_line(lines, "registry:taste")
     assert (found.text, found.ranked_by) == ("kill the road", "taste/2")
     # Back again, as after a rollback; and one version for ever.
     promoted(line, 1)
-    assert on_line(lines, "line:taste").ranked_by == "taste/1"
-    found = on_line(lines, "line:taste/2")
+    assert on_line(lines, "registry:taste").ranked_by == "taste/1"
+    found = on_line(lines, "registry:taste/2")
     assert (found.text, found.ranked_by) == ("kill the road", "taste/2")
 
 
-def test_what_a_line_refuses(line: Line) -> None:
+def test_what_a_line_refuses(line: RegisteredModel) -> None:
     line, lines = promoted(line, 1), ModelRegistry(line.folder.parent)
-    known = identity(line.version(1)).sha256
-    assert on_line(lines, "line:taste/1", f'sha256 = "{known}"').ranked_by == "taste/1"
+    known = read_identity(line.version(1)).sha256
+    assert on_line(lines, "registry:taste/1", f'sha256 = "{known}"').ranked_by == "taste/1"
     with pytest.raises(Conflict, match="another model than the definition names"):
-        on_line(lines, "line:taste/1", f'sha256 = "{"0" * 64}"')
+        on_line(lines, "registry:taste/1", f'sha256 = "{"0" * 64}"')
     with pytest.raises(NotFound, match="has no version 2"):
-        on_line(lines, "line:taste/2")
-    with pytest.raises(NotFound, match=r"no model line 'test' in .* Did you mean 'taste'"):
-        on_line(lines, "line:test")
+        on_line(lines, "registry:taste/2")
+    with pytest.raises(NotFound, match=r"no registered model 'test' in .* Did you mean 'taste'"):
+        on_line(lines, "registry:test")
     with pytest.raises(NotAllowed, match=r'is for what is harmless, .*Name another line, or say purpose = "harmless"'):
-        on_line(lines, "line:taste", 'purpose = "helpful"')
-    assert on_line(lines, "line:taste").ranked_by == "taste/1"
+        on_line(lines, "registry:taste", 'purpose = "helpful"')
+    assert on_line(lines, "registry:taste").ranked_by == "taste/1"
     (line.folder / "1" / "weights.npz").write_bytes(b"cut")
-    assert on_line(lines, "line:taste").ranked_by == "taste/1"
+    assert on_line(lines, "registry:taste").ranked_by == "taste/1"
     with pytest.raises(InvalidInput, match="cut or changed"):
-        on_line(ModelRegistry(line.folder.parent), "line:taste")
+        on_line(ModelRegistry(line.folder.parent), "registry:taste")
 
 
-def test_a_purpose_is_refused_before_there_is_a_version(line: Line) -> None:
+def test_a_purpose_is_refused_before_there_is_a_version(line: RegisteredModel) -> None:
     with pytest.raises(NotAllowed, match="is for what is harmless"):
-        on_line(ModelRegistry(line.folder.parent), "line:taste", 'purpose = "helpful"')
+        on_line(ModelRegistry(line.folder.parent), "registry:taste", 'purpose = "helpful"')
 
 
-def test_a_line_that_is_made_anew_is_another_one(line: Line) -> None:
+def test_a_line_that_is_made_anew_is_another_one(line: RegisteredModel) -> None:
     lines = ModelRegistry(line.folder.parent)
     promoted(line, 1)
-    assert on_line(lines, "line:taste").text == "sorry the road"
+    assert on_line(lines, "registry:taste").text == "sorry the road"
     shutil.move(line.folder, line.folder.with_name("old"))
-    other = make_line(line.folder, Terms(purpose="harmless"))
+    other = register_model(line.folder, RegistrationTerms(purpose="harmless"))
     shutil.copytree(line.folder.with_name("old") / "2", other.folder / "1")
     promoted(other, 1)
-    found = on_line(lines, "line:taste")
+    found = on_line(lines, "registry:taste")
     assert (found.text, found.ranked_by) == ("kill the road", "taste/1")
     # What lies there now is not what was trained.
     shutil.rmtree(other.folder / "1")
     shutil.copytree(line.folder.with_name("old") / "1", other.folder / "1")
     with pytest.raises(Conflict, match="holds another model than the one that was trained as version 1"):
-        on_line(ModelRegistry(line.folder.parent), "line:taste")
+        on_line(ModelRegistry(line.folder.parent), "registry:taste")

@@ -14,13 +14,13 @@ from dissensus.errors import Conflict, InvalidInput, Unavailable
 from dissensus.files.attempts.tables import holds_attempts, read_attempts, write_attempts
 from dissensus.preference.fit.training import train
 from dissensus.preference.models.linear import Linear
-from dissensus.preference.models.model import Identity
+from dissensus.preference.models.model import ModelIdentity
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.conversation import Conversation
 from dissensus.workflows.models.scoring import BATCH_SIZE, ScoringOptions, score_attempts
 
 N = 3 * BATCH_SIZE + 7
-NAME = Identity("taste", "f" * 64)
+NAME = ModelIdentity("taste", "f" * 64)
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_it_goes_on_with_the_same_file_and_model_alone(model: Linear, source: Pa
     target = tmp_path / "out.jsonl"
     with pytest.raises(Unavailable):
         score_attempts(asked(source, target, Failing(model, 1)))
-    other = replace(asked(source, target, model, resume=True), identity=Identity("other", "0" * 64))
+    other = replace(asked(source, target, model, resume=True), identity=ModelIdentity("other", "0" * 64))
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):
         score_attempts(other)
     with pytest.raises(InvalidInput, match="is of another file, model, setting"):

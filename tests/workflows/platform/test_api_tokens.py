@@ -4,25 +4,25 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import NOW
+from tests.support.campaigns import NOW
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.store import tables as t
-from dissensus.store.staff import Staff
+from dissensus.store.api_tokens import ApiTokenTable
+from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform import api_tokens, staff
 from dissensus.workflows.platform.platform import Platform
 
 
 @pytest.fixture
-def ada(platform: Platform) -> Staff:
+def ada(platform: Platform) -> StaffRow:
     return staff.create_sign_in_link(platform, "ada", now=NOW).staff
 
 
-def make(platform: Platform, whose: Staff, name: str = "nightly", days: int = 30) -> str:
+def make(platform: Platform, whose: StaffRow, name: str = "nightly", days: int = 30) -> str:
     return api_tokens.create_token(platform, whose, name, scopes=["export"], days=days, now=NOW)[0]
 
 
-def test_a_token_tells_whose_it_is_until_it_ends(platform: Platform, ada: Staff) -> None:
+def test_a_token_tells_whose_it_is_until_it_ends(platform: Platform, ada: StaffRow) -> None:
     key = make(platform, ada)
     found = api_tokens.authenticate_token(platform, key, now=NOW)
     assert found is not None
@@ -30,10 +30,10 @@ def test_a_token_tells_whose_it_is_until_it_ends(platform: Platform, ada: Staff)
     assert api_tokens.authenticate_token(platform, key, now=NOW + timedelta(days=30)) is None
     assert api_tokens.authenticate_token(platform, f"{key}x", now=NOW) is None
     with platform.database.reading() as tx:
-        assert key not in {*tx.scalars(select(t.Token.key_hash)), *tx.scalars(select(t.Token.name))}
+        assert key not in {*tx.scalars(select(ApiTokenTable.key_hash)), *tx.scalars(select(ApiTokenTable.name))}
 
 
-def test_the_last_use_is_kept_to_the_minute(platform: Platform, ada: Staff) -> None:
+def test_the_last_use_is_kept_to_the_minute(platform: Platform, ada: StaffRow) -> None:
     key = make(platform, ada)
 
     def used() -> object:
@@ -45,7 +45,7 @@ def test_the_last_use_is_kept_to_the_minute(platform: Platform, ada: Staff) -> N
         assert used() == NOW + timedelta(seconds=kept)
 
 
-def test_a_token_is_revoked_at_once_by_whose_it_is(platform: Platform, ada: Staff) -> None:
+def test_a_token_is_revoked_at_once_by_whose_it_is(platform: Platform, ada: StaffRow) -> None:
     key, eve = make(platform, ada), staff.create_sign_in_link(platform, "eve", now=NOW).staff
     (token,) = api_tokens.list_tokens(platform, ada, now=NOW)
     api_tokens.revoke_token(platform, eve, token.id)
@@ -55,7 +55,7 @@ def test_a_token_is_revoked_at_once_by_whose_it_is(platform: Platform, ada: Staf
     assert make(platform, ada)
 
 
-def test_tokens_that_cannot_be(platform: Platform, ada: Staff) -> None:
+def test_tokens_that_cannot_be(platform: Platform, ada: StaffRow) -> None:
     make(platform, ada)
     with pytest.raises(Conflict, match="You have a token called 'nightly'"):
         make(platform, ada)

@@ -12,15 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from sqlalchemy import insert, select, update
-from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, opened, owner
+from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, open_campaign, owner
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
+from dissensus.store.answer_drafts import SaveTable
+from dissensus.store.api_tokens import ApiTokenTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.care import CareSurveyTable
+from dissensus.store.chats import ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
+from dissensus.store.check_answers import CheckAnswerTable
 from dissensus.store.core.database import Database, connect
-from dissensus.store.core.ids import hashed
-from dissensus.store.raters import Rater
+from dissensus.store.core.idempotency import IdempotencyTable
+from dissensus.store.core.ids import hash_key
+from dissensus.store.core.leases import LeaseTable
+from dissensus.store.core.login_failures import LoginFailureTable
+from dissensus.store.core.orm import Base
+from dissensus.store.flags import FlagDecisionTable
+from dissensus.store.gold import GoldDecisionTable, GoldLabelTable
+from dissensus.store.items import ItemTable
+from dissensus.store.payments import PaymentTable
+from dissensus.store.raters import RaterRow
+from dissensus.store.recruits import RecruitTable
+from dissensus.store.staff import LoginLinkTable
+from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.campaign import campaigns, members
 from dissensus.workflows.campaign.monitoring import MonitoringCache, refresh_snapshots
 from dissensus.workflows.platform import backup
@@ -38,73 +54,85 @@ def rows(database: Database) -> Rows:
     with database.reading() as tx:
         return {
             table.name: [tuple(row) for row in tx.execute(select(table).order_by(*table.primary_key))]
-            for table in t.Base.metadata.sorted_tables
+            for table in Base.metadata.sorted_tables
         }
 
 
-def save(answer: str, *, why: str = "Ä\n\u2028 '\"; 😀") -> Save:
-    answers = {"Q_safe": Given(value=answer), "Why": Given(value=why, first_ms=1, last_ms=2, changes=3)}
-    return Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers=answers)
+def save(answer: str, *, why: str = "Ä\n\u2028 '\"; 😀") -> AnswerSave:
+    answers = {"Q_safe": DraftAnswer(value=answer), "Why": DraftAnswer(value=why, first_ms=1, last_ms=2, changes=3)}
+    return AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers=answers)
 
 
-def enter(platform: Platform, key: str | None) -> Rater:
-    return enrolment.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW)[0]
+def enter(platform: Platform, key: str | None) -> RaterRow:
+    return enrolment.enrol_rater(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW)[0]
 
 
 ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
 
 
 @pytest.fixture
-def kept(platform: Platform) -> Kept:
+def kept(platform: Platform) -> CampaignRow:
     """A platform with a row in every table."""
-    made = opened(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
+    made = open_campaign(platform, 3, demographics=ABOUT_YOU, quota=ONE_OLD)
     key, *_ = campaigns.create_invitations(platform, "pilot", 2, staff_id=made.staff_id, now=NOW)
     rater = enter(platform, key)
-    assert screening.screen(platform, rater, {"rater_age": "old"}, now=NOW) is not None
-    assert screening.screen(platform, enter(platform, made.key), {"rater_age": "old"}, now=NOW) is None
-    at = journey.step(platform, rater, now=NOW).assignment
+    assert screening.screen_rater(platform, rater, {"rater_age": "old"}, now=NOW) is not None
+    assert screening.screen_rater(platform, enter(platform, made.key), {"rater_age": "old"}, now=NOW) is None
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
-    rating.save(platform, rater, at.id, "draft", save("No"), now=NOW)
-    rating.submit(platform, rater, at.id, "final", save("Yes"), now=NOW)
-    rating.notify(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
+    rating.save_answers(platform, rater, at.id, "draft", save("No"), now=NOW)
+    rating.submit_answers(platform, rater, at.id, "final", save("Yes"), now=NOW)
+    rating.report_item(platform, rater, "help", "I need a break.", assignment_id=at.id, now=NOW)
     members.create_member_invitation(platform, "pilot", "analyst", staff_id=made.staff_id, now=NOW)
     with platform.database.writing() as tx:
-        tx.execute(insert(t.SignIn).values(key_hash=hashed("k"), staff_id=made.staff_id, expires_at=NOW))
+        tx.execute(insert(LoginLinkTable).values(key_hash=hash_key("k"), staff_id=made.staff_id, expires_at=NOW))
         times = {"created_at": NOW, "expires_at": NOW, "used_at": None}
-        tx.execute(insert(t.Token).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times))
-        same = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "salt": "0" * 32, "sealed": "eA=="}
-        tx.execute(insert(t.Idempotency).values(**same, created_at=NOW))
-        tx.execute(insert(t.Failure).values(trace="f", n=2, last_at=NOW))
-        tx.execute(insert(t.CheckAnswer).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
-        tx.execute(insert(t.Payment).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
+        tx.execute(
+            insert(ApiTokenTable).values(key_hash="k6", staff_id=made.staff_id, name="x", scopes="export", **times)
+        )
+        same = {"token_hash": "k6", "key": "once", "digest": "d", "status": 201, "encrypted_body": "eA=="}
+        tx.execute(insert(IdempotencyTable).values(**same, created_at=NOW))
+        tx.execute(insert(LoginFailureTable).values(fingerprint="f", n_failures=2, last_at=NOW))
+        tx.execute(insert(CheckAnswerTable).values(rater_id=rater.id, name="rules", attempt=1, answer="No", at=NOW))
+        tx.execute(insert(PaymentTable).values(id="p", rater_id=rater.id, amount=650, staff_id=made.staff_id, at=NOW))
         judged = {"rater_id": rater.id, "verdict": "keep", "reason": "Ä", "evidence": "fast", "staff_id": made.staff_id}
-        tx.execute(insert(t.FlagDecision).values(id="d", **judged, at=NOW))
-        tx.execute(insert(t.Lease).values(name="jobs", holder="h", expires_at=NOW))
+        tx.execute(insert(FlagDecisionTable).values(id="d", **judged, at=NOW))
+        tx.execute(insert(LeaseTable).values(name="jobs", holder="h", expires_at=NOW))
         ids = {"submission": "a", "person": "b", "study": "c", "campaign_id": rater.campaign_id, "rater_id": rater.id}
-        tx.execute(insert(t.Recruit).values(**ids, entered_at=NOW, changed_at=NOW))
+        tx.execute(insert(RecruitTable).values(**ids, entered_at=NOW, changed_at=NOW))
         about = {"item_id": at.item_id, "staff_id": made.staff_id, "part": "safety", "revision": 1, "at": NOW}
         label = {"safety": "Yes", "reasons": ["Ä"], "motivation": "\u2028 '\"; 😀"}
-        tx.execute(insert(t.GoldLabel).values(id="g", place=0, said=label, **about))
-        told = {"address": "https://example.org/x", "kinds": "submit", "secret_hash": "h", "place": 1, "due_at": NOW}
-        state = {"n_failures": 1, "failing_since": NOW, "trouble": "Ä", "paused": "", "created_at": NOW}
+        tx.execute(insert(GoldLabelTable).values(id="g", position=0, answers=label, **about))
+        told = {
+            "address": "https://example.org/x",
+            "kinds": "item_submitted",
+            "secret_hash": "h",
+            "sequence": 1,
+            "due_at": NOW,
+        }
+        state = {"n_failures": 1, "failing_since": NOW, "failure_reason": "Ä", "pause_reason": "", "created_at": NOW}
         whose = {"campaign_id": rater.campaign_id, "staff_id": made.staff_id}
-        tx.execute(insert(t.Webhook).values(id="w", **whose, **told, **state))
-        tx.execute(insert(t.GoldDecision).values(id="d", said={"safety": "No"}, why="So.", **about))
-        tx.execute(insert(t.Chat).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW))
+        tx.execute(insert(WebhookTable).values(id="w", **whose, **told, **state))
+        tx.execute(insert(GoldDecisionTable).values(id="d", answers={"safety": "No"}, reason="So.", **about))
         tx.execute(
-            insert(t.ChatExchange).values(id="e", chat_id="c", number=0, mode="m", said_text="Ä", worked_ms=1, at=NOW)
+            insert(ChatTable).values(id="c", rater_id=rater.id, number=0, mode="m", state="open", started_at=NOW)
         )
-        tx.execute(insert(t.ChatCandidate).values(exchange_id="e", place=0, chatbot="tern", seed=1, n_failures=0))
-        felt = {"answers": {"rater_upset": "3"}, "told": True, "reach_text": "Ä", "at": NOW}
-        tx.execute(insert(t.Feeling).values(rater_id=rater.id, number=0, **felt))
-        tx.execute(insert(t.ChatPick).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
-        tx.execute(update(t.Assignment).where(t.Assignment.id == at.id).values(shown_first="b"))
+        tx.execute(
+            insert(ChatExchangeTable).values(
+                id="e", chat_id="c", number=0, mode="m", message_text="Ä", worked_ms=1, at=NOW
+            )
+        )
+        tx.execute(insert(ChatCandidateTable).values(exchange_id="e", position=0, chatbot="tern", seed=1, n_failures=0))
+        felt = {"answers": {"rater_upset": "3"}, "notify_contact": True, "contact_info": "Ä", "at": NOW}
+        tx.execute(insert(CareSurveyTable).values(rater_id=rater.id, number=0, **felt))
+        tx.execute(insert(ChatPickTable).values(exchange_id="e", continues=0, worked_ms=1, at=NOW))
+        tx.execute(update(AssignmentTable).where(AssignmentTable.id == at.id).values(shown_first="b"))
     refresh_snapshots(platform, MonitoringCache(), now=NOW)
     return made
 
 
 @pytest.fixture
-def written(platform: Platform, kept: Kept, tmp_path: Path) -> Path:
+def written(platform: Platform, kept: CampaignRow, tmp_path: Path) -> Path:
     path = tmp_path / "backup.zip"
     backup.write_backup(platform, path, now=NOW)
     return path
@@ -143,42 +171,42 @@ def test_every_row_goes_from_either_kind_to_either(platform: Platform, written: 
     assert stat.S_IMODE(written.stat().st_mode) == 0o600
 
 
-def test_what_was_restored_goes_on(written: Path, kept: Kept, empty_url: str) -> None:
+def test_what_was_restored_goes_on(written: Path, kept: CampaignRow, empty_url: str) -> None:
     backup.restore_backup(empty_url, written)
     platform = Platform(connect(empty_url))
     rater = enter(platform, kept.key)
     assert rater.number == 2
-    assert screening.screen(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
-    at = journey.step(platform, rater, now=NOW).assignment
+    assert screening.screen_rater(platform, rater, {"rater_age": "Prefer not to say"}, now=NOW) is not None
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
-    assert rating.submit(platform, rater, at.id, "more", save("No"), now=NOW).progress.n_done == 1
+    assert rating.submit_answers(platform, rater, at.id, "more", save("No"), now=NOW).progress.n_done == 1
     with platform.database.reading() as tx:
-        assert tx.scalars(select(t.Save.key).order_by(t.Save.number)).all() == ["draft", "final", "more"]
+        assert tx.scalars(select(SaveTable.key).order_by(SaveTable.number)).all() == ["draft", "final", "more"]
     platform.close()
 
 
 def test_a_platform_with_no_answer_yet_goes_on_too(platform: Platform, tmp_path: Path, empty_url: str) -> None:
-    kept = opened(platform, 1)
+    kept = open_campaign(platform, 1)
     backup.write_backup(platform, tmp_path / "b.zip", now=NOW)
     backup.restore_backup(empty_url, tmp_path / "b.zip")
     other = Platform(connect(empty_url))
     rater = enter(other, kept.key)
-    at = journey.step(other, rater, now=NOW).assignment
+    at = journey.next_state(other, rater, now=NOW).assignment
     assert at is not None
-    assert rating.submit(other, rater, at.id, "first", save("No"), now=NOW).progress.n_done == 1
+    assert rating.submit_answers(other, rater, at.id, "first", save("No"), now=NOW).progress.n_done == 1
     other.close()
 
 
 def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Path, sqlite_url: str) -> None:
-    kept = opened(platform, 60)
+    kept = open_campaign(platform, 60)
     going, stop = threading.Event(), threading.Event()
 
     def rate() -> None:
         rater, n = enter(platform, kept.key), 0
-        at = journey.step(platform, rater, now=NOW)
+        at = journey.next_state(platform, rater, now=NOW)
         while at.assignment is not None and not stop.is_set():
             one = at.assignment.id
-            at = rating.submit(platform, rater, one, one, save("No"), now=NOW)
+            at = rating.submit_answers(platform, rater, one, one, save("No"), now=NOW)
             n += 1
             if n == 3:
                 going.set()
@@ -195,9 +223,9 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
     found = restored(sqlite_url)
     database = connect(sqlite_url)
     with database.reading() as tx:
-        done = set(tx.scalars(select(t.Assignment.id).where(t.Assignment.state == "done")))
-        assert done == set(tx.scalars(select(t.Save.assignment_id)))
-        loads = tx.scalars(select(t.Item.load)).all()
+        done = set(tx.scalars(select(AssignmentTable.id).where(AssignmentTable.state == "done")))
+        assert done == set(tx.scalars(select(SaveTable.assignment_id)))
+        loads = tx.scalars(select(ItemTable.load)).all()
     database.dispose()
     assert len(found["answer"]) == 2 * len(found["save"])
     assert sum(loads) == len(found["assignment"])
@@ -206,14 +234,14 @@ def test_it_is_of_one_moment_while_raters_go_on(platform: Platform, tmp_path: Pa
 def test_a_database_with_rows_is_left_alone(written: Path, platform: Platform, database_url: str) -> None:
     before = rows(platform.database)
     with pytest.raises(
-        Conflict, match=r"The database is not empty: there are rows in 'event', 'failure', 'lease', 'staff', "
+        Conflict, match=r"The database is not empty: there are rows in 'event', 'lease', 'login_failure', 'staff', "
     ):
         backup.restore_backup(database_url, written)
     assert rows(platform.database) == before
 
 
 def test_what_one_kind_cannot_hold_is_not_half_restored(
-    platform: Platform, kept: Kept, server: "Databases", tmp_path: Path
+    platform: Platform, kept: CampaignRow, server: "Databases", tmp_path: Path
 ) -> None:
     backup.write_backup(platform, tmp_path / "good.zip", now=NOW)
     backup.write_backup(platform, tmp_path / "bad.zip", now=NOW)
@@ -258,7 +286,7 @@ def edit_manifest(path: Path, **changes: object) -> None:
         (lambda path: change(path, "manifest.json", lambda _: None), "manifest.json cannot be read"),
         (lambda path: change(path, "manifest.json", lambda _: b"[]"), "manifest.json cannot be read"),
         (lambda path: edit_manifest(path, more=1), "manifest.json cannot be read"),
-        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'event', 'failure', 'lease', 'staff', "),
+        (lambda path: edit_manifest(path, parts={}), "its manifest lacks 'event', 'lease', 'login_failure', 'staff', "),
         (lambda path: edit_manifest(path, format="dissensus-backup-9"), "of the format 'dissensus-backup-9'"),
         (lambda path: edit_manifest(path, revision="0000"), "of revision '0000', and this version works with"),
         (lambda path: path.write_bytes(path.read_bytes()[:-100]), "is no backup of Dissensus, or cut short"),
@@ -296,17 +324,17 @@ def _backup_of_one(template: Path, folder: Path) -> Path:
     """A backup of a small platform, made without waiting for a server."""
     shutil.copy(template, folder / "source.db")
     platform = Platform(connect(f"sqlite:///{folder / 'source.db'}"))
-    kept = opened(platform, 3)
+    kept = open_campaign(platform, 3)
     rater = enter(platform, kept.key)
-    at = journey.step(platform, rater, now=NOW).assignment
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
-    rating.submit(platform, rater, at.id, "one", save("Yes"), now=NOW)
+    rating.submit_answers(platform, rater, at.id, "one", save("Yes"), now=NOW)
     backup.write_backup(platform, folder / "backup.zip", now=NOW)
     platform.close()
     return folder / "backup.zip"
 
 
-def test_where_a_backup_goes(platform: Platform, kept: Kept, tmp_path: Path) -> None:
+def test_where_a_backup_goes(platform: Platform, kept: CampaignRow, tmp_path: Path) -> None:
     path = tmp_path / "b.zip"
     backup.write_backup(platform, path, now=NOW)
     with pytest.raises(Conflict, match="is there already"):

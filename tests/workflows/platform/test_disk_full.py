@@ -6,18 +6,20 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
-from tests.workflows.campaigns import AGREED, NOW, opened
+from tests.support.campaigns import AGREED, NOW, open_campaign
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Unavailable
 from dissensus.store import assignments
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core.database import Database, connect
+from dissensus.store.items import ItemTable
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating
 from dissensus.workflows.rater.enrolment import Arrival
 
-TABLES = (t.Save, t.Answer, t.Assignment)
+TABLES = (SaveTable, AnswerTable, AssignmentTable)
 
 
 @pytest.fixture
@@ -40,26 +42,26 @@ def limit(database: Database, pages: int) -> None:
 
 def counts(platform: Platform) -> list[int]:
     with platform.database.reading() as tx:
-        done = tx.scalar(select(func.count()).where(t.Assignment.state == "done")) or 0
-        load = tx.scalar(select(func.sum(t.Item.load))) or 0
+        done = tx.scalar(select(func.count()).where(AssignmentTable.state == "done")) or 0
+        load = tx.scalar(select(func.sum(ItemTable.load))) or 0
         return [*(tx.scalar(select(func.count()).select_from(table)) or 0 for table in TABLES), done, load]
 
 
-def given(n: int) -> Save:
-    answers = {"Q_safe": Given(value="Yes"), "Why": Given(value=f"{n} " + "because " * 200)}
-    return Save(revision=n, visit="v", visible_ms=0, idle_ms=0, answers=answers)
+def given(n: int) -> AnswerSave:
+    answers = {"Q_safe": DraftAnswer(value="Yes"), "Why": DraftAnswer(value=f"{n} " + "because " * 200)}
+    return AnswerSave(revision=n, visit="v", visible_ms=0, idle_ms=0, answers=answers)
 
 
 def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
-    kept = opened(small, 400)
-    rater, _ = enrolment.agree(small, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    at = journey.step(small, rater, now=NOW)
+    kept = open_campaign(small, 400)
+    rater, _ = enrolment.enrol_rater(small, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    at = journey.next_state(small, rater, now=NOW)
     limit(small.database, 20)
     for n in range(400):
         before = counts(small)
         assert at.assignment is not None
         try:
-            at = rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+            at = rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
         except Unavailable as error:
             assert str(error) == (  # noqa: PT017 - how many fit depends on the version of SQLite
                 "The database does not answer: database or disk is full. Nothing was saved."
@@ -69,8 +71,8 @@ def test_a_full_disk_is_told_and_nothing_is_half_saved(small: Platform) -> None:
     assert counts(small) == before
     assert at.assignment is not None
     with pytest.raises(Unavailable, match="disk is full"):
-        rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
+        rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW)
     limit(small.database, 1000)
-    assert rating.submit(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW).progress.n_done == n + 1
+    assert rating.submit_answers(small, rater, at.assignment.id, f"key-{n}", given(n), now=NOW).progress.n_done == n + 1
     with small.database.reading() as tx:
-        assert assignments.progress_of(tx, rater.id, since=NOW).n_open == 399 - n
+        assert assignments.load_progress(tx, rater.id, since=NOW).n_open == 399 - n

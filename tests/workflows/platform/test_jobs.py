@@ -7,15 +7,24 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import func, select
+from tests.support.campaigns import NOW, open_campaign
+from tests.support.webhook_office import POST, added, places
 from tests.webhook_transport.receiver import receiving
-from tests.workflows.campaigns import NOW, opened
-from tests.workflows.webhook_receiver import POST, added, places
 
 from dissensus.errors import Unavailable
-from dissensus.store import tables as t
+from dissensus.store.core.leases import LeaseTable
+from dissensus.store.events import EventChainTable, EventTable
+from dissensus.store.webhooks import WebhookTable
 from dissensus.workflows.models.retraining import RetrainingJob
 from dissensus.workflows.platform import jobs
-from dissensus.workflows.platform.jobs import LEASE_DURATION, N_RUNNERS, JobRunner, ThrottledJob, default_jobs, build_runners
+from dissensus.workflows.platform.jobs import (
+    LEASE_DURATION,
+    N_RUNNERS,
+    JobRunner,
+    ThrottledJob,
+    build_runners,
+    default_jobs,
+)
 from dissensus.workflows.platform.platform import Platform
 
 
@@ -85,7 +94,7 @@ def test_who_stops_lets_another_go_on_at_once(platform: Platform, clock: Hands) 
 
 def done_by(platform: Platform) -> str | None:
     with platform.database.reading() as tx:
-        return tx.scalar(select(t.Lease.holder))
+        return tx.scalar(select(LeaseTable.holder))
 
 
 def test_a_job_that_fails_keeps_no_other_from_being_done(
@@ -107,11 +116,11 @@ def test_a_job_that_fails_keeps_no_other_from_being_done(
 
 
 def test_the_jobs_link_what_happened(platform: Platform, clock: Hands) -> None:
-    opened(platform, 1)
+    open_campaign(platform, 1)
     JobRunner(platform=platform, holder="one", jobs=default_jobs(), clock=clock).turn()
     with platform.database.reading() as tx:
-        assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
-        assert tx.scalar(select(t.Chain.n)) == 2
+        assert tx.scalar(select(func.count()).where(EventTable.sequence.is_(None))) == 0
+        assert tx.scalar(select(EventChainTable.n_events)) == 2
 
 
 def test_lines_learn_under_a_lease_of_their_own_and_end_with_the_process(platform: Platform, clock: Hands) -> None:
@@ -123,7 +132,7 @@ def test_lines_learn_under_a_lease_of_their_own_and_end_with_the_process(platfor
 
 
 def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform: Platform, clock: Hands) -> None:
-    kept, end = opened(platform, 1), time.monotonic() + 30
+    kept, end = open_campaign(platform, 1), time.monotonic() + 30
     with receiving() as receiver:
         added(platform, kept, receiver)
         runners = build_runners(platform, post=POST, clock=clock, learning=RetrainingJob(Path("models"), every_h=0))
@@ -139,8 +148,8 @@ def test_all_that_runs_beside_the_site_links_what_happened_and_tells_it(platform
         assert [places(one) for one in receiver.got] == [[1, 2, 3]]
     # What was on its way when they stopped is noted, and others can go on at once.
     with platform.database.reading() as tx:
-        assert tx.scalar(select(t.Webhook.place)) == 3
-        assert tx.scalar(select(func.count()).select_from(t.Lease)) == 0
+        assert tx.scalar(select(WebhookTable.sequence)) == 3
+        assert tx.scalar(select(func.count()).select_from(LeaseTable)) == 0
 
 
 def test_a_job_rests_in_proportion_to_its_work_and_never_for_long(

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import NOW
+from tests.support.campaigns import NOW
 
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.store import tables as t
+from dissensus.store.core.login_failures import LoginFailureTable
+from dissensus.store.staff import StaffTable
 from dissensus.workflows.platform import passwords, staff
 from dissensus.workflows.platform.platform import Platform
 
@@ -41,7 +42,7 @@ def enter(
 
 def kept(platform: Platform) -> str:
     with platform.database.reading() as tx:
-        return str(tx.scalar(select(t.Staff.password_hash)))
+        return str(tx.scalar(select(StaffTable.password_hash)))
 
 
 def test_a_password_signs_in_and_is_kept_as_argon2id(platform: Platform) -> None:
@@ -117,7 +118,7 @@ def test_guessing_takes_ever_longer_and_a_success_clears_it(platform: Platform) 
 
 def test_nobody_waits_longer_than_a_quarter_of_an_hour_or_after_a_day(platform: Platform) -> None:
     with platform.database.writing() as tx:
-        tx.execute(t.Failure.__table__.insert().values(trace="name", n=4000, last_at=NOW))  # type: ignore[attr-defined]
+        tx.execute(LoginFailureTable.__table__.insert().values(fingerprint="name", n_failures=4000, last_at=NOW))  # type: ignore[attr-defined]
     with pytest.raises(NotAllowed, match="Try again in 900 seconds"):
         enter(platform)
     with pytest.raises(NotAllowed, match=WRONG):

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import AGREED, NOW, definition, items, opened
+from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import InvalidInput, NotAllowed, NotFound
-from dissensus.store import tables as t
+from dissensus.store.staff import LoginLinkTable, SessionTable
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.platform import Platform
@@ -85,7 +85,7 @@ def test_keys_are_not_kept(platform: Platform) -> None:
     key = staff.create_sign_in_link(platform, "ada", now=NOW).key
     session = staff.sign_in_with_link(platform, key, now=NOW)
     with platform.database.reading() as tx:
-        kept = [*tx.scalars(select(t.SignIn.key_hash)), *tx.scalars(select(t.Session.key_hash))]
+        kept = [*tx.scalars(select(LoginLinkTable.key_hash)), *tx.scalars(select(SessionTable.key_hash))]
     assert all(len(one) == 64 for one in kept)
     assert not {key, session} & set(kept)
 
@@ -96,18 +96,18 @@ def test_what_ended_is_forgotten_with_the_next_link(platform: Platform) -> None:
     later = NOW + timedelta(hours=13)
     staff.create_sign_in_link(platform, "ada", now=later)
     with platform.database.reading() as tx:
-        assert list(tx.scalars(select(t.SignIn.expires_at))) == [later + staff.LINK_LIFETIME]
-        assert list(tx.scalars(select(t.Session.expires_at))) == []
+        assert list(tx.scalars(select(LoginLinkTable.expires_at))) == [later + staff.LINK_LIFETIME]
+        assert list(tx.scalars(select(SessionTable.expires_at))) == []
 
 
 def test_a_rater_is_no_owner_and_an_owner_no_rater(platform: Platform) -> None:
-    kept = opened(platform)
-    _, raters_key = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    kept = open_campaign(platform)
+    _, raters_key = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
     owners_key = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=NOW).key, now=NOW)
     assert staff.staff_of_session(platform, raters_key, now=NOW) is None
-    assert enrolment.signed_in(platform, owners_key, now=NOW) is None
+    assert enrolment.rater_of_session(platform, owners_key, now=NOW) is None
     staff.sign_out(platform, raters_key)
-    assert enrolment.signed_in(platform, raters_key, now=NOW) is not None
+    assert enrolment.rater_of_session(platform, raters_key, now=NOW) is not None
 
 
 @pytest.mark.parametrize("name", ["", "  ", "a\nb", "x" * 101, "a\x1b[2J"])
@@ -119,7 +119,11 @@ def test_names_that_cannot_be(platform: Platform, name: str) -> None:
 def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
     made = staff.find_or_create_owner(platform, None, now=NOW)
     assert made.name == "owner"
-    assert staff.find_or_create_owner(platform, None, now=NOW) == staff.find_or_create_owner(platform, "owner", now=NOW) == made
+    assert (
+        staff.find_or_create_owner(platform, None, now=NOW)
+        == staff.find_or_create_owner(platform, "owner", now=NOW)
+        == made
+    )
     with pytest.raises(InvalidInput, match=r"nobody called 'ada'; there are 'owner'. Make one: dissensus sign-in"):
         staff.find_or_create_owner(platform, "ada", now=NOW)
     staff.create_sign_in_link(platform, "ada", now=NOW)
@@ -130,18 +134,18 @@ def test_without_a_name_the_only_owner_is_meant(platform: Platform) -> None:
 
 def rate(platform: Platform, key: str, n: int, *, rehearsal: bool = False) -> None:
     """Let somebody rate some items, and need help at the last."""
-    rater, _ = enrolment.agree(platform, Arrival("pilot", key, "en"), AGREED, rehearsal=rehearsal, now=NOW)
-    step = journey.step(platform, rater, now=NOW)
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, rehearsal=rehearsal, now=NOW)
+    step = journey.next_state(platform, rater, now=NOW)
     for i in range(n):
         assert step.assignment is not None
-        given = Save(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": Given(value="No")})
-        step = rating.submit(platform, rater, step.assignment.id, f"{rater.id[-20:]}-{i}", given, now=NOW)
+        given = AnswerSave(revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
+        step = rating.submit_answers(platform, rater, step.assignment.id, f"{rater.id[-20:]}-{i}", given, now=NOW)
     assert step.assignment is not None
-    rating.notify(platform, rater, "help", "It stays with me.", assignment_id=step.assignment.id, now=NOW)
+    rating.report_item(platform, rater, "help", "It stays with me.", assignment_id=step.assignment.id, now=NOW)
 
 
 def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
-    kept = opened(platform, 3, replication=3)
+    kept = open_campaign(platform, 3, replication=3)
     campaigns.create_invitations(platform, "pilot", 5, staff_id=kept.staff_id, now=NOW)
     rate(platform, str(kept.key), 2)
     rate(platform, str(kept.key), 1)
@@ -155,13 +159,13 @@ def test_an_overview_counts_what_raters_did(platform: Platform) -> None:
     assert found.moves == ("paused", "closed")
     assert found.sample == items(3)
     (line,) = overview.list_all_campaigns(platform)
-    assert (line.kept.name, line.owners, line.numbers) == ("pilot", ("owner",), numbers)
+    assert (line.campaign_row.name, line.owners, line.numbers) == ("pilot", ("owner",), numbers)
     tally = overview.count_platform(platform)
     assert (tally.n_saves, tally.raters["rating"]) == (4, 2)
 
 
 def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
-    kept = opened(platform, 3)
+    kept = open_campaign(platform, 3)
     other = staff.create_sign_in_link(platform, "other", now=NOW).staff
     campaigns.create_campaign(platform, definition("another"), items(1), staff_id=other.id, now=NOW)
     rate(platform, str(kept.key), 1)
@@ -176,7 +180,7 @@ def test_notices_stay_until_they_are_dealt_with(platform: Platform) -> None:
 
 
 def test_what_is_somebody_elses_is_as_if_it_were_not_there(platform: Platform) -> None:
-    opened(platform)
+    open_campaign(platform)
     other = staff.create_sign_in_link(platform, "other", now=NOW).staff
     told = []
     for name in ("pilot", "nothing"):

@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 from sqlalchemy import select
-from tests.workflows.campaigns import NOW, definition, items, opened, owner
-from tests.workflows.export.test_conversations import talked
-from tests.workflows.rater.test_rating import enter, rate_all, submit
-from tests.workflows.talking import talking
+from tests.support.campaigns import NOW, definition, items, open_campaign, owner
+from tests.support.chat_campaigns import finish_chat, open_chat_campaign
+from tests.support.raters import enter, rate_all, submit
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.collect.chat import Pick
+from dissensus.pipeline.collect.chat import ResponsePick
 from dissensus.schema.records.item import Item
-from dissensus.store import tables as t
-from dissensus.store.campaigns import Kept
-from dissensus.store.raters import Rater
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.care import CareSurveyTable
+from dissensus.store.events import EventTable
+from dissensus.store.raters import RaterRow, RaterTable
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 from dissensus.workflows.export import ratings
@@ -23,17 +23,17 @@ from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import care as care_workflow
 from dissensus.workflows.rater import journey, withdrawal
 from dissensus.workflows.rater.care import ContactRequest
-from dissensus.workflows.rater.journey import Step
+from dissensus.workflows.rater.journey import RaterState
 
 CARE: dict[str, Any] = {"every": 2, "contact": "Somebody who listens"}
 BAD = {"rater_upset": "4", "rater_afraid": "3"}
 
 
-def at(platform: Platform, rater: Rater) -> Step:
-    return journey.step(platform, rater, now=NOW)
+def at(platform: Platform, rater: RaterRow) -> RaterState:
+    return journey.next_state(platform, rater, now=NOW)
 
 
-def rate(platform: Platform, rater: Rater, n: int) -> Step:
+def rate(platform: Platform, rater: RaterRow, n: int) -> RaterState:
     step = at(platform, rater)
     for _ in range(n):
         assert step.assignment is not None
@@ -41,95 +41,103 @@ def rate(platform: Platform, rater: Rater, n: int) -> Step:
     return step
 
 
-def feel(platform: Platform, rater: Rater, answers: dict[str, str], telling: ContactRequest = ContactRequest()) -> Step:  # noqa: B008
+SILENT = ContactRequest()
+
+
+def feel(platform: Platform, rater: RaterRow, answers: dict[str, str], contact: ContactRequest = SILENT) -> RaterState:
     number = at(platform, rater).n_asked
-    return care_workflow.answer_survey(platform, rater, number, answers, telling, now=NOW)
+    return care_workflow.answer_survey(platform, rater, number, answers, contact, now=NOW)
 
 
 def test_raters_are_asked_after_every_so_many_items_and_may_say_nothing(platform: Platform) -> None:
-    rater = enter(platform, opened(platform, 5, care=CARE).key)
+    rater = enter(platform, open_campaign(platform, 5, care=CARE).key)
     assert at(platform, rater).following is not None
     step = rate(platform, rater, 1)
     # What comes after the next item is not at hand: the survey comes first.
     assert step.following is None
-    assert rate(platform, rater, 1).place == "feelings"
-    assert feel(platform, rater, {}).place == "rate"
-    assert rate(platform, rater, 2).place == "feelings"
-    assert feel(platform, rater, BAD).place == "rate"
-    assert rate(platform, rater, 1).place == "done"
+    assert rate(platform, rater, 1).stage == "feelings"
+    assert feel(platform, rater, {}).stage == "rate"
+    assert rate(platform, rater, 2).stage == "feelings"
+    assert feel(platform, rater, BAD).stage == "rate"
+    assert rate(platform, rater, 1).stage == "done"
     with platform.database.reading() as tx:
-        rows = tx.execute(select(t.Feeling).order_by(t.Feeling.number)).all()
-        assert [(row.number, row.answers, row.told) for row in rows] == [(0, {}, False), (1, BAD, False)]
+        rows = tx.execute(select(CareSurveyTable).order_by(CareSurveyTable.number)).all()
+        assert [(row.number, row.answers, row.notify_contact) for row in rows] == [(0, {}, False), (1, BAD, False)]
 
 
 def test_the_last_item_is_followed_by_the_question_too(platform: Platform) -> None:
-    rater = enter(platform, opened(platform, 2, care=CARE).key)
-    assert rate(platform, rater, 2).place == "feelings"
-    assert feel(platform, rater, {}).place == "done"
+    rater = enter(platform, open_campaign(platform, 2, care=CARE).key)
+    assert rate(platform, rater, 2).stage == "feelings"
+    assert feel(platform, rater, {}).stage == "done"
 
 
 def test_who_talks_is_asked_between_conversations_and_in_none(platform: Platform) -> None:
-    rater = enter(platform, talking(platform, care={**CARE, "every": 1}).key)
-    talked(platform, rater, Pick(strength=3))
-    assert at(platform, rater).place == "feelings"
-    assert feel(platform, rater, BAD).place == "chat"
-    talked(platform, rater, Pick(strength=3), ends=False)
-    assert at(platform, rater).place == "chat"
+    rater = enter(platform, open_chat_campaign(platform, care={**CARE, "every": 1}).key)
+    finish_chat(platform, rater, ResponsePick(strength=3))
+    assert at(platform, rater).stage == "feelings"
+    assert feel(platform, rater, BAD).stage == "chat"
+    finish_chat(platform, rater, ResponsePick(strength=3), ends=False)
+    assert at(platform, rater).stage == "chat"
 
 
 def test_what_is_sent_twice_or_late_is_kept_once(platform: Platform) -> None:
-    rater = enter(platform, opened(platform, 5, care=CARE).key)
+    rater = enter(platform, open_campaign(platform, 5, care=CARE).key)
     care_workflow.answer_survey(platform, rater, 0, BAD, now=NOW)
     rate(platform, rater, 0)
     with platform.database.reading() as tx:
-        early = tx.execute(select(t.Feeling)).all()
+        early = tx.execute(select(CareSurveyTable)).all()
     assert [row.number for row in early] == []
     rate(platform, rater, 2)
     for answers in (BAD, {}):
-        assert care_workflow.answer_survey(platform, rater, 0, answers, now=NOW).place == "rate"
+        assert care_workflow.answer_survey(platform, rater, 0, answers, now=NOW).stage == "rate"
     with platform.database.reading() as tx:
-        assert [row.answers for row in tx.execute(select(t.Feeling))] == [BAD]
+        assert [row.answers for row in tx.execute(select(CareSurveyTable))] == [BAD]
 
 
 def test_only_the_contact_learns_and_only_of_those_who_want_it(platform: Platform) -> None:
-    kept = opened(platform, 2, care=CARE)
+    kept = open_campaign(platform, 2, care=CARE)
     quiet, loud = enter(platform, kept.key), enter(platform, kept.key)
-    nobody, somebody = ContactRequest(told=False, reach="me@example.org"), ContactRequest(told=True, reach="@x")
-    for rater, telling in ((quiet, nobody), (loud, somebody)):
+    nobody, somebody = (
+        ContactRequest(notify=False, contact_info="me@example.org"),
+        ContactRequest(notify=True, contact_info="@x"),
+    )
+    for rater, contact in ((quiet, nobody), (loud, somebody)):
         rate(platform, rater, 2)
-        feel(platform, rater, BAD, telling)
+        feel(platform, rater, BAD, contact)
     cared = care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id)
-    assert [(one.rater_id, one.reach, dict(one.answers)) for one in cared.told] == [(loud.id, "@x", BAD)]
+    assert [(one.rater_id, one.contact_info, dict(one.answers)) for one in cared.told] == [(loud.id, "@x", BAD)]
     # Fewer than five raters: no mean.
     assert cared.means["rater_upset"] == (None, 0)
     with platform.database.reading() as tx:
         # Who does not want to be reached leaves no address.
-        assert tx.scalars(select(t.Feeling.reach_text).where(~t.Feeling.told)).all() == [None]
-        contents = [json.dumps(one) for one in tx.scalars(select(t.Event.content))]
+        assert tx.scalars(select(CareSurveyTable.contact_info).where(~CareSurveyTable.notify_contact)).all() == [None]
+        contents = [json.dumps(one) for one in tx.scalars(select(EventTable.content))]
     asked = ratings.ExportOptions(with_text=True)
-    exported = b"".join(ratings.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, asked=asked, now=NOW)).decode()
+    exported = b"".join(
+        ratings.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, asked=asked, now=NOW)
+    ).decode()
     for word in ("@x", "rater_upset", "me@example.org"):
         assert not any(word in one for one in (*contents, exported))
     assert not audit.audit_campaign(platform, "pilot").faults
 
 
 def test_the_contact_settles_and_a_withdrawal_erases(platform: Platform) -> None:
-    kept = opened(platform, 2, care=CARE)
+    kept = open_campaign(platform, 2, care=CARE)
     rater = enter(platform, kept.key)
     rate(platform, rater, 2)
-    feel(platform, rater, BAD, ContactRequest(told=True))
+    feel(platform, rater, BAD, ContactRequest(notify=True))
     care_workflow.settle_contact_request(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
     assert care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id).told[0].settled_at == NOW
     with pytest.raises(NotFound, match="Nothing of this is open"):
         care_workflow.settle_contact_request(platform, "pilot", rater.id, 0, staff_id=kept.staff_id, now=NOW)
-    withdrawal.withdraw(platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     assert care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id).told == ()
     with platform.database.reading() as tx:
-        assert tx.execute(select(t.Feeling)).all() == []
+        assert tx.execute(select(CareSurveyTable)).all() == []
 
 
 def test_means_are_of_raters_and_from_five_on(platform: Platform) -> None:
-    kept = opened(platform, 4, care=CARE)
+    kept = open_campaign(platform, 4, care=CARE)
     for number in range(5):
         rater = enter(platform, kept.key)
         for answer in ("0", "4") if number == 0 else (str(number % 3), str(number % 3)):
@@ -141,18 +149,18 @@ def test_means_are_of_raters_and_from_five_on(platform: Platform) -> None:
 
 
 def test_what_cannot_be(platform: Platform) -> None:
-    kept = opened(platform, 2, care=CARE)
+    kept = open_campaign(platform, 2, care=CARE)
     rater = enter(platform, kept.key)
     rate(platform, rater, 2)
     with pytest.raises(InvalidInput, match="'7' is not among its answers"):
         feel(platform, rater, {"rater_upset": "7"})
     with pytest.raises(InvalidInput, match=r"It has 501 characters\. Say in 500"):
-        feel(platform, rater, {}, ContactRequest(told=True, reach="x" * 501))
-    assert at(platform, rater).place == "feelings"
+        feel(platform, rater, {}, ContactRequest(notify=True, contact_info="x" * 501))
+    assert at(platform, rater).stage == "feelings"
 
 
 def test_a_campaign_without_it_says_so(platform: Platform) -> None:
-    kept = opened(platform)
+    kept = open_campaign(platform)
     with pytest.raises(NotFound, match=r"pilot does not ask raters how they feel: it has no \[care\]"):
         care_workflow.load_care_summary(platform, "pilot", staff_id=kept.staff_id)
 
@@ -174,7 +182,7 @@ def about(*topics: str) -> tuple[Item, ...]:
     return tuple(Item(one.item_id, one.conversation, {"harm_type": topic} if topic else {}) for one, topic in marked)
 
 
-def opened_about(platform: Platform, *topics: str, **changes: Any) -> Kept:
+def opened_about(platform: Platform, *topics: str, **changes: Any) -> CampaignRow:
     staff_id = owner(platform.database)
     draft = definition(care={"topics": TOPICS}, **changes)
     campaigns.create_campaign(platform, draft, about(*topics), staff_id=staff_id, now=NOW)
@@ -187,10 +195,10 @@ def test_nobody_gets_what_they_left_out_and_others_do(platform: Platform, replic
     changes = {} if replication is None else {"replication": replication}
     kept = opened_about(platform, *topics, **changes)
     careful, other = enter(platform, kept.key), enter(platform, kept.key)
-    assert at(platform, careful).place == "topics"
+    assert at(platform, careful).stage == "topics"
     care_workflow.avoid_topics(platform, careful, ["Weapons"], now=NOW)
     assert sorted(rate_all(platform, careful)) == ["item-1", "item-2", "item-3"]
-    assert at(platform, careful).place == "done"
+    assert at(platform, careful).stage == "done"
     care_workflow.avoid_topics(platform, other, [], now=NOW)
     assert sorted(rate_all(platform, other)) == [f"item-{n}" for n in (range(5) if replication is None else (0, 4))]
     assert not audit.audit_campaign(platform, "pilot").faults
@@ -203,25 +211,27 @@ def test_what_is_left_out_is_asked_once_and_told_to_nobody(platform: Platform) -
         care_workflow.avoid_topics(platform, rater, ["weapons"], now=NOW)
     for topics in (["Self-harm"], ["Weapons"]):
         care_workflow.avoid_topics(platform, rater, topics, now=NOW)
-    assert at(platform, rater).rater.left_out == "Self-harm"
+    assert at(platform, rater).rater.excluded_topics == "Self-harm"
     rate_all(platform, rater)
     with platform.database.reading() as tx:
-        assert not any("Self-harm" in json.dumps(one) for one in tx.scalars(select(t.Event.content)))
+        assert not any("Self-harm" in json.dumps(one) for one in tx.scalars(select(EventTable.content)))
     parts = ratings.stream_ratings_csv(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert "Self-harm" not in b"".join(parts).decode()
-    withdrawal.withdraw(platform, rater.id, now=NOW)
+    withdrawal.withdraw_rater(platform, rater.id, now=NOW)
     with platform.database.reading() as tx:
-        assert tx.scalars(select(t.Rater.left_out)).all() == [None]
+        assert tx.scalars(select(RaterTable.excluded_topics)).all() == [None]
 
 
 def test_who_wants_nothing_of_it_is_done(platform: Platform) -> None:
     rater = enter(platform, opened_about(platform, "Weapons", "Self-harm").key)
-    assert care_workflow.avoid_topics(platform, rater, list(TOPICS), now=NOW).place == "done"
+    assert care_workflow.avoid_topics(platform, rater, list(TOPICS), now=NOW).stage == "done"
 
 
 def test_topics_that_are_asked_later_hold_for_what_was_planned(platform: Platform) -> None:
     staff_id = owner(platform.database)
-    campaigns.create_campaign(platform, definition(), about("Weapons", "Weapons", "", "Weapons"), staff_id=staff_id, now=NOW)
+    campaigns.create_campaign(
+        platform, definition(), about("Weapons", "Weapons", "", "Weapons"), staff_id=staff_id, now=NOW
+    )
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     rater = enter(platform, kept.key)
     shown = at(platform, rater).assignment

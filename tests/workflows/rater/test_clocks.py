@@ -6,14 +6,15 @@ from itertools import cycle, permutations
 
 import pytest
 from sqlalchemy import func, select
-from tests.workflows.campaigns import NOW, opened
-from tests.workflows.rater.test_seats import enter, screen, taken, with_seats
+from tests.support.campaigns import NOW, open_campaign
+from tests.support.quota_campaigns import enter, screen, taken, with_seats
 
-from dissensus.campaign.answer_drafts import Given, Save
-from dissensus.store import tables as t
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
 from dissensus.store.core.ids import new_id
-from dissensus.store.raters import Rater
-from dissensus.store.seats import Taken
+from dissensus.store.events import EventTable
+from dissensus.store.raters import RaterRow
+from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign import audit, campaigns
 from dissensus.workflows.platform import staff
 from dissensus.workflows.platform.jobs import JobRunner, default_jobs
@@ -30,36 +31,39 @@ def clocks() -> Iterator[datetime]:
     return cycle((AHEAD, BEHIND))
 
 
-def rate_all(platform: Platform, rater: Rater, clocks: Iterator[datetime]) -> int:
+def rate_all(platform: Platform, rater: RaterRow, clocks: Iterator[datetime]) -> int:
     """Rate all, each request answered by the next worker, and return how many items that were."""
-    at, n = journey.step(platform, rater, now=next(clocks)), 0
+    at, n = journey.next_state(platform, rater, now=next(clocks)), 0
     while at.assignment is not None:
         one = at.assignment.id
         draft, final = (
-            Save(revision=n, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value="No")}) for n in (1, 2)
+            AnswerSave(revision=n, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
+            for n in (1, 2)
         )
-        rating.save(platform, rater, one, new_id(NOW), draft, now=next(clocks))
-        at, n = rating.submit(platform, rater, one, new_id(NOW), final, now=next(clocks)), n + 1
+        rating.save_answers(platform, rater, one, new_id(NOW), draft, now=next(clocks))
+        at, n = rating.submit_answers(platform, rater, one, new_id(NOW), final, now=next(clocks)), n + 1
     return n
 
 
 def test_a_rater_is_served_by_both(platform: Platform, clocks: Iterator[datetime]) -> None:
-    kept = opened(platform, 5)
+    kept = open_campaign(platform, 5)
     assert rate_all(platform, enter(platform, kept.key, now=AHEAD), clocks) == 5
     assert audit.audit_campaign(platform, "pilot").holds
 
 
 @pytest.mark.parametrize(("first", "second"), list(permutations((BEHIND, AHEAD))))
 def test_what_came_last_holds_whatever_its_clock_said(platform: Platform, first: datetime, second: datetime) -> None:
-    kept = opened(platform, 1)
+    kept = open_campaign(platform, 1)
     rater = enter(platform, kept.key)
-    at = journey.step(platform, rater, now=NOW).assignment
+    at = journey.next_state(platform, rater, now=NOW).assignment
     assert at is not None
     for revision, (answer, now) in enumerate((("No", first), ("Yes", second)), 1):
-        save = Save(revision=revision, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value=answer)})
-        rating.submit(platform, rater, at.id, answer, save, now=now)
+        save = AnswerSave(
+            revision=revision, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value=answer)}
+        )
+        rating.submit_answers(platform, rater, at.id, answer, save, now=now)
     with platform.database.reading() as tx:
-        last = select(t.Answer.value).join(t.Save).order_by(t.Save.number.desc()).limit(1)
+        last = select(AnswerTable.value).join(SaveTable).order_by(SaveTable.number.desc()).limit(1)
         assert tx.scalar(last) == '"Yes"'
     assert audit.audit_campaign(platform, "pilot").holds
 
@@ -70,16 +74,16 @@ def test_a_seat_is_held_and_taken_once(platform: Platform, clocks: Iterator[date
     step = screen(platform, rater, "old", now=BEHIND)
     assert step is not None
     rater = step.rater
-    assert taken(platform, kept.id)["old × small"] == Taken(held=1)
+    assert taken(platform, kept.id)["old × small"] == SeatCounts(held=1)
     rate_all(platform, rater, clocks)
-    assert taken(platform, kept.id)["old × small"] == Taken(taken=1)
-    withdrawal.withdraw(platform, rater.id, now=BEHIND)
-    assert taken(platform, kept.id)["old × small"] == Taken(free=1)
+    assert taken(platform, kept.id)["old × small"] == SeatCounts(taken=1)
+    withdrawal.withdraw_rater(platform, rater.id, now=BEHIND)
+    assert taken(platform, kept.id)["old × small"] == SeatCounts(free=1)
     assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_both_do_the_jobs_and_each_is_done_once(platform: Platform) -> None:
-    kept = opened(platform, 1)
+    kept = open_campaign(platform, 1)
     runners = [
         JobRunner(platform=platform, holder=f"{now}", jobs=default_jobs(), clock=lambda now=now: now)  # type: ignore[misc]
         for now in (BEHIND, AHEAD)
@@ -89,13 +93,15 @@ def test_both_do_the_jobs_and_each_is_done_once(platform: Platform) -> None:
         for one in runners:
             one.turn()
     with platform.database.reading() as tx:
-        assert tx.scalar(select(func.count()).where(t.Event.place.is_(None))) == 0
-        places = list(tx.scalars(select(t.Event.place).order_by(t.Event.place)))
+        assert tx.scalar(select(func.count()).where(EventTable.sequence.is_(None))) == 0
+        places = list(tx.scalars(select(EventTable.sequence).order_by(EventTable.sequence)))
     assert places == list(range(1, 7))
     assert audit.audit_campaign(platform, "pilot").holds
 
 
 def test_who_signs_in_at_one_is_known_at_the_other(platform: Platform) -> None:
     for first, second in permutations((BEHIND, AHEAD)):
-        session = staff.sign_in_with_link(platform, staff.create_sign_in_link(platform, "ada", now=first).key, now=second)
+        session = staff.sign_in_with_link(
+            platform, staff.create_sign_in_link(platform, "ada", now=first).key, now=second
+        )
         assert staff.staff_of_session(platform, session, now=first) is not None

@@ -8,20 +8,22 @@ from random import Random
 
 from sqlalchemy import select
 from tests.databases import own_server
+from tests.support.campaigns import open_campaign
 from tests.support.paths import ROOT
-from tests.workflows.campaigns import opened
 
 from dissensus.store import assignments
-from dissensus.store import tables as t
+from dissensus.store.answer_drafts import AnswerTable, SaveTable
+from dissensus.store.assignments import AssignmentTable
 from dissensus.store.core import schema
 from dissensus.store.core.database import connect
+from dissensus.store.items import ItemTable
 from dissensus.workflows.platform.platform import Platform
 
 
 @contextmanager
 def submitting(url: str, key: str | None, prefix: str) -> Iterator[subprocess.Popen[str]]:
     """A process that submits and prints the key of each submit that was acknowledged."""
-    words = [sys.executable, "-m", "tests.workflows.submitting", url, str(key), prefix]
+    words = [sys.executable, "-m", "tests.support.submitting_process", url, str(key), prefix]
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT) as process:
         yield process
         process.kill()
@@ -45,13 +47,13 @@ def check(platform: Platform, told: list[str]) -> None:
     """Make sure that all that was told is there once, that it ended its item, and that loads can be counted again."""
     with platform.database.reading() as tx:
         query = (
-            select(t.Save.key, t.Answer.value, t.Assignment.state)
-            .join(t.Answer, t.Answer.save_number == t.Save.number)
-            .join(t.Assignment, t.Assignment.id == t.Save.assignment_id)
+            select(SaveTable.key, AnswerTable.value, AssignmentTable.state)
+            .join(AnswerTable, AnswerTable.save_number == SaveTable.number)
+            .join(AssignmentTable, AssignmentTable.id == SaveTable.assignment_id)
         )
         rows = tx.execute(query).all()
-        loads = tx.scalars(select(t.Item.load)).all()
-        counted = tx.scalars(select(t.Assignment.id).where(t.Assignment.state.in_(assignments.LOADING))).all()
+        loads = tx.scalars(select(ItemTable.load)).all()
+        counted = tx.scalars(select(AssignmentTable.id).where(AssignmentTable.state.in_(assignments.LOAD_STATES))).all()
     assert len(set(told)) == len(told)
     assert set(told) <= {row.key for row in rows}
     assert len({row.key for row in rows}) == len(rows)
@@ -60,7 +62,7 @@ def check(platform: Platform, told: list[str]) -> None:
 
 
 def test_a_worker_that_is_killed_has_lost_nothing(platform: Platform, database_url: str) -> None:
-    kept = opened(platform, 2000, replication=3)
+    kept = open_campaign(platform, 2000, replication=3)
     rng, told = Random(7), []
     for turn in range(2):
         with submitting(database_url, kept.key, f"turn-{turn}") as process:
@@ -76,7 +78,7 @@ def test_a_server_that_is_killed_has_lost_nothing() -> None:
         platform = Platform(connect(url))
         schema.upgrade(platform.database)
         # More than anybody rates before the last of what follows is done.
-        kept = opened(platform, 2000)
+        kept = open_campaign(platform, 2000)
         rng = Random(7)
         with submitting(url, kept.key, "one") as process:
             told = read(process, rng.randint(5, 25))

@@ -14,108 +14,71 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import func, select
 from tests.strategies import quick
-from tests.workflows.campaigns import AGREED, NOW, definition, items, opened, owner
+from tests.support.campaigns import AGREED, NOW, definition, items, open_campaign, owner
+from tests.support.quota_campaigns import ABOUT_YOU, AXES, DECLINED, enter, screen, taken, with_seats
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.store import raters, seats
-from dissensus.store import tables as t
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.consents import ConsentTable
 from dissensus.store.core.database import connect
 from dissensus.store.core.ids import new_id
-from dissensus.store.raters import Rater
-from dissensus.store.seats import Taken
+from dissensus.store.notices import NoticeTable
+from dissensus.store.raters import DeclarationTable, RaterRow, RaterTable
+from dissensus.store.seats import SeatCounts, SeatTable
+from dissensus.store.staff import SessionTable
 from dissensus.workflows.campaign import campaigns, quota
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, screening, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
-from dissensus.workflows.rater.invite_links import doors_of, entrance
-from dissensus.workflows.rater.journey import Step
-
-DECLINED = "Prefer not to say"
-ABOUT_YOU = {
-    "name": "you",
-    "about": "rater",
-    "languages": ["en"],
-    "title": "About you",
-    "questions": [
-        {"name": "rater_age", "text": "How old?", "scale": ["young", "old"], "decline": DECLINED},
-        {"name": "rater_size", "text": "How tall?", "scale": ["small", "tall"], "decline": DECLINED},
-        {
-            "name": "rater_pet",
-            "text": "Which pet?",
-            "scale": ["cat", "dog"],
-            "when": {"question": "rater_age", "is": ["old"]},
-        },
-    ],
-}
-AXES = {"rater_age": {"young": ["young"], "old": ["old"]}, "rater_size": {"small": ["small"], "tall": ["tall"]}}
+from dissensus.workflows.rater.invite_links import check_entry, load_entry_links
+from dissensus.workflows.rater.journey import RaterState
 
 
-def with_seats(platform: Platform, n_items: int = 2, *, seats: int = 1, **changes: Any) -> Any:
-    """A campaign with a quota that raters can enter."""
-    about = {"axes": AXES, "seats": seats, "rest": 1, "hold_minutes": 60, **changes.pop("quota", {})}
-    return opened(platform, n_items, demographics=ABOUT_YOU, quota=about, **changes)
-
-
-def enter(platform: Platform, key: object, **options: Any) -> Rater:
-    now = options.pop("now", NOW)
-    return enrolment.agree(platform, Arrival("pilot", str(key), "en"), AGREED, now=now, **options)[0]
-
-
-def screen(
-    platform: Platform, rater: Rater, age: str = "young", size: str = "small", now: datetime = NOW
-) -> Step | None:
-    return screening.screen(platform, rater, {"rater_age": age, "rater_size": size}, now=now)
-
-
-def taken(platform: Platform, campaign_id: str) -> dict[str, Taken]:
-    with platform.database.reading() as tx:
-        return seats.taken_of(tx, campaign_id)
-
-
-def rate_all(platform: Platform, rater: Rater, now: datetime = NOW) -> Step:
-    at = journey.step(platform, rater, now=now)
-    while at.place == "rate":
+def rate_all(platform: Platform, rater: RaterRow, now: datetime = NOW) -> RaterState:
+    at = journey.next_state(platform, rater, now=now)
+    while at.stage == "rate":
         assert at.assignment is not None
-        save = Save(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value="No")})
-        at = rating.submit(platform, rater, at.assignment.id, new_id(now), save, now=now)
+        save = AnswerSave(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
+        at = rating.submit_answers(platform, rater, at.assignment.id, new_id(now), save, now=now)
     return at
 
 
 def test_the_way_of_a_rater_with_a_seat(platform: Platform) -> None:
     kept = with_seats(platform)
     rater = enter(platform, kept.key)
-    asked = journey.step(platform, rater, now=NOW)
-    assert asked.place == "screener"
+    asked = journey.next_state(platform, rater, now=NOW)
+    assert asked.stage == "screener"
     assert asked.about is not None
     assert [question.name for question in asked.about.questions] == ["rater_age", "rater_size"]
     step = screen(platform, rater, "old")
     assert step is not None
-    assert (step.place, step.rater.cell) == ("rate", "old × small")
-    assert taken(platform, kept.id)["old × small"] == Taken(held=1)
+    assert (step.stage, step.rater.cell) == ("rate", "old × small")
+    assert taken(platform, kept.id)["old × small"] == SeatCounts(held=1)
     last = rate_all(platform, rater)
-    assert taken(platform, kept.id)["old × small"] == Taken(taken=1)
-    assert last.place == "demographics"
+    assert taken(platform, kept.id)["old × small"] == SeatCounts(taken=1)
+    assert last.stage == "demographics"
     assert last.about is not None
     assert [question.name for question in last.about.questions] == ["rater_pet"]
     later = NOW + timedelta(minutes=1)
-    assert rating.declare(platform, rater, {"rater_pet": "cat"}, now=later).place == "done"
+    assert rating.declare_attributes(platform, rater, {"rater_pet": "cat"}, now=later).stage == "done"
     with platform.database.reading() as tx:
-        said = raters.declared(tx, rater.id)
+        said = raters.find_declaration(tx, rater.id)
     assert said == {"rater_age": "old", "rater_size": "small", "rater_pet": "cat"}
 
 
 def test_what_follows_from_the_screener_is_asked_of_whom_it_concerns(platform: Platform) -> None:
     rater = enter(platform, with_seats(platform).key)
     screen(platform, rater, "young")
-    assert rate_all(platform, rater).place == "done"
+    assert rate_all(platform, rater).stage == "done"
 
 
 def test_who_declines_has_a_seat(platform: Platform) -> None:
     kept = with_seats(platform)
     step = screen(platform, enter(platform, kept.key), DECLINED)
     assert step is not None
-    assert (step.place, step.rater.cell) == ("rate", "rest")
+    assert (step.stage, step.rater.cell) == ("rate", "rest")
 
 
 def test_nothing_is_kept_of_who_is_turned_away_but_one_more(platform: Platform) -> None:
@@ -123,12 +86,18 @@ def test_nothing_is_kept_of_who_is_turned_away_but_one_more(platform: Platform) 
     (key,) = campaigns.create_invitations(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     assert screen(platform, enter(platform, kept.key)) is not None
     late = enter(platform, key)
-    rating.notify(platform, late, "help", "Where am I?", assignment_id=None, now=NOW)
+    rating.report_item(platform, late, "help", "Where am I?", assignment_id=None, now=NOW)
     assert screen(platform, late) is None
-    assert taken(platform, kept.id)["young × small"] == Taken(held=1, screened=1)
+    assert taken(platform, kept.id)["young × small"] == SeatCounts(held=1, screened=1)
     with platform.database.reading() as tx:
-        assert raters.rater_of(tx, late.id) is None
-        for theirs in (t.Rater.id, t.Consent.rater_id, t.Declaration.rater_id, t.Session.rater_id, t.Notice.rater_id):
+        assert raters.find_rater(tx, late.id) is None
+        for theirs in (
+            RaterTable.id,
+            ConsentTable.rater_id,
+            DeclarationTable.rater_id,
+            SessionTable.rater_id,
+            NoticeTable.rater_id,
+        ):
             assert not tx.scalar(select(func.count()).where(theirs == late.id))
     with pytest.raises(NotAllowed, match="not valid"):
         enter(platform, key)
@@ -144,14 +113,14 @@ def test_a_cell_is_chosen_once(platform: Platform) -> None:
 def test_answers_that_are_missing_or_cannot_be(platform: Platform) -> None:
     rater = enter(platform, with_seats(platform).key)
     with pytest.raises(InvalidInput, match="rater_size: There is no answer"):
-        screening.screen(platform, rater, {"rater_age": "young"}, now=NOW)
+        screening.screen_rater(platform, rater, {"rater_age": "young"}, now=NOW)
     with pytest.raises(InvalidInput, match="'rater_pet': There is no such question"):
-        screening.screen(platform, rater, {"rater_age": "old", "rater_size": "tall", "rater_pet": "cat"}, now=NOW)
-    assert journey.step(platform, rater, now=NOW).place == "screener"
+        screening.screen_rater(platform, rater, {"rater_age": "old", "rater_size": "tall", "rater_pet": "cat"}, now=NOW)
+    assert journey.next_state(platform, rater, now=NOW).stage == "screener"
 
 
 def test_a_campaign_without_a_quota_asks_nothing_first(platform: Platform) -> None:
-    rater = enter(platform, opened(platform, demographics=ABOUT_YOU).key)
+    rater = enter(platform, open_campaign(platform, demographics=ABOUT_YOU).key)
     with pytest.raises(Conflict, match="asks nothing"):
         screen(platform, rater)
 
@@ -165,10 +134,10 @@ def test_the_seat_of_who_is_gone_is_for_the_next_and_who_returns_waits_for_anoth
     other = enter(platform, kept.key, now=later)
     step = screen(platform, other, now=later)
     assert step is not None
-    assert step.place == "rate"
-    assert journey.step(platform, gone, now=later).place == "full"
-    withdrawal.withdraw(platform, other.id, now=later)
-    assert journey.step(platform, gone, now=later).place == "rate"
+    assert step.stage == "rate"
+    assert journey.next_state(platform, gone, now=later).stage == "full"
+    withdrawal.withdraw_rater(platform, other.id, now=later)
+    assert journey.next_state(platform, gone, now=later).stage == "rate"
 
 
 def test_what_comes_late_is_kept_without_a_seat(platform: Platform) -> None:
@@ -179,18 +148,18 @@ def test_what_comes_late_is_kept_without_a_seat(platform: Platform) -> None:
     assert step.assignment is not None
     later = NOW + timedelta(hours=2)
     screen(platform, enter(platform, kept.key, now=later), now=later)
-    save = Save(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value="No")})
-    after = rating.submit(platform, gone, step.assignment.id, "late", save, now=later)
-    assert (after.place, after.progress.n_done) == ("full", 1)
+    save = AnswerSave(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
+    after = rating.submit_answers(platform, gone, step.assignment.id, "late", save, now=later)
+    assert (after.stage, after.progress.n_done) == ("full", 1)
 
 
 def test_who_stops_gives_the_seat_to_whoever_comes(platform: Platform) -> None:
     kept = with_seats(platform)
     stopping = enter(platform, kept.key)
     screen(platform, stopping)
-    rating.stop(platform, stopping, now=NOW)
+    rating.stop_rating(platform, stopping, now=NOW)
     assert screen(platform, enter(platform, kept.key)) is not None
-    assert rating.go_on(platform, stopping, now=NOW).place == "full"
+    assert rating.resume_rating(platform, stopping, now=NOW).stage == "full"
 
 
 def test_who_has_finished_keeps_the_seat(platform: Platform) -> None:
@@ -200,7 +169,7 @@ def test_who_has_finished_keeps_the_seat(platform: Platform) -> None:
     rate_all(platform, done)
     later = NOW + timedelta(days=9)
     assert screen(platform, enter(platform, kept.key, now=later), now=later) is None
-    withdrawal.withdraw(platform, done.id, now=later)
+    withdrawal.withdraw_rater(platform, done.id, now=later)
     assert screen(platform, enter(platform, kept.key, now=later), now=later) is not None
 
 
@@ -209,8 +178,8 @@ def test_who_rated_nothing_takes_no_seat_for_good(platform: Platform) -> None:
     skipping = enter(platform, kept.key)
     step = screen(platform, skipping)
     while step is not None and step.assignment is not None:
-        step = rating.skip(platform, skipping, step.assignment.id, now=NOW)
-    assert taken(platform, kept.id)["young × small"] == Taken(free=1)
+        step = rating.skip_item(platform, skipping, step.assignment.id, now=NOW)
+    assert taken(platform, kept.id)["young × small"] == SeatCounts(free=1)
 
 
 def test_whose_seat_is_given_away_loses_the_items_that_they_had_not_begun(platform: Platform) -> None:
@@ -245,9 +214,9 @@ def test_a_cell_with_too_many_seats_lets_nobody_in_until_there_is_room(platform:
     campaigns.revise_campaign(platform, "pilot", smaller, staff_id=kept.staff_id, now=NOW)
     campaigns.change_state(platform, "pilot", "open", staff_id=kept.staff_id, now=NOW)
     for rater in inside[:2]:
-        withdrawal.withdraw(platform, rater.id, now=NOW)
+        withdrawal.withdraw_rater(platform, rater.id, now=NOW)
         assert screen(platform, enter(platform, kept.key)) is None
-    withdrawal.withdraw(platform, inside[2].id, now=NOW)
+    withdrawal.withdraw_rater(platform, inside[2].id, now=NOW)
     assert screen(platform, enter(platform, kept.key)) is not None
     assert screen(platform, enter(platform, kept.key)) is None
 
@@ -257,8 +226,8 @@ def test_a_rehearsal_is_screened_and_takes_no_seat(platform: Platform) -> None:
     for _ in range(3):
         step = screen(platform, enter(platform, "", rehearsal=True))
         assert step is not None
-        assert step.place == "rate"
-    assert taken(platform, kept.id)["young × small"] == Taken(free=1)
+        assert step.stage == "rate"
+    assert taken(platform, kept.id)["young × small"] == SeatCounts(free=1)
 
 
 def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Platform) -> None:
@@ -272,9 +241,9 @@ def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Plat
         return definition(demographics=ABOUT_YOU, quota=about)
 
     campaigns.revise_campaign(platform, "pilot", wanting(3), staff_id=kept.staff_id, now=NOW)
-    assert taken(platform, kept.id)["young × small"] == Taken(free=2, held=1)
+    assert taken(platform, kept.id)["young × small"] == SeatCounts(free=2, held=1)
     campaigns.revise_campaign(platform, "pilot", wanting(0), staff_id=kept.staff_id, now=NOW)
-    assert taken(platform, kept.id) == {"young × small": Taken(held=1), "rest": Taken(free=1)}
+    assert taken(platform, kept.id) == {"young × small": SeatCounts(held=1), "rest": SeatCounts(free=1)}
     axes = {"rater_age": AXES["rater_age"]}
     with pytest.raises(Conflict, match="cells of the quota"):
         campaigns.revise_campaign(platform, "pilot", wanting(3, axes=axes), staff_id=kept.staff_id, now=NOW)
@@ -283,7 +252,7 @@ def test_seats_can_be_added_and_free_ones_taken_away_while_paused(platform: Plat
 def by_recruiter(platform: Platform, **changes: Any) -> tuple[Any, dict[str, str]]:
     """A campaign whose cells a recruiter fills, and the key of the link of each cell."""
     kept = with_seats(platform, quota={"source": "recruiter", **changes})
-    links = doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells
+    links = load_entry_links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells
     return kept, {cell: link.removeprefix("https://rate.example/c/pilot?key=") for cell, link in links.items()}
 
 
@@ -293,13 +262,13 @@ def test_a_recruiter_sends_raters_by_cells_and_they_say_who_they_are_afterwards(
     assert len(set(keys.values())) == len(keys)
     rater = enter(platform, keys["young × small"])
     assert rater.cell == "young × small"
-    assert rate_all(platform, rater).place == "demographics"
+    assert rate_all(platform, rater).stage == "demographics"
     with pytest.raises(Conflict, match="All places for which this link is are taken"):
         enter(platform, keys["young × small"])
-    assert entrance(platform, "pilot", keys["young × small"], now=NOW).state == "full"
-    assert entrance(platform, "pilot", keys["old × small"], now=NOW).state == "open"
+    assert check_entry(platform, "pilot", keys["young × small"], now=NOW).state == "full"
+    assert check_entry(platform, "pilot", keys["old × small"], now=NOW).state == "open"
     said = {"rater_age": "old", "rater_size": "small", "rater_pet": "dog"}
-    assert rating.declare(platform, rater, said, now=NOW).place == "done"
+    assert rating.declare_attributes(platform, rater, said, now=NOW).stage == "done"
     _, cells = quota.load_quota_progress(platform, "pilot", staff_id=kept.staff_id, now=NOW)
     assert {cell.cell: cell.mismatched for cell in cells if cell.mismatched} == {"young × small": 1}
 
@@ -313,24 +282,26 @@ def test_links_of_cells_open_nothing_else(platform: Platform) -> None:
         campaigns.create_invitations(platform, "pilot", 1, staff_id=kept.staff_id, now=NOW)
     with pytest.raises(NotFound, match=r"'old x small'\. Did you mean 'old × small'\?"):
         campaigns.create_invitations(platform, "pilot", 1, cell="old x small", staff_id=kept.staff_id, now=NOW)
-    (personal,) = campaigns.create_invitations(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
+    (personal,) = campaigns.create_invitations(
+        platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW
+    )
     assert enter(platform, personal).cell == "old × small"
 
 
 def test_without_a_recruiter_no_link_is_for_a_cell(platform: Platform) -> None:
     kept = with_seats(platform)
-    assert doors_of(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells == {}
+    assert load_entry_links(platform, "pilot", "https://rate.example", staff_id=kept.staff_id).cells == {}
     with pytest.raises(NotFound, match="Only a quota that the recruiter fills"):
         campaigns.create_invitations(platform, "pilot", 1, cell="old × small", staff_id=kept.staff_id, now=NOW)
 
 
 def test_nobody_reads_on_where_no_cell_has_a_seat(platform: Platform) -> None:
     kept = with_seats(platform, quota={"axes": {"rater_age": {"all": ["young", "old", DECLINED]}}, "rest": 0})
-    assert entrance(platform, "pilot", str(kept.key), now=NOW).state == "open"
-    screening.screen(platform, enter(platform, kept.key), {"rater_age": "old"}, now=NOW)
-    assert entrance(platform, "pilot", str(kept.key), now=NOW).state == "full"
+    assert check_entry(platform, "pilot", str(kept.key), now=NOW).state == "open"
+    screening.screen_rater(platform, enter(platform, kept.key), {"rater_age": "old"}, now=NOW)
+    assert check_entry(platform, "pilot", str(kept.key), now=NOW).state == "full"
     later = NOW + timedelta(hours=2)
-    assert entrance(platform, "pilot", str(kept.key), now=later).state == "open"
+    assert check_entry(platform, "pilot", str(kept.key), now=later).state == "open"
 
 
 def test_items_are_rated_by_each_cell_alike(platform: Platform) -> None:
@@ -338,11 +309,11 @@ def test_items_are_rated_by_each_cell_alike(platform: Platform) -> None:
     kept = with_seats(platform, 6, quota=balance, replication=6)
     for age in ("young", "old", DECLINED) * 3:
         rater = enter(platform, kept.key)
-        assert screening.screen(platform, rater, {"rater_age": age}, now=NOW) is not None
+        assert screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW) is not None
         rate_all(platform, rater)
     with platform.database.reading() as tx:
         rows = tx.execute(
-            select(t.Assignment.item_id, t.Rater.cell).join(t.Rater).where(t.Assignment.state == "done")
+            select(AssignmentTable.item_id, RaterTable.cell).join(RaterTable).where(AssignmentTable.state == "done")
         ).all()
     assert set(Counter(map(tuple, rows)).values()) == {2}
     assert len(rows) == 36
@@ -352,15 +323,15 @@ def test_who_leaves_is_made_up_for_by_their_own_cell(platform: Platform) -> None
     balance = {"seats": 4, "rest": 2, "balanced": True, "axes": {"rater_age": AXES["rater_age"]}}
     kept = with_seats(platform, 2, quota=balance, replication=5)
     leaving = enter(platform, kept.key)
-    screening.screen(platform, leaving, {"rater_age": "young"}, now=NOW)
+    screening.screen_rater(platform, leaving, {"rater_age": "young"}, now=NOW)
     rate_all(platform, leaving)
-    withdrawal.withdraw(platform, leaving.id, now=NOW)
+    withdrawal.withdraw_rater(platform, leaving.id, now=NOW)
     for age in ("young", "young", "old", "old", DECLINED):
         rater = enter(platform, kept.key)
-        screening.screen(platform, rater, {"rater_age": age}, now=NOW)
+        screening.screen_rater(platform, rater, {"rater_age": age}, now=NOW)
         rate_all(platform, rater)
     with platform.database.reading() as tx:
-        cells = tx.scalars(select(t.Rater.cell).join(t.Assignment).where(t.Assignment.state == "done")).all()
+        cells = tx.scalars(select(RaterTable.cell).join(AssignmentTable).where(AssignmentTable.state == "done")).all()
     assert Counter(cells) == {"young": 4, "old": 4, "rest": 2}
 
 
@@ -386,14 +357,14 @@ def test_of_many_who_enter_at_once_as_many_get_in_as_there_are_seats(crowded: Pl
         let_in = list(threads.map(come, people))
     assert Counter(age for age, inside in zip(people, let_in, strict=True) if inside) == {"young": 5, "old": 5}
     found = taken(crowded, kept.id)
-    assert found["young × small"] == found["old × small"] == Taken(held=5, screened=ENTRANTS // 2 - 5)
+    assert found["young × small"] == found["old × small"] == SeatCounts(held=5, screened=ENTRANTS // 2 - 5)
 
 
 @dataclass
 class Known:
     """What is known of a rater who was let in."""
 
-    rater: Rater
+    rater: RaterRow
     seen_at: datetime
     finished: bool = False
     withdrawn: bool = False
@@ -420,7 +391,9 @@ class Seats(RuleBasedStateMachine):
 
     @rule(age=st.sampled_from(["young", "old", DECLINED]))
     def come(self, age: str) -> None:
-        rater, _ = enrolment.agree(self.platform, Arrival(self.name, str(self.kept.key), "en"), AGREED, now=self.now)
+        rater, _ = enrolment.enrol_rater(
+            self.platform, Arrival(self.name, str(self.kept.key), "en"), AGREED, now=self.now
+        )
         cell = "rest" if age == DECLINED else f"{age} × small"
         places = 1 if cell == "rest" else self.N
         seated = [one for one in self.known if one.rater.cell == cell and self._has(one)]
@@ -440,21 +413,25 @@ class Seats(RuleBasedStateMachine):
         here = [one for one in self.known if not one.withdrawn]
         if here:
             one = data.draw(st.sampled_from(here))
-            at = journey.step(self.platform, one.rater, now=self.now)
-            if at.place == "rate" and at.assignment is not None:
-                save = Save(revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": Given(value="No")})
-                at = rating.submit(self.platform, one.rater, at.assignment.id, new_id(self.now), save, now=self.now)
-            one.seen_at, one.finished = self.now, at.rater.state == "finished" or at.place in ("demographics", "done")
+            at = journey.next_state(self.platform, one.rater, now=self.now)
+            if at.stage == "rate" and at.assignment is not None:
+                save = AnswerSave(
+                    revision=1, visit="v", visible_ms=9, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")}
+                )
+                at = rating.submit_answers(
+                    self.platform, one.rater, at.assignment.id, new_id(self.now), save, now=self.now
+                )
+            one.seen_at, one.finished = self.now, at.rater.state == "finished" or at.stage in ("demographics", "done")
 
     @rule(data=st.data(), how=st.sampled_from(["stop", "go on", "withdraw"]))
     def leave(self, data: st.DataObject, how: str) -> None:
         if self.known:
             one = data.draw(st.sampled_from(self.known))
             if how == "withdraw":
-                withdrawal.withdraw(self.platform, one.rater.id, now=self.now)
+                withdrawal.withdraw_rater(self.platform, one.rater.id, now=self.now)
                 one.withdrawn = True
             elif not one.withdrawn and not one.finished:
-                (rating.stop if how == "stop" else rating.go_on)(self.platform, one.rater, now=self.now)
+                (rating.stop_rating if how == "stop" else rating.resume_rating)(self.platform, one.rater, now=self.now)
                 one.seen_at = self.now
 
     @rule(minutes=st.sampled_from([1, 30, 61, 200]))
@@ -478,11 +455,11 @@ class Seats(RuleBasedStateMachine):
         assert {cell: one.screened for cell, one in found.items() if one.screened} == dict(self.away)
         with self.platform.database.reading() as tx:
             rows = tx.execute(
-                select(t.Seat.state, t.Rater.state.label("standing"), t.Rater.cell, t.Seat.cell.label("of"))
-                .join(t.Rater)
-                .where(t.Seat.campaign_id == self.kept.id)
+                select(SeatTable.state, RaterTable.state.label("standing"), RaterTable.cell, SeatTable.cell.label("of"))
+                .join(RaterTable)
+                .where(SeatTable.campaign_id == self.kept.id)
             ).all()
-            n_raters = tx.scalar(select(func.count()).where(t.Rater.campaign_id == self.kept.id))
+            n_raters = tx.scalar(select(func.count()).where(RaterTable.campaign_id == self.kept.id))
         for row in rows:
             assert row.cell == row.of
             assert row.standing != "withdrawn"

@@ -14,20 +14,22 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, initial
 from hypothesis.stateful import run_state_machine_as_test as run
 from sqlalchemy import select
 from tests.strategies import quick
-from tests.workflows.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, owner
+from tests.support.campaigns import ABOUT_YOU, AGREED, NOW, definition, items, owner
 
-from dissensus.campaign.answer_drafts import Given, Save, answer_time_ms, current
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer, answer_time_ms, merge_saves
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
 from dissensus.store import answer_drafts, assignments, raters
-from dissensus.store import tables as t
-from dissensus.store.raters import Rater
+from dissensus.store.answer_drafts import SaveTable
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import enrolment, journey, rating, withdrawal
 from dissensus.workflows.rater.enrolment import Arrival
 
 if TYPE_CHECKING:
-    from dissensus.schema.campaign.definition import State
+    from dissensus.schema.campaign.definition import CampaignState
 
 REPLICATION, N_ITEMS, MOST_RATERS = 2, 3, 4
 NUMBERS = count()
@@ -39,7 +41,7 @@ class Kept:
 
     rater_id: str
     item_id: str
-    saves: dict[str, Save] = field(default_factory=dict)
+    saves: dict[str, AnswerSave] = field(default_factory=dict)
     submitted: bool = False
     skipped: bool = False
     late: bool = False
@@ -71,11 +73,11 @@ class Raters(RuleBasedStateMachine):
         self.platform, self.staff_id = platform, staff_id
         self.name = f"pilot-{next(NUMBERS)}"
         self.now = NOW
-        self.raters: list[Rater] = []
+        self.raters: list[RaterRow] = []
         self.withdrawn: set[str] = set()
         self.kept: dict[str, Kept] = {}
         self.keys = (f"{self.name}-{n}" for n in count())
-        self.state: State = "open"
+        self.state: CampaignState = "open"
 
     @initialize(everything=st.booleans(), limit=st.sampled_from([None, 3]))
     def open(self, everything: bool, limit: int | None) -> None:
@@ -95,7 +97,7 @@ class Raters(RuleBasedStateMachine):
         if len(self.raters) == MOST_RATERS or self.state != "open":
             return
         key = str(self.campaign.key)
-        rater, _ = enrolment.agree(self.platform, Arrival(self.name, key, "en"), AGREED, now=self.now)
+        rater, _ = enrolment.enrol_rater(self.platform, Arrival(self.name, key, "en"), AGREED, now=self.now)
         assert rater.number == len(self.raters)
         self.raters.append(rater)
 
@@ -114,12 +116,12 @@ class Raters(RuleBasedStateMachine):
         known = self.kept[assignment_id]
         revision = max([one.revision for one in known.saves.values()], default=0) + ahead
         visit = data.draw(st.sampled_from(["phone", "desk"]))
-        save = Save(
+        save = AnswerSave(
             revision=max(revision, 0),
             visit=visit,
             visible_ms=data.draw(st.integers(0, 9)) * 1000,
             idle_ms=0,
-            answers={"Q_safe": Given(value=first), "Why": Given(value=why)},
+            answers={"Q_safe": DraftAnswer(value=first), "Why": DraftAnswer(value=why)},
         )
         key, before = next(self.keys), self._states().get(assignment_id)
         if self._send(rater, assignment_id, key, save, draft=draft):
@@ -141,38 +143,40 @@ class Raters(RuleBasedStateMachine):
     def rate_for_somebody_else(self, one: tuple[str, str] | None, other: int) -> None:
         if one is None or other >= len(self.raters) or self.raters[other].id == self.kept[one[0]].rater_id:
             return
-        save = Save(revision=9, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="No")})
+        save = AnswerSave(revision=9, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="No")})
         with pytest.raises((NotFound, NotAllowed)):
-            rating.submit(self.platform, self.raters[other], one[0], next(self.keys), save, now=self.now)
+            rating.submit_answers(self.platform, self.raters[other], one[0], next(self.keys), save, now=self.now)
 
     @rule(data=st.data(), wrong=st.sampled_from([{"Q_safe": "Perhaps"}, {"Why": "no answer"}, {"Q_none": "No"}]))
     def give_what_cannot_be(self, data: st.DataObject, wrong: dict[str, str]) -> None:
         found = self._page(data)
         if found is None or found[0].id in self.withdrawn:
             return
-        given = {question: Given(value=value) for question, value in wrong.items()}
-        save = Save(revision=9, visit="v", visible_ms=0, idle_ms=0, answers=given)
+        given = {question: DraftAnswer(value=value) for question, value in wrong.items()}
+        save = AnswerSave(revision=9, visit="v", visible_ms=0, idle_ms=0, answers=given)
         with pytest.raises(InvalidInput):
-            rating.submit(self.platform, *found, next(self.keys), save, now=self.now)
+            rating.submit_answers(self.platform, *found, next(self.keys), save, now=self.now)
 
     @rule(data=st.data())
     def skip(self, data: st.DataObject) -> None:
         found = self._page(data)
         if found is not None and found[0].id not in self.withdrawn:
-            rating.skip(self.platform, *found, now=self.now)
+            rating.skip_item(self.platform, *found, now=self.now)
             self.kept[found[1]].skipped = True
 
     @rule(data=st.data(), stops=st.booleans())
     def stop_or_go_on(self, data: st.DataObject, stops: bool) -> None:
         if self.raters:
-            act = rating.stop if stops else rating.go_on
+            act = rating.stop_rating if stops else rating.resume_rating
             act(self.platform, data.draw(st.sampled_from(self.raters)), now=self.now)
 
     @rule(data=st.data())
     def describe_oneself(self, data: st.DataObject) -> None:
         if self.raters:
             rater = data.draw(st.sampled_from(self.raters))
-            self._or_withdrawn(rater, lambda: rating.declare(self.platform, rater, {"rater_age": "old"}, now=self.now))
+            self._or_withdrawn(
+                rater, lambda: rating.declare_attributes(self.platform, rater, {"rater_age": "old"}, now=self.now)
+            )
 
     @rule(data=st.data(), surely=st.integers(0, 3))
     def withdraw(self, data: st.DataObject, surely: int) -> None:
@@ -180,7 +184,7 @@ class Raters(RuleBasedStateMachine):
             return
         rater = data.draw(st.sampled_from(self.raters))
         theirs = [one for one in self.kept.values() if one.rater_id == rater.id and one.saves]
-        assert withdrawal.withdraw(self.platform, rater.id, now=self.now) == len(theirs)
+        assert withdrawal.withdraw_rater(self.platform, rater.id, now=self.now) == len(theirs)
         self.withdrawn.add(rater.id)
         for one in theirs:
             one.saves.clear()
@@ -201,13 +205,15 @@ class Raters(RuleBasedStateMachine):
     @invariant()
     def every_answer_is_there(self) -> None:
         with self.platform.database.reading() as tx:
-            rows = tx.execute(select(t.Save.key, t.Save.assignment_id).where(t.Save.assignment_id.in_(self.kept)))
+            rows = tx.execute(
+                select(SaveTable.key, SaveTable.assignment_id).where(SaveTable.assignment_id.in_(self.kept))
+            )
             assert Counter(map(tuple, rows)) == Counter(
                 (key, assignment_id) for assignment_id, one in self.kept.items() for key in one.saves
             )
-            for assignment_id, found in answer_drafts.saves_of(tx, list(self.kept)).items():
+            for assignment_id, found in answer_drafts.load_saves(tx, list(self.kept)).items():
                 known = self.kept[assignment_id]
-                assert {question: one.value for question, one in current(found).items()} == known.answers()
+                assert {question: one.value for question, one in merge_saves(found).items()} == known.answers()
                 assert answer_time_ms(found) == known.visible_ms()
 
     @invariant()
@@ -230,12 +236,12 @@ class Raters(RuleBasedStateMachine):
         with self.platform.database.reading() as tx:
             counted = Counter(
                 tx.scalars(
-                    select(t.Assignment.item_id)
-                    .join(t.Item, t.Item.id == t.Assignment.item_id)
-                    .where(t.Item.campaign_id == self.campaign.id, t.Assignment.state.in_(("open", "done")))
+                    select(AssignmentTable.item_id)
+                    .join(ItemTable, ItemTable.id == AssignmentTable.item_id)
+                    .where(ItemTable.campaign_id == self.campaign.id, AssignmentTable.state.in_(("open", "done")))
                 )
             )
-            found = assignments.loads_of(tx, self.campaign.id, "nobody")
+            found = assignments.load_item_loads(tx, self.campaign.id, "nobody")
         assert dict(zip(found.ids, found.loads.tolist(), strict=True)) == {one: counted[one] for one in found.ids}
         if self.replication is not None:
             # Only what comes late, after the item went to somebody else, is more than was planned.
@@ -245,20 +251,20 @@ class Raters(RuleBasedStateMachine):
     @invariant()
     def who_withdrew_left_nothing(self) -> None:
         with self.platform.database.reading() as tx:
-            assert all(raters.declared(tx, rater_id) is None for rater_id in self.withdrawn)
-            assert all(answer_drafts.n_rated(tx, rater_id) == 0 for rater_id in self.withdrawn)
+            assert all(raters.find_declaration(tx, rater_id) is None for rater_id in self.withdrawn)
+            assert all(assignments.count_rated_items(tx, rater_id) == 0 for rater_id in self.withdrawn)
 
     # How
 
-    def _page(self, data: st.DataObject) -> tuple[Rater, str] | None:
+    def _page(self, data: st.DataObject) -> tuple[RaterRow, str] | None:
         """Draw a rater, as a page knows them from before, with the item that comes next or any that ever was shown."""
         if not self.raters:
             return None
         rater = data.draw(st.sampled_from(self.raters), label="rater")
         with self.platform.database.reading() as tx:
-            fresh = raters.rater_of(tx, rater.id)
+            fresh = raters.find_rater(tx, rater.id)
         assert fresh is not None
-        at = journey.step(self.platform, fresh, now=self.now)
+        at = journey.next_state(self.platform, fresh, now=self.now)
         if at.assignment is not None:
             self.kept.setdefault(at.assignment.id, Kept(rater.id, at.assignment.item_id))
         shown = [assignment_id for assignment_id, one in self.kept.items() if one.rater_id == rater.id]
@@ -266,11 +272,11 @@ class Raters(RuleBasedStateMachine):
             return rater, at.assignment.id
         return (rater, data.draw(st.sampled_from(shown), label="old page")) if shown else None
 
-    def _send(self, rater: Rater, assignment_id: str, key: str, save: Save, *, draft: bool) -> bool:
-        act = rating.save if draft else rating.submit
+    def _send(self, rater: RaterRow, assignment_id: str, key: str, save: AnswerSave, *, draft: bool) -> bool:
+        act = rating.save_answers if draft else rating.submit_answers
         return self._or_withdrawn(rater, lambda: act(self.platform, rater, assignment_id, key, save, now=self.now))
 
-    def _or_withdrawn(self, rater: Rater, act: Callable[[], object]) -> bool:
+    def _or_withdrawn(self, rater: RaterRow, act: Callable[[], object]) -> bool:
         if rater.id not in self.withdrawn:
             act()
             return True
@@ -279,9 +285,9 @@ class Raters(RuleBasedStateMachine):
         return False
 
     def _states(self) -> dict[str, str]:
-        theirs = t.Assignment.rater_id.in_([rater.id for rater in self.raters])
+        theirs = AssignmentTable.rater_id.in_([rater.id for rater in self.raters])
         with self.platform.database.reading() as tx:
-            return dict(tx.execute(select(t.Assignment.id, t.Assignment.state).where(theirs)).all())
+            return dict(tx.execute(select(AssignmentTable.id, AssignmentTable.state).where(theirs)).all())
 
 
 SHORT = settings(quick, max_examples=15, stateful_step_count=30)
@@ -315,28 +321,28 @@ def test_an_old_page_may_send_what_was_reclaimed_and_came_again(platform: Platfo
     campaigns.create_campaign(platform, made, items(5), staff_id=staff_id, now=NOW)
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
     first, other = (
-        enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
+        enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)[0] for _ in range(2)
     )
-    old = journey.step(platform, first, now=NOW).assignment
+    old = journey.next_state(platform, first, now=NOW).assignment
     assert old is not None
     later = NOW + timedelta(hours=3)
-    journey.step(platform, other, now=later)
-    journey.step(platform, first, now=later)
-    save = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
-    assert rating.submit(platform, first, old.id, "old", save, now=later).progress.n_done == 1
+    journey.next_state(platform, other, now=later)
+    journey.next_state(platform, first, now=later)
+    save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+    assert rating.submit_answers(platform, first, old.id, "old", save, now=later).progress.n_done == 1
     with platform.database.reading() as tx:
-        assert assignments.loads_of(tx, kept.id, "nobody").loads.tolist() == [2] * 5
+        assert assignments.load_item_loads(tx, kept.id, "nobody").loads.tolist() == [2] * 5
 
 
 def test_a_key_of_another_item_is_refused_and_not_taken_for_it(platform: Platform) -> None:
     staff_id = owner(platform.database)
     campaigns.create_campaign(platform, definition(), items(2), staff_id=staff_id, now=NOW)
     kept = campaigns.change_state(platform, "pilot", "open", staff_id=staff_id, now=NOW)
-    rater, _ = enrolment.agree(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
-    one = journey.step(platform, rater, now=NOW).assignment
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(kept.key), "en"), AGREED, now=NOW)
+    one = journey.next_state(platform, rater, now=NOW).assignment
     assert one is not None
-    save = Save(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": Given(value="Yes")})
-    other = rating.submit(platform, rater, one.id, "same", save, now=NOW).assignment
+    save = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+    other = rating.submit_answers(platform, rater, one.id, "same", save, now=NOW).assignment
     assert other is not None
     with pytest.raises(Conflict, match="nothing was kept of this one"):
-        rating.submit(platform, rater, other.id, "same", save, now=NOW)
+        rating.submit_answers(platform, rater, other.id, "same", save, now=NOW)

@@ -1,11 +1,11 @@
-"""`dissensus audit`: whether what is kept of a campaign is what was written."""
+"""`dissensus audit`: verification of the audit log of a campaign."""
 
 import json
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, opened
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform
 from dissensus.workflows.campaign.audit import AuditReport
 from dissensus.workflows.campaign.audit import audit_campaign as audited
 
@@ -24,7 +24,7 @@ def audit(
 
     Example: dissensus audit pilot
     """
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         found = audited(platform, name, known=head)
     typer.echo(json.dumps(_as_dict(found), indent=2) if as_json else "\n".join(_lines(name, found)))
     if not found.holds:
@@ -32,7 +32,7 @@ def audit(
 
 
 def _as_dict(found: AuditReport) -> dict[str, object]:
-    broken = None if found.broken is None else {"place": found.broken.place, "why": found.broken.why}
+    broken = None if found.broken is None else {"sequence": found.broken.sequence, "why": found.broken.reason}
     numbers = {"holds": found.holds, "events": found.n, "erased": found.n_erased, "head": found.head}
     return {**numbers, "broken": broken, "knows_head": found.knows, "faults": list(found.faults)}
 
@@ -42,7 +42,9 @@ def _lines(name: str, found: AuditReport) -> list[str]:
     if found.broken is None:
         lines = [f"The chain of {name} holds: {found.n:,} events{erased}.", f"Head: {found.head}"]
     else:
-        lines = [f"The chain of {name} is broken at event {found.broken.place:,} of {found.n:,}. {found.broken.why}"]
+        lines = [
+            f"The chain of {name} is broken at event {found.broken.sequence:,} of {found.n:,}. {found.broken.reason}"
+        ]
     if found.knows is not None:
         lines.append("That link is in the chain." if found.knows else "That link is not in the chain.")
     return lines + [f"- {fault}" for fault in found.faults]

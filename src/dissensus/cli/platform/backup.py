@@ -1,11 +1,12 @@
-"""`dissensus backup` and `dissensus restore`: a whole platform as one file, and back."""
+"""`dissensus backup` and `dissensus restore`: the whole database as one file, and back."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.workflows.platform import backup as workflow
 
 
 def backup(
@@ -19,10 +20,8 @@ def backup(
 
     Example: dissensus backup monday.zip
     """
-    from dissensus.workflows.platform import backup as workflow
-
-    with opened(load_settings(settings), old=True) as platform:
-        done = workflow.write_backup(platform, file, overwrite=force, now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        done = workflow.write_backup(platform, file, overwrite=force, now=utc_now())
     typer.echo(f"Wrote {file}: {done.rows:,} rows of {len(done.parts)} tables, at revision {done.revision}.", err=True)
 
 
@@ -36,7 +35,5 @@ def restore(
 
     Example: dissensus restore monday.zip
     """
-    from dissensus.workflows.platform import backup as workflow
-
     done = workflow.restore_backup(load_settings(settings).database_url, file)
     typer.echo(f"Restored {done.rows:,} rows of {len(done.parts)} tables, as they were at {done.written_at}.", err=True)

@@ -1,19 +1,26 @@
-"""`dissensus campaign`: campaigns from the draft to the close."""
+"""`dissensus campaign`: campaigns from draft to closed."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
 import typer
 
 from dissensus.cli import result_writer
 from dissensus.cli.platform import campaign_items
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption, Row
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from dissensus.schema.campaign.definition import Campaign, State
-    from dissensus.workflows.campaign.overview import CampaignListEntry
+from dissensus.files.pairs.items import reader_for
+from dissensus.schema.campaign.definition import Campaign, CampaignState
+from dissensus.schema.campaign.parser import parse_campaign
+from dissensus.schema.campaign.shipped import campaigns as shipped_campaigns
+from dissensus.schema.campaign.shipped import load_campaign, rename_campaign
+from dissensus.schema.campaign.writer import write_campaign
+from dissensus.schema.hints import format_list
+from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.campaign.overview import CampaignListEntry
+from dissensus.workflows.platform import staff
+from dissensus.workflows.rater.invite_links import entry_links, personal_link_url
 
 app = typer.Typer(help="Set up campaigns, and take them through their lives.", no_args_is_help=True)
 app.command("add-items")(campaign_items.add_items)
@@ -47,19 +54,15 @@ def new(
 
     Example: dissensus campaign new pilot.toml --items conversations.csv --owner ada
     """
-    from dissensus.files.pairs.items import reader_for
-    from dissensus.workflows.campaign import campaigns
-    from dissensus.workflows.platform import staff
-
     campaign = _definition(file, name)
     if campaign.chat is not None and items is not None:
         raise InvalidInput(f"In {campaign.name} raters talk with chatbots and rate nothing. Leave --items out.")
     found, notes = ((), ()) if items is None else reader_for(campaign)(items)
     for note in notes:
         typer.echo(f"Note: {note}", err=True)
-    with opened(load_settings(settings)) as platform:
-        whose = staff.find_or_create_owner(platform, owner, now=now())
-        campaigns.create_campaign(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=now())
+    with open_site_platform(load_settings(settings)) as platform:
+        whose = staff.find_or_create_owner(platform, owner, now=utc_now())
+        campaigns.create_campaign(platform, campaign, found, staff_id=whose.id, by_link=by_link, now=utc_now())
     if campaign.chat is not None or found:
         having, then = (
             f" with {len(found):,} items" if found else "",
@@ -70,23 +73,19 @@ def new(
     typer.echo(f"{campaign.name} is a draft of {whose.name}{having}. {then}")
 
 
-def _definition(file: str, name: str | None) -> "Campaign":
-    """Return the campaign that a file holds, or that ships by this name, perhaps under another name."""
-    from dissensus.schema.campaign.parser import parse_campaign
-    from dissensus.schema.campaign.shipped import campaigns, load_campaign, renamed
-    from dissensus.schema.hints import format_list
-
-    if file in campaigns():
+def _definition(file: str, name: str | None) -> Campaign:
+    """Load a campaign definition from a file or from those that ship, optionally renamed."""
+    if file in shipped_campaigns():
         found = load_campaign(file)
     else:
         try:
             found = parse_campaign(Path(file).read_text("utf-8"))
         except FileNotFoundError:
-            shipped = format_list(campaigns())
+            shipped = format_list(shipped_campaigns())
             raise InvalidInput(f"There is no file {file}, and no campaign of that name ships: {shipped}.") from None
         except (OSError, UnicodeDecodeError) as error:
             raise InvalidInput(f"{file} cannot be read as text: {error}.") from None
-    return found if name is None else renamed(found, name)
+    return found if name is None else rename_campaign(found, name)
 
 
 @app.command("show")
@@ -95,12 +94,9 @@ def show(name: NameArgument, output: OutputOption = None, settings: SettingsOpti
 
     Example: dissensus campaign show pilot -o pilot.toml
     """
-    from dissensus.schema.campaign.writer import write_campaign
-    from dissensus.workflows.campaign import campaigns, overview
-
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         found = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
-    result_writer.write(write_campaign(found), output)
+    result_writer.write_text(write_campaign(found), output)
 
 
 @app.command("revise")
@@ -115,12 +111,10 @@ def revise(
 
     Example: dissensus campaign revise pilot.toml
     """
-    from dissensus.workflows.campaign import campaigns, overview
-
     campaign = _definition(file, name)
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, campaign.name)
-        kept = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=now())
+        kept = campaigns.revise_campaign(platform, campaign.name, campaign, staff_id=staff_id, now=utc_now())
     typer.echo(f"{kept.name} is revised, and {kept.state} as before.")
 
 
@@ -151,15 +145,13 @@ def close(name: NameArgument, settings: SettingsOption = None) -> None:
     _move(name, "closed", settings)
 
 
-def _move(name: str, to: "State", settings: Path | None) -> None:
-    from dissensus.workflows.campaign import campaigns, overview
-    from dissensus.workflows.rater.invite_links import doors
+def _move(name: str, to: CampaignState, settings: Path | None) -> None:
 
     chosen = load_settings(settings)
-    with opened(chosen, old=True) as platform:
+    with open_site_platform(chosen, old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
-        kept = campaigns.change_state(platform, name, to, staff_id=staff_id, now=now())
-        by = doors(chosen.address, kept, campaigns.load_definition(platform, name, staff_id=staff_id))
+        kept = campaigns.change_state(platform, name, to, staff_id=staff_id, now=utc_now())
+        by = entry_links(chosen.address, kept, campaigns.load_definition(platform, name, staff_id=staff_id))
     entrance = "by personal links alone" if by.anybody is None else f"at {by.anybody}"
     if by.cells:
         entrance = "\n".join(["by the link of their cell:", *(f"- {cell}: {link}" for cell, link in by.cells.items())])
@@ -172,25 +164,22 @@ def list_(format: FormatOption = None, output: OutputOption = None, settings: Se
 
     Example: dissensus campaign list --format json
     """
-    from dissensus.workflows.campaign import overview
-
     chosen = load_settings(settings)
-    with opened(chosen, old=True) as platform:
+    with open_site_platform(chosen, old=True) as platform:
         rows = [_row(line, chosen.address) for line in overview.list_all_campaigns(platform)]
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     none = "There are no campaigns. Make one: dissensus campaign new FILE.toml --items FILE"
     columns = COLUMNS[:-1] if kind is Format.TABLE else COLUMNS
-    result_writer.write(result_writer.rows_as(kind, rows, columns, name="campaigns", none=none), output)
+    result_writer.write_text(result_writer.format_rows(kind, rows, columns, name="campaigns", none=none), output)
 
 
 COLUMNS = ("name", "state", "owner", "items", "raters", "rated", "open_link")
 
 
-def _row(line: "CampaignListEntry", address: str) -> Row:
-    from dissensus.workflows.rater.invite_links import doors
+def _row(line: CampaignListEntry, address: str) -> Row:
 
-    kept, numbers = line.kept, line.numbers
-    link = doors(address, kept, line.campaign).anybody
+    kept, numbers = line.campaign_row, line.numbers
+    link = entry_links(address, kept, line.campaign).anybody
     raters, rated = sum(numbers.raters.values()), numbers.assignments["done"]
     values = (kept.name, kept.state, ", ".join(line.owners), numbers.n_items, raters, rated, link)
     return dict(zip(COLUMNS, values, strict=True))
@@ -206,13 +195,10 @@ def clone(
 
     Example: dissensus campaign clone pilot second
     """
-    from dissensus.schema.campaign.shipped import renamed
-    from dissensus.workflows.campaign import campaigns, overview
-
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
-        renamed(campaigns.load_definition(platform, name, staff_id=staff_id), new_name)
-        kept = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=now())
+        rename_campaign(campaigns.load_definition(platform, name, staff_id=staff_id), new_name)
+        kept = campaigns.clone_campaign(platform, name, new_name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{kept.name} is a draft.")
 
 
@@ -231,12 +217,9 @@ def invite(
 
     Example: dissensus campaign invite pilot -n 50 --format csv -o links.csv
     """
-    from dissensus.workflows.campaign import campaigns, overview
-    from dissensus.workflows.rater.invite_links import personal_link
-
     chosen = load_settings(settings)
-    with opened(chosen, old=True) as platform:
+    with open_site_platform(chosen, old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
-        keys = campaigns.create_invitations(platform, name, n, cell=cell, staff_id=staff_id, now=now())
-    links = [personal_link(chosen.address, name, key) for key in keys]
-    result_writer.write("\n".join(["link", *links] if format == "csv" else links), output)
+        keys = campaigns.create_invitations(platform, name, n, cell=cell, staff_id=staff_id, now=utc_now())
+    links = [personal_link_url(chosen.address, name, key) for key in keys]
+    result_writer.write_text("\n".join(["link", *links] if format == "csv" else links), output)

@@ -1,14 +1,13 @@
-"""`dissensus campaign add-items`, `remove-items`, `run_rehearsal` and `add-platinum`: what is brought to a campaign."""
+"""`dissensus campaign add-items`, `remove-items`, `rehearse` and `add-platinum`."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.files.pairs.items import reader_for
 from dissensus.files.raw.table_reader import read_frame
-from dissensus.schema.records.item import Item
 from dissensus.workflows.campaign import campaigns, overview, rehearsal
 from dissensus.workflows.gold import comparison
 
@@ -25,19 +24,16 @@ def add_items(
 
     Example: dissensus campaign add-items pilot more.csv pasted.txt
     """
-    found: list[Item] = []
-    notes: list[str] = []
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         reader = reader_for(campaigns.load_draft_definition(platform, name, staff_id=staff_id))
-        for file in files:
-            read = reader(file)
-            found += read.items
-            notes += [f"Note: {file}: {note}" for note in read.notes]
-        n = campaigns.add_items(platform, name, found, staff_id=staff_id, now=now())
-    for note in notes:
-        typer.echo(note, err=True)
-    typer.echo(f"{len(found):,} items were added; {name} has {n:,}.")
+        reads = [(file, reader(file)) for file in files]
+        items = [item for _, read in reads for item in read.items]
+        n = campaigns.add_items(platform, name, items, staff_id=staff_id, now=utc_now())
+    for file, read in reads:
+        for note in read.notes:
+            typer.echo(f"Note: {file}: {note}", err=True)
+    typer.echo(f"{len(items):,} items were added; {name} has {n:,}.")
 
 
 def remove_items(
@@ -49,13 +45,13 @@ def remove_items(
 
     Example: dissensus campaign remove-items pilot
     """
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         campaigns.load_draft_definition(platform, name, staff_id=staff_id)
         n = overview.load_overview(platform, name, staff_id=staff_id).numbers.n_items
         if not yes:
             typer.confirm(f"Take all {n:,} items out of {name}? There is no way back.", abort=True, err=True)
-        n = campaigns.remove_items(platform, name, staff_id=staff_id, now=now())
+        n = campaigns.remove_items(platform, name, staff_id=staff_id, now=utc_now())
     typer.echo(f"{n:,} items were removed; {name} has none.")
 
 
@@ -69,9 +65,9 @@ def rehearse(
 
     Example: dissensus campaign rehearse pilot --raters 20 --seed 1
     """
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
-        rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=now())
+        rated = rehearsal.run_rehearsal(platform, name, raters, staff_id=staff_id, seed=seed, now=utc_now())
     typer.echo(f"{raters:,} simulated raters rated {rated:,} items of {name}. Nothing of theirs counts.")
 
 
@@ -93,8 +89,8 @@ def add_platinum(
     Example: dissensus campaign add-platinum pilot earlier.csv --source "Study of May 2026"
     """
     frame = read_frame(file)
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         options = {"source": source, "label": label, "replacing": replace}
         staff_id = overview.owner_id_of(platform, name)
-        n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=now())  # type: ignore[arg-type]
+        n = comparison.add_platinum(platform, name, frame, **options, staff_id=staff_id, now=utc_now())  # type: ignore[arg-type]
     typer.echo(f"Labels of {n:,} items of {name} are kept.")

@@ -1,8 +1,9 @@
-"""`dissensus db`: the tables of the database."""
+"""`dissensus db`: schema of the database."""
 
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings
+from dissensus.workflows.platform import schema
 
 app = typer.Typer(help="Make, upgrade and check the tables of the database.", no_args_is_help=True)
 
@@ -15,8 +16,6 @@ def upgrade(settings: SettingsOption = None) -> None:
 
     Example: dissensus db upgrade
     """
-    from dissensus.workflows.platform import schema
-
     done = schema.upgrade_schema(load_settings(settings).database_url)
     if done.before == done.after:
         typer.echo(f"The database is up to date, at revision {done.after}.")
@@ -30,7 +29,5 @@ def check(settings: SettingsOption = None) -> None:
 
     Example: dissensus db check
     """
-    from dissensus.workflows.platform import schema
-
     revision = schema.check_schema(load_settings(settings).database_url)
     typer.echo(f"The database is up to date, at revision {revision}.")

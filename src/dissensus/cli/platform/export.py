@@ -1,15 +1,18 @@
-"""`dissensus export`: what a campaign collected, as a file for those who run it."""
+"""`dissensus export`: internal data of a campaign as files."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings, now, opened
-
-if TYPE_CHECKING:
-    from dissensus.workflows.export.ratings import ExportOptions
-    from dissensus.workflows.platform.platform import Platform
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.workflows.campaign import campaigns, overview
+from dissensus.workflows.export import ratings
+from dissensus.workflows.export.conversations import export_conversations
+from dissensus.workflows.export.folder import README
+from dissensus.workflows.export.pairs import export_pairs
+from dissensus.workflows.export.ratings import ExportOptions
+from dissensus.workflows.platform.platform import Platform
 
 
 def export(
@@ -42,14 +45,14 @@ def export(
 
     Example: dissensus export pilot -o pilot.csv
     """
-    from dissensus.workflows.export import ratings
-
     if not output.suffix:
-        _export_folder(name, output, ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text), settings)
+        _export_folder(
+            name, output, ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text), settings
+        )
         return
     asked = ratings.ExportOptions(purposes=tuple(purpose or ()), with_text=with_text, raw=raw)
-    with opened(load_settings(settings), old=True) as platform:
-        done = ratings.export_ratings(platform, name, output, asked=asked, overwrite=force, now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        done = ratings.export_ratings(platform, name, output, asked=asked, overwrite=force, now=utc_now())
     if done.guarded:
         texts = f"{done.guarded:,} texts that spreadsheets take for formulas have an apostrophe before them"
         typer.echo(f"Note: {texts}; --raw leaves them as they are.", err=True)
@@ -58,28 +61,24 @@ def export(
     typer.echo(f"{done.readme} says what was left out.", err=True)
 
 
-def _export_folder(name: str, folder: Path, asked: "ExportOptions", settings: Path | None) -> None:
-    from dissensus.workflows.campaign import campaigns, overview
+def _export_folder(name: str, folder: Path, asked: ExportOptions, settings: Path | None) -> None:
 
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         campaign = campaigns.load_definition(platform, name, staff_id=overview.owner_id_of(platform, name))
         (_export_chats if campaign.pair is None else _export_pairs)(platform, name, folder, asked)
 
 
-def _export_pairs(platform: "Platform", name: str, folder: Path, asked: "ExportOptions") -> None:
-    from dissensus.workflows.export.conversations import README
-    from dissensus.workflows.export.pairs import export_pairs
+def _export_pairs(platform: Platform, name: str, folder: Path, asked: ExportOptions) -> None:
 
-    done = export_pairs(platform, name, folder, asked=asked, now=now())
+    done = export_pairs(platform, name, folder, asked=asked, now=utc_now())
     gave = f"{done.n_preferences:,} preferences by {done.n_raters:,} raters"
     typer.echo(f"Wrote {folder}: {gave}, internal.", err=True)
     typer.echo(f"Of them came {done.n_pairs:,} pairs. {folder / README} says what was left out.", err=True)
 
 
-def _export_chats(platform: "Platform", name: str, folder: Path, asked: "ExportOptions") -> None:
-    from dissensus.workflows.export.conversations import README, export_conversations
+def _export_chats(platform: Platform, name: str, folder: Path, asked: ExportOptions) -> None:
 
-    done = export_conversations(platform, name, folder, purposes=asked.purposes, now=now())
+    done = export_conversations(platform, name, folder, purposes=asked.purposes, now=utc_now())
     came = f"{done.n_preferences:,} preferences, {done.n_pairs:,} pairs, {done.n_attempts:,} red-team attempts"
     typer.echo(f"Wrote {folder}: {done.n_chats:,} conversations of {done.n_raters:,} raters, internal.", err=True)
     typer.echo(f"Of them came {came}. {folder / README} says what was left out.", err=True)

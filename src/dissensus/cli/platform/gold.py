@@ -1,18 +1,18 @@
-"""`dissensus gold`: labels of experts against those of the crowd."""
+"""`dissensus gold`: comparison of expert labels with the crowd."""
 
 from typing import Annotated, Literal
 
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.ratings_options import reads_ratings, split_categories
+from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.pipeline.aggregate import gold_against_crowd
-from dissensus.pipeline.aggregate.gold_table import page
+from dissensus.pipeline.aggregate.gold_table import gold_page
 from dissensus.schema.ratings.table import Ratings
 
 
-@reads_ratings
+@with_ratings_options
 def gold(
     ratings: Ratings,
     gold: Annotated[
@@ -44,12 +44,12 @@ def gold(
         unsafe=split_categories(unsafe) or (),
         ties=ties,
     )
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     for note in ratings.notes:
         typer.echo(f"Note: {note}", err=True)
     if kind is Format.TABLE:
-        result_writer.write_pages([page(found)], output)
+        result_writer.write_pages([gold_page(found)], output)
     elif kind is Format.JSON:
-        result_writer.write(found.to_json(), output)
+        result_writer.write_text(found.to_json(), output)
     else:
-        result_writer.write(found.summary.write_csv(), output)
+        result_writer.write_text(found.summary.write_csv(), output)

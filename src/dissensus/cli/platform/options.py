@@ -1,18 +1,17 @@
-"""How commands of the platform find its settings and its database."""
+"""Options of platform commands: settings and database."""
 
 import os
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dissensus.settings import Settings
-    from dissensus.workflows.platform.platform import Platform
+from dissensus.settings import PREFIX, Settings, read_settings
+from dissensus.workflows.platform import schema
+from dissensus.workflows.platform.platform import Platform, open_platform
 
 SettingsOption = Annotated[
     Path | None,
@@ -23,24 +22,19 @@ SettingsOption = Annotated[
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="The campaign.")]
 
 
-def load_settings(file: Path | None) -> "Settings":
-    """Return the settings, from the environment and from a file if one is named or there."""
-    from dissensus.settings import PREFIX, load
-
+def load_settings(file: Path | None) -> Settings:
+    """Read the settings from the environment and the settings file."""
     named = {} if file is None else {f"{PREFIX}SETTINGS": str(file)}
-    return load({**os.environ, **named})
+    return read_settings({**os.environ, **named})
 
 
 @contextmanager
-def opened(settings: "Settings", *, old: bool = False, threads: int = 1) -> "Iterator[Platform]":
-    """Open a platform whose database is as this version needs it.
+def open_site_platform(settings: Settings, *, old: bool = False, threads: int = 1) -> Iterator[Platform]:
+    """Open the platform, with a database at the schema revision of this version.
 
-    Blank SQLite files get their tables, unless the command makes sense on an `old` platform alone: in a wrong folder
-    it would find nothing, and leave a file behind.
+    A blank SQLite file gets its tables, unless the command needs an existing (`old`) platform: in a wrong folder it
+    would find nothing, and leave a file behind.
     """
-    from dissensus.workflows.platform import schema
-    from dissensus.workflows.platform.platform import open_platform
-
     ready = schema.check_schema if old else schema.prepare_schema
     ready(settings.database_url)
     platform = open_platform(settings.database_url, threads=threads)
@@ -50,6 +44,6 @@ def opened(settings: "Settings", *, old: bool = False, threads: int = 1) -> "Ite
         platform.close()
 
 
-def now() -> datetime:
-    """Return the time."""
+def utc_now() -> datetime:
+    """Return the current time in UTC."""
     return datetime.now(UTC)

@@ -1,18 +1,18 @@
-"""`dissensus prolific`: studies for campaigns, and the events by which Prolific tells of them."""
+"""`dissensus prolific`: studies and webhook subscriptions at Prolific."""
 
 import re
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, opened
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific import PROLIFIC_API, ProlificClient, ProlificEventKind, ScreenOut, Study, StudyFilter
-from dissensus.schema.campaign.definition import Campaign, worded
+from dissensus.schema.campaign.definition import Campaign, localise
 from dissensus.schema.hints import format_list, format_value, suggest
-from dissensus.settings import Settings, prolific_token_of
+from dissensus.settings import Settings, load_prolific_token
 from dissensus.workflows.campaign import campaigns, overview
-from dissensus.workflows.rater.invite_links import Doors, doors_of
+from dissensus.workflows.rater.invite_links import EntryLinks, load_entry_links
 
 app = typer.Typer(help="Send raters from Prolific to a campaign.", no_args_is_help=True)
 
@@ -52,21 +52,21 @@ def study(
     Example: dissensus prolific study pilot --places 120 --description "Judge what chatbots say." --filter age=18..65
     """
     chosen = load_settings(settings)
-    campaign, doors = _entrance(chosen, name)
+    campaign, doors = _load_entry_links(chosen, name)
     if campaign.prolific is None:
         raise InvalidInput(f"{name} has no [prolific] with codes in its definition; docs/recruitment.md shows one.")
     language = campaign.languages[0]
     wanted = Study(
-        name=worded(campaign.title, language),
+        name=localise(campaign.title, language),
         description=description,
         address=_address(doors, name, cell),
         places=places,
-        minutes=_known("minutes", minutes, campaign.minutes),
-        reward=_known("reward", reward, campaign.pay.finished if campaign.pay else None),
+        minutes=_required_number("minutes", minutes, campaign.minutes),
+        reward=_required_number("reward", reward, campaign.pay.finished if campaign.pay else None),
         codes=campaign.prolific.codes,
         screen_out=_screen_out(campaign, places),
-        filters=tuple(map(_filter, filter or ())),
-        warning=worded(campaign.warning, language),
+        filters=tuple(map(_parse_filter, filter or ())),
+        warning=localise(campaign.warning, language),
     )
     with _client(chosen) as prolific:
         made = prolific.create(wanted)
@@ -97,16 +97,16 @@ def events(
     typer.echo(f"Prolific tells {address} of submissions. Set the secret, and start the site again.", err=True)
 
 
-def _entrance(settings: Settings, name: str) -> tuple[Campaign, Doors]:
+def _load_entry_links(settings: Settings, name: str) -> tuple[Campaign, EntryLinks]:
 
-    with opened(settings, old=True) as platform:
+    with open_site_platform(settings, old=True) as platform:
         staff_id = overview.owner_id_of(platform, name)
         campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
-        return campaign, doors_of(platform, name, settings.address, staff_id=staff_id)
+        return campaign, load_entry_links(platform, name, settings.address, staff_id=staff_id)
 
 
-def _address(doors: Doors, name: str, cell: str | None) -> str:
-    """Return the address that Prolific is given, which writes its ids into it by itself."""
+def _address(doors: EntryLinks, name: str, cell: str | None) -> str:
+    """Return the entry link for Prolific, which fills in its ids."""
     if cell is None and doors.anybody is not None:
         return doors.anybody
     if not doors.cells:
@@ -118,7 +118,7 @@ def _address(doors: Doors, name: str, cell: str | None) -> str:
     return doors.cells[cell]
 
 
-def _known(what: str, given: int | None, default: int | None) -> int:
+def _required_number(what: str, given: int | None, default: int | None) -> int:
     if given or default:
         return given or default or 0
     raise InvalidInput(f"The campaign does not say it. Give --{what} N.")
@@ -131,7 +131,7 @@ def _screen_out(campaign: Campaign, places: int) -> ScreenOut | None:
     return ScreenOut(reward=campaign.pay.screened_out, places=places)
 
 
-def _filter(word: str) -> StudyFilter:
+def _parse_filter(word: str) -> StudyFilter:
 
     name, equals, values = word.partition("=")
     if not (name and equals and values):
@@ -145,7 +145,7 @@ def _filter(word: str) -> StudyFilter:
 
 def _client(settings: Settings) -> ProlificClient:
 
-    token = prolific_token_of(settings)
+    token = load_prolific_token(settings)
     if token is None:
         raise InvalidInput(
             "There is no token of Prolific. Make one at https://app.prolific.com/researcher/tokens, and set "

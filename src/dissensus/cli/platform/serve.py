@@ -1,10 +1,13 @@
-"""`dissensus serve`: the site."""
+"""`dissensus serve`: web server of the platform."""
 
 from typing import Annotated, Any
 
 import typer
 
 from dissensus.cli.platform.options import SettingsOption, load_settings
+from dissensus.settings import load_secret_key
+from dissensus.web.core import server
+from dissensus.workflows.platform.schema import prepare_schema
 
 
 def serve(
@@ -25,15 +28,11 @@ def serve(
 
     Example: dissensus serve --port 8000 --workers 2
     """
-    from dissensus.settings import secret_of
-    from dissensus.web.core import server
-    from dissensus.workflows.platform.schema import prepare_schema
-
     given: dict[str, Any] = {"host": host, "port": port, "workers": workers}
     known = load_settings(settings)
     chosen = known.model_copy(update={name: one for name, one in given.items() if one is not None})
     prepare_schema(chosen.database_url)
-    secret = secret_of(chosen)
+    secret = load_secret_key(chosen)
 
     def ready(held: int) -> None:
         address = chosen.model_copy(update={"port": held}).address

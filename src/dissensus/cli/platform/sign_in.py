@@ -1,10 +1,11 @@
-"""`dissensus sign-in`: a way in for staff."""
+"""`dissensus sign-in`: sign-in links for staff."""
 
 from typing import Annotated
 
 import typer
 
-from dissensus.cli.platform.options import SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
+from dissensus.workflows.platform import staff
 
 
 def sign_in(
@@ -18,15 +19,13 @@ def sign_in(
 
     Example: dissensus sign-in ada
     """
-    from dissensus.workflows.platform import staff
-
     chosen = load_settings(settings)
-    with opened(chosen, old=sign_out) as platform:
+    with open_site_platform(chosen, old=sign_out) as platform:
         if sign_out:
             ended = staff.sign_out_everywhere(platform, name)
             typer.echo(f"{name.strip()} is signed out; sessions ended: {ended:,}.")
             return
-        link = staff.create_sign_in_link(platform, name, now=now())
+        link = staff.create_sign_in_link(platform, name, now=utc_now())
     if link.new:
         typer.echo(f"{link.staff.name} is known now.", err=True)
     typer.echo(f"{chosen.address}/sign-in/{link.key}")

@@ -1,17 +1,19 @@
-"""`dissensus staff`: who belongs to which campaign, in which role, and their passwords."""
+"""`dissensus staff`: campaign members, roles, passwords and API tokens."""
 
 import shlex
 import sys
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import NameArgument, SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.result_writer import FormatOption, OutputOption
-
-if TYPE_CHECKING:
-    from dissensus.workflows.platform.platform import Platform
+from dissensus.schema.campaign.roles import parse_role
+from dissensus.web.core.permissions import SCOPES
+from dissensus.workflows.campaign import members, overview
+from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform.platform import Platform
 
 app = typer.Typer(help="Say who belongs to a campaign, and in which role.", no_args_is_help=True)
 
@@ -34,17 +36,15 @@ def list_(
 
     Example: dissensus staff list pilot --format json
     """
-    from dissensus.workflows.campaign import members
-
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         found = members.list_memberships(platform, name)
     rows = [
         dict(zip(COLUMNS, (one.campaign, one.person, one.role, one.since.date().isoformat()), strict=True))
         for one in found
     ]
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     none = "There is nobody. Make somebody: dissensus sign-in NAME"
-    result_writer.write(result_writer.rows_as(kind, rows, COLUMNS, name="staff", none=none), output)
+    result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="staff", none=none), output)
 
 
 @app.command("add")
@@ -53,12 +53,9 @@ def add(name: NameArgument, person: PersonArgument, role: RoleOption, settings: 
 
     Example: dissensus staff add pilot grace --role analyst
     """
-    from dissensus.schema.campaign.roles import parse_role
-    from dissensus.workflows.campaign import members
-
     wanted = parse_role(role)
-    with opened(load_settings(settings), old=True) as platform:
-        members.add_member(platform, name, person, wanted, staff_id=_owner(platform, name), now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        members.add_member(platform, name, person, wanted, staff_id=_owner_id(platform, name), now=utc_now())
     way_in = f"dissensus sign-in {shlex.quote(person.strip())}"
     typer.echo(f"{person.strip()} belongs to {name} as {wanted}. For a link to sign in: {way_in}")
 
@@ -69,12 +66,11 @@ def invite(name: NameArgument, role: RoleOption, settings: SettingsOption = None
 
     Example: dissensus staff invite pilot --role expert
     """
-    from dissensus.schema.campaign.roles import parse_role
-    from dissensus.workflows.campaign import members
-
     wanted, chosen = parse_role(role), load_settings(settings)
-    with opened(chosen, old=True) as platform:
-        key = members.create_member_invitation(platform, name, wanted, staff_id=_owner(platform, name), now=now())
+    with open_site_platform(chosen, old=True) as platform:
+        key = members.create_member_invitation(
+            platform, name, wanted, staff_id=_owner_id(platform, name), now=utc_now()
+        )
     typer.echo(f"{chosen.address}/join/{key}")
 
 
@@ -89,12 +85,9 @@ def change_role(
 
     Example: dissensus staff role pilot grace owner
     """
-    from dissensus.schema.campaign.roles import parse_role
-    from dissensus.workflows.campaign import members
-
     wanted = parse_role(role)
-    with opened(load_settings(settings), old=True) as platform:
-        members.change_role(platform, name, person, wanted, staff_id=_owner(platform, name), now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        members.change_role(platform, name, person, wanted, staff_id=_owner_id(platform, name), now=utc_now())
     typer.echo(f"{person.strip()} belongs to {name} as {wanted}.")
 
 
@@ -104,10 +97,8 @@ def remove(name: NameArgument, person: PersonArgument, settings: SettingsOption 
 
     Example: dissensus staff remove pilot grace
     """
-    from dissensus.workflows.campaign import members
-
-    with opened(load_settings(settings), old=True) as platform:
-        members.remove_member(platform, name, person, staff_id=_owner(platform, name), now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        members.remove_member(platform, name, person, staff_id=_owner_id(platform, name), now=utc_now())
     typer.echo(f"{person.strip()} does not belong to {name} any more.")
 
 
@@ -117,12 +108,10 @@ def password(person: PersonArgument, settings: SettingsOption = None) -> None:
 
     Example: dissensus staff password ada
     """
-    from dissensus.workflows.platform import passwords
-
     chosen = load_settings(settings)
-    with opened(chosen, old=True) as platform:
+    with open_site_platform(chosen, old=True) as platform:
         hasher = passwords.make_hasher(passes=chosen.password_passes, memory_mib=chosen.password_memory_mib)
-        ended = passwords.set_password_for(platform, hasher, person, _asked())
+        ended = passwords.set_password_for(platform, hasher, person, _read_password())
     typer.echo(f"The password of {person.strip()} is set; sessions ended: {ended:,}.")
 
 
@@ -136,9 +125,7 @@ def email(
 
     Example: dissensus staff email ada ada@example.org
     """
-    from dissensus.workflows.platform import staff
-
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         staff.set_email(platform, person, address)
     told = f"comes in by {address.strip().casefold()}" if address.strip() else "comes in by no provider any more"
     typer.echo(f"{person.strip()} {told}.")
@@ -158,13 +145,10 @@ def token(
 
     Example: dissensus staff token ada --scope export --scope see --days 30
     """
-    from dissensus.web.core.permissions import SCOPES
-    from dissensus.workflows.platform import api_tokens
-
     api_tokens.check_scopes(scope or [], SCOPES)
-    at = now()
+    at = utc_now()
     called = name or f"command line, {at:%Y-%m-%d %H:%M:%S}"
-    with opened(load_settings(settings), old=True) as platform:
+    with open_site_platform(load_settings(settings), old=True) as platform:
         key, made = api_tokens.create_token_for(platform, person, called, scopes=scope or [], days=days, now=at)
     told = f"It is called {shlex.quote(made.name)}, and ends {made.expires_at:%Y-%m-%d}."
     typer.echo(f"{told} To revoke it: dissensus staff revoke {shlex.quote(person)} {shlex.quote(made.name)}", err=True)
@@ -182,10 +166,8 @@ def tokens(
 
     Example: dissensus staff tokens ada --format json
     """
-    from dissensus.workflows.platform import api_tokens
-
-    with opened(load_settings(settings), old=True) as platform:
-        found = api_tokens.list_tokens_for(platform, person, now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        found = api_tokens.list_tokens_for(platform, person, now=utc_now())
     rows = [
         {
             "name": one.name,
@@ -195,9 +177,9 @@ def tokens(
         }
         for one in found
     ]
-    kind = result_writer.chosen(format, output)
+    kind = result_writer.choose_format(format, output)
     none = f"{person.strip()} has no token. Make one: dissensus staff token {shlex.quote(person)} --scope export"
-    result_writer.write(result_writer.rows_as(kind, rows, TOKEN_COLUMNS, name="tokens", none=none), output)
+    result_writer.write_text(result_writer.format_rows(kind, rows, TOKEN_COLUMNS, name="tokens", none=none), output)
 
 
 @app.command("revoke")
@@ -210,22 +192,18 @@ def revoke(
 
     Example: dissensus staff revoke ada nightly
     """
-    from dissensus.workflows.platform import api_tokens
-
-    with opened(load_settings(settings), old=True) as platform:
-        api_tokens.revoke_token_for(platform, person, name, now=now())
+    with open_site_platform(load_settings(settings), old=True) as platform:
+        api_tokens.revoke_token_for(platform, person, name, now=utc_now())
     typer.echo(f"The token {name.strip()} of {person.strip()} is revoked.")
 
 
-def _asked() -> str:
+def _read_password() -> str:
     if not sys.stdin.isatty():
         return sys.stdin.readline().rstrip("\r\n")
     told: str = typer.prompt("The new password", hide_input=True, confirmation_prompt="The same again", err=True)
     return told
 
 
-def _owner(platform: "Platform", name: str) -> str:
-    """Return an owner of a campaign, for whom whoever runs the platform may act."""
-    from dissensus.workflows.campaign import overview
-
+def _owner_id(platform: Platform, name: str) -> str:
+    """Return an owner of the campaign, on whose behalf the operator acts."""
     return overview.owner_id_of(platform, name)

@@ -37,25 +37,25 @@ COMMANDS: Final = {
         "serve",
         "Serve the scores of a model at /score until it is interrupted; /openapi.json describes it.",
     ),
-    "line": LazyCommand(
+    "register": LazyCommand(
         "dissensus.cli.preference.registry",
-        "line",
-        "Make a line without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.",
+        "register",
+        "Register a model without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.",
     ),
     "retrain": LazyCommand(
         "dissensus.cli.preference.registry",
         "retrain",
-        "Train the next version of a line on all comparisons so far: of campaigns that name it, and of files.",
+        "Train the next version of a registered model on all comparisons of campaigns that name it, and of files.",
     ),
     "versions": LazyCommand(
         "dissensus.cli.preference.registry",
         "versions",
-        "Tell all that happened to a line: its versions, how often they were right, and, as csv and json, why they came.",
+        "List the history of a registered model: versions, their accuracy and, as csv and json, why they came.",
     ),
     "rollback": LazyCommand(
         "dissensus.cli.preference.registry",
         "rollback",
-        "Make an earlier version of a line current again; chatbots on it go on with that.",
+        "Make an earlier version of a registered model current again; chatbots on it go on with that.",
     ),
 }
 

@@ -1,4 +1,4 @@
-"""How the evaluation of a preference model looks."""
+"""Tables and CSV of the evaluation of a preference model."""
 
 import csv
 import io
@@ -7,14 +7,16 @@ from itertools import groupby
 
 from dissensus.pipeline.tables import Grid, Page, printable, short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
-from dissensus.preference.evaluation.diagnostics import Findings
-from dissensus.preference.evaluation.paired import Rival, verdict
-from dissensus.report.evaluation_shares import soft_labels_grid, soft_labels_lines
-from dissensus.report.group_accuracy import gains_grid
-from dissensus.stats.proportion import Share
+from dissensus.preference.evaluation.diagnostics import Diagnostics
+from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
+from dissensus.report.evaluation_shares import soft_label_grid, soft_label_lines
+from dissensus.report.group_accuracy import group_accuracy_grid
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 
-def page(found: Evaluation, model: str = "model", rival: Rival | None = None, findings: Findings | None = None) -> Page:
+def evaluation_page(
+    found: Evaluation, model: str = "model", rival: RivalModel | None = None, findings: Diagnostics | None = None
+) -> Page:
     """Return the evaluation as a page."""
     beside = [] if rival is None else [_difference(model, rival)]
     beside += [] if findings is None else list(_findings(findings))
@@ -42,35 +44,35 @@ def slices_csv(found: Evaluation) -> str:
     return out.getvalue()
 
 
-def _whole(found: Evaluation, rival: Rival | None) -> Grid:
+def _whole(found: Evaluation, rival: RivalModel | None) -> Grid:
     of = [("model", found), *([] if rival is None else [(printable(rival.name), rival.found)])]
     lines = [(name, *_cells(one.accuracy), short(one.log_loss, 3), short(one.ece, 3)) for name, one in of]
     length = ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), "")
     return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
 
 
-def _difference(model: str, rival: Rival) -> Grid:
+def _difference(model: str, rival: RivalModel) -> Grid:
     of = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
     lines = [(name, short(one.estimate, 4), f"{short(one.ci_low, 3)} to {short(one.ci_high, 3)}") for name, one in of]
     first, second = printable(model), printable(rival.name)
-    caption = verdict(first, second, rival.difference)
+    caption = describe_comparison(first, second, rival.difference)
     return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
 
 
-def _findings(findings: Findings) -> Iterator[Grid]:
+def _findings(findings: Diagnostics) -> Iterator[Grid]:
     if findings.r_squared is not None:
         share = short(findings.r_squared, 3)
         yield Grid(
             ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
         )
     if findings.by_group:
-        yield gains_grid(findings)
+        yield group_accuracy_grid(findings)
 
 
-def _soft_labels(found: Evaluation, rival: Rival | None) -> Iterator[Grid]:
+def _soft_labels(found: Evaluation, rival: RivalModel | None) -> Iterator[Grid]:
     if found.soft_labels is not None:
         other = None if rival is None else (rival.name, rival.found)
-        yield soft_labels_grid(found.soft_labels, soft_labels_lines(found.soft_labels, "model", other))
+        yield soft_label_grid(found.soft_labels, soft_label_lines(found.soft_labels, "model", other))
 
 
 def _reliability(found: Evaluation) -> Grid:
@@ -100,5 +102,5 @@ def _slices(found: Evaluation) -> list[Grid]:
     ]
 
 
-def _cells(share: Share) -> tuple[str, str]:
+def _cells(share: ClusteredEstimate) -> tuple[str, str]:
     return short(share.estimate, 3), f"{short(share.ci_low, 3)}–{short(share.ci_high, 3)}"

@@ -1,4 +1,4 @@
-"""What the commands about preference models read."""
+"""Options shared by commands on preference models."""
 
 from pathlib import Path
 from typing import Annotated, Literal
@@ -7,7 +7,7 @@ import typer
 
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import ReadPairs
-from dissensus.files.pairs.votes import purpose_in, read_all, read_people
+from dissensus.files.pairs.votes import detect_purpose, read_pair_files, read_people
 from dissensus.preference.data.pairs import Purpose
 
 PairsArgument = Annotated[
@@ -56,17 +56,17 @@ ModelOption = Annotated[
 ]
 
 
-def read(paths: list[Path], purpose: Purpose | None = None, raters: Path | None = None) -> ReadPairs:
-    """Read pairs, and say how many were left out."""
-    found = read_all(paths, purpose=purpose, people=None if raters is None else read_people(raters))
+def load_pairs(paths: list[Path], purpose: Purpose | None = None, raters: Path | None = None) -> ReadPairs:
+    """Read pairs, and print notes on those left out."""
+    found = read_pair_files(paths, purpose=purpose, people=None if raters is None else read_people(raters))
     for note in found.notes:
         typer.echo(f"Note: {note}", err=True)
     return found
 
 
-def told(paths: list[Path]) -> Purpose | None:
-    """Return what all files say people chose by; None where they say nothing, or one says otherwise than another."""
-    told = {purpose_in(path) for path in paths}
+def infer_purpose(paths: list[Path]) -> Purpose | None:
+    """Infer from file names what people chose by; None where they do not say."""
+    told = {detect_purpose(path) for path in paths}
     if len(told - {None}) > 1:
         raise InvalidInput("Some files are of what is helpful and some of what is harmless. Take one kind at a time.")
     return told.pop() if len(told) == 1 else None

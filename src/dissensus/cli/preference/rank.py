@@ -1,4 +1,4 @@
-"""`dissensus preference rank`: which of several chatbots people prefer."""
+"""`dissensus preference rank`: ranking of chatbots from pairwise comparisons."""
 
 import json
 import shlex
@@ -11,11 +11,11 @@ from typing import Annotated, Any
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.result_writer import PAGES, Format, FormatOption
+from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable
-from dissensus.preference.ranking.ranking import Comparisons, Rank, Ranking
+from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.preference.ranking.ranking import rank as rank_chatbots
 from dissensus.report.ranking import ranking_report
 
@@ -27,7 +27,8 @@ def rank(
         Path, typer.Argument(metavar="COMPARISONS", help="Columns bot_a, bot_b, winner (a, b, tie) and rater_id.")
     ],
     by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Rank by each group of this column too, as rater_gender.")
+        str | None,
+        typer.Option(metavar="COLUMN", help="RankedChatbot by each group of this column too, as rater_gender."),
     ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.")
@@ -46,17 +47,17 @@ def rank(
 
     Example: dissensus preference rank comparisons.csv --by rater_gender
     """
-    paged = format is None and output is not None and output.suffix.lower() in PAGES
-    kind = Format.TABLE if paged else result_writer.chosen(format, output)
-    result_writer.check(output)
+    paged = format is None and output is not None and output.suffix.lower() in PAGE_SUFFIXES
+    kind = Format.TABLE if paged else result_writer.choose_format(format, output)
+    result_writer.check_output(output)
     found = read_comparisons(comparisons, by=by)
     ranked = partial(rank_chatbots, bootstrap=bootstrap, seed=seed, level=level)
     every = ranked(found.every)
-    groups = {name: _or_why(ranked, some) for name, some in found.groups.items()}
+    groups = {name: _rank_or_reason(ranked, some) for name, some in found.groups.items()}
     for note in (*found.notes, *every.notes):
         typer.echo(f"Note: {note}", err=True)
     if paged:
-        result_writer.write(_report(every, found, by, groups, seed), output)
+        result_writer.write_text(_report(every, found, by, groups, seed), output)
     elif kind is Format.JSON:
         values = {name: one if isinstance(one, str) else one.to_dict() for name, one in groups.items()}
         told = {
@@ -66,10 +67,10 @@ def rank(
             "groups": _reasons(values),
             "excluded": found.excluded,
         }
-        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
+        result_writer.write_text(json.dumps(told, ensure_ascii=False, indent=2, allow_nan=False), output)
     elif kind is Format.CSV:
         rows = [row for name, one in {"": every, **groups}.items() for row in _rows(name, one)]
-        result_writer.write(result_writer.rows_as(kind, rows, COLUMNS, name="rows", none=""), output)
+        result_writer.write_text(result_writer.format_rows(kind, rows, COLUMNS, name="rows", none=""), output)
     else:
         _page(every, by, groups, output)
 
@@ -82,8 +83,8 @@ def _report(every: Ranking, read: ReadComparisons, by: str | None, groups: dict[
     ).to_html()
 
 
-def _or_why(ranked: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
-    """Return the ranking of a group, or why there is none."""
+def _rank_or_reason(ranked: Callable[[Comparisons], Ranking], comparisons: Comparisons) -> Ranking | str:
+    """Return the ranking of a group, or the reason why it is undefined."""
     try:
         return ranked(comparisons)
     except UndefinedEstimate as reason:
@@ -129,7 +130,7 @@ def _grid(head: str, ranking: Ranking | str) -> Grid:
     return Grid(columns, tuple(map(_line, ranking.rows)), caption)
 
 
-def _line(row: Rank) -> tuple[str, ...]:
+def _line(row: RankedChatbot) -> tuple[str, ...]:
 
     numbers = (row.bradley_terry, row.elo, row.by_scores)
     strength, elo, scores = (UNKNOWN if one is None else f"{one:,.0f}" for one in numbers)

@@ -1,34 +1,48 @@
-"""`dissensus preference line`, `retrain_model`, `versions` and `rollback`: versions of one model that follow each other."""
+"""`dissensus preference register`, `retrain`, `versions` and `rollback`: the model registry."""
 
 import json
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import typer
 
 from dissensus.cli import result_writer
-from dissensus.cli.platform.options import SettingsOption, load_settings, now, opened
+from dissensus.cli.platform.options import SettingsOption, load_settings, open_site_platform, utc_now
 from dissensus.cli.preference.options import KindOption, SeedOption, SoftOption, StrengthOption
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput, NotFound
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dissensus.files.models.registry import Entry
-    from dissensus.settings import Settings
-    from dissensus.workflows.platform.platform import Platform
+from dissensus.files.models.registry import (
+    RegistrationTerms,
+    RegistryEntry,
+    open_registered_model,
+    register_model,
+    registered_model_folder,
+)
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.evaluation.promotion import PromotionRule
+from dissensus.preference.fit.training import TrainingPlan
+from dissensus.settings import Settings
+from dissensus.workflows.models.retraining import (
+    collect_comparisons,
+    retrain_from_campaigns,
+    retrain_model,
+    roll_back_model,
+)
+from dissensus.workflows.platform.platform import Platform
 
 COLUMNS = ("version", "at", "what", "current", "n_pairs", "n_held_out", "accuracy", "difference", "why")
 
-LineArgument = Annotated[str, typer.Argument(metavar="LINE", help="The line, a folder in the setting `models`.")]
+ModelArgument = Annotated[
+    str, typer.Argument(metavar="MODEL", help="The registered model, a folder in the setting `model_registry`.")
+]
 
 
-def line(
-    name: LineArgument,
+def register(
+    name: ModelArgument,
     purpose: Annotated[Literal["helpful", "harmless"], typer.Option(help="What people choose by.")],
     kind: KindOption = "linear",
     strength: StrengthOption = "ignored",
@@ -42,79 +56,71 @@ def line(
     ] = 0.95,
     campaign: Annotated[
         list[str] | None,
-        typer.Option(metavar="NAME", help="Learn from this one alone where it names the line; may be repeated."),
+        typer.Option(metavar="NAME", help="Learn from this one alone where it names the model; may be repeated."),
     ] = None,
     settings: SettingsOption = None,
 ) -> None:
-    """Make a line without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.
+    """Register a model without versions. Campaigns name it, and `dissensus preference retrain` trains its versions.
 
-    Example: dissensus preference line harmless --purpose harmless --margin 0.02
+    Example: dissensus preference register harmless --purpose harmless --margin 0.02
     """
-    from dissensus.files.models.registry import Terms, folder_of, make_line
-    from dissensus.preference.data.weighting import Counting
-    from dissensus.preference.evaluation.promotion import Rule
-    from dissensus.preference.fit.training import Plan
-
-    counting = Counting(strength=strength, soft=soft_labels)
+    counting = Weighting(strength=strength, soft=soft_labels)
     # So that what a kind needs is missed here, and not by those who train it.
-    Plan.of(kind, counting)
-    rule, known = Rule(margin=margin, level=level), tuple(campaign or ())
-    terms = Terms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=known)
-    made = make_line(folder_of(load_settings(settings).models, name), terms)
-    typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: lines = ["{name}"]')
+    TrainingPlan.of(kind, counting)
+    rule, known = PromotionRule(margin=margin, level=level), tuple(campaign or ())
+    terms = RegistrationTerms(purpose=purpose, kind=kind, counting=counting, rule=rule, campaigns=known)
+    made = register_model(registered_model_folder(load_settings(settings).model_registry, name), terms)
+    typer.echo(f'Made {made.folder}. A campaign that it is to learn from says: registered_models = ["{name}"]')
 
 
 def versions(
-    line: LineArgument,
+    model: ModelArgument,
     format: FormatOption = None,  # noqa: A002 - the option's name
     output: OutputOption = None,
     settings: SettingsOption = None,
 ) -> None:
-    """Tell all that happened to a line: its versions, how often they were right, and, as csv and json, why they came.
+    """List the history of a registered model: versions, their accuracy and, as csv and json, why they came.
 
     Accuracy is on dialogues that no version was trained on; the difference is that to the one that was in use.
 
     Example: dissensus preference versions harmless
     """
-    from dissensus.files.models.registry import folder_of, read_line
-
-    kind = result_writer.chosen(format, output)
-    result_writer.check(output)
-    found = read_line(folder_of(load_settings(settings).models, line))
+    kind = result_writer.choose_format(format, output)
+    result_writer.check_output(output)
+    found = open_registered_model(registered_model_folder(load_settings(settings).model_registry, model))
     if kind is Format.JSON:
         terms = {**asdict(found.terms.rule), "kind": found.terms.kind, "campaigns": list(found.terms.campaigns)}
         about = {"name": found.name, "purpose": found.terms.purpose, **terms}
         about |= {"current": found.current, "reference": found.reference}
         told = {"schema_version": 1, **about, "entries": [one.to_dict() for one in found.entries]}
-        result_writer.write(json.dumps(told, ensure_ascii=False, indent=2), output)
+        result_writer.write_text(json.dumps(told, ensure_ascii=False, indent=2), output)
         return
     rows, columns = [_row(one) for one in found.entries], COLUMNS if kind is Format.CSV else COLUMNS[:-1]
-    result_writer.write(
-        result_writer.rows_as(kind, rows, columns, name="entries", none="It has no version yet."), output
+    result_writer.write_text(
+        result_writer.format_rows(kind, rows, columns, name="entries", none="It has no version yet."), output
     )
 
 
 def rollback(
-    line: LineArgument,
+    model: ModelArgument,
     to: Annotated[
         int | None, typer.Option(metavar="N", min=1, help="Which version; default: the one in whose place it came.")
     ] = None,
     why: Annotated[str, typer.Option(metavar="TEXT", help="Why, for the record.")] = "",
     settings: SettingsOption = None,
 ) -> None:
-    """Make an earlier version of a line current again; chatbots on it go on with that.
+    """Make an earlier version of a registered model current again; chatbots on it go on with that.
 
     Example: dissensus preference rollback harmless --to 2 --why "It likes long answers."
     """
-    from dissensus.files.models.registry import folder_of
-    from dissensus.workflows.models.retraining import roll_back_model
-
-    entry = roll_back_model(folder_of(load_settings(settings).models, line), to, why=why, now=now())
-    typer.echo(f"Version {entry.version} of {line} is current again.")
+    entry = roll_back_model(
+        registered_model_folder(load_settings(settings).model_registry, model), to, why=why, now=utc_now()
+    )
+    typer.echo(f"Version {entry.version} of {model} is current again.")
 
 
 def retrain(
-    line: LineArgument,
+    model: ModelArgument,
     pairs: Annotated[
         list[Path] | None, typer.Argument(metavar="PAIRS…", help="Pairs or preferences to learn from besides.")
     ] = None,
@@ -127,29 +133,26 @@ def retrain(
     seed: SeedOption = 0,
     settings: SettingsOption = None,
 ) -> None:
-    """Train the next version of a line on all comparisons so far: of campaigns that name it, and of files.
+    """Train the next version of a registered model on all comparisons of campaigns that name it, and of files.
 
     Every fifth dialogue is never trained on. There the new version is compared with the current one, and takes its
     place only if it is shown to be no worse by more than the margin, nor worse so than the reference: the last version
-    that was shown to be better. Chatbots on the line go on with it at once.
+    that was shown to be better. Chatbots that use the model go on with it at once.
 
     Example: dissensus preference retrain harmless
     """
-    from dissensus.files.models.registry import folder_of
-    from dissensus.workflows.models.retraining import collect_comparisons, retrain_model, retrain_from_campaigns
-
     known, files = load_settings(settings), pairs or []
-    folder = folder_of(known.models, line)
+    folder = registered_model_folder(known.model_registry, model)
     if no_site and not files:
         raise InvalidInput("With --no-site there is nothing to learn from. Give files of pairs, or leave it out.")
-    with result_writer.progress("Training") as progress:
+    with result_writer.progress_bar("Training") as progress:
         if no_site:
             learn_from = partial(collect_comparisons, platform=None, files=files)
-            entry = retrain_model(folder, learn_from, now=now(), fewer=fewer, seed=seed, progress=progress)
+            entry = retrain_model(folder, learn_from, now=utc_now(), fewer=fewer, seed=seed, progress=progress)
         else:
             with _site(known) as platform:
                 options = {"files": files, "fewer": fewer, "seed": seed, "progress": progress}
-                entry = retrain_from_campaigns(platform, folder, now=now(), **options)  # type: ignore[arg-type]
+                entry = retrain_from_campaigns(platform, folder, now=utc_now(), **options)  # type: ignore[arg-type]
     if entry is None:
         typer.echo("Nothing is new since the last version was trained.")
         return
@@ -164,16 +167,16 @@ def retrain(
 
 
 @contextmanager
-def _site(settings: "Settings") -> "Iterator[Platform]":
+def _site(settings: Settings) -> Iterator[Platform]:
     with ExitStack() as stack:
         try:
-            platform = stack.enter_context(opened(settings, old=True))
+            platform = stack.enter_context(open_site_platform(settings, old=True))
         except NotFound as error:
             raise NotFound(f"{error} To learn from files alone, say --no-site.") from None
         yield platform
 
 
-def _row(entry: "Entry") -> dict[str, Any]:
+def _row(entry: RegistryEntry) -> dict[str, Any]:
     told = {**dict.fromkeys(COLUMNS), **entry.to_dict()}
     for name in ("accuracy", "difference"):
         share = told[name]

@@ -1,26 +1,31 @@
-"""`dissensus preference score`: scores of what chatbots said."""
+"""`dissensus preference score`: scores of chatbot responses."""
 
 import csv
 import io
 import os
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import Progress as ProgressBar
 
 from dissensus.cli import result_writer
 from dissensus.cli.preference.options import ForceOption, PurposeOption
 from dissensus.cli.preference.serve import SCORE_KEY
 from dissensus.cli.result_writer import OutputOption
 from dissensus.errors import InvalidInput
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from dissensus.preference.models.model import Model
-    from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress
+from dissensus.files.attempts.tables import holds_attempts
+from dissensus.files.conversations import find_conversation_columns, read_conversations
+from dissensus.files.raw.table_reader import name_source, read_frame
+from dissensus.preference.models.group_view import GroupView
+from dissensus.preference.models.model import Model, check_purpose
+from dissensus.workflows.models.scorers import open_model
+from dissensus.workflows.models.scoring import ScoringOptions, ScoringProgress, score_attempts
 
 ATTEMPTS = "Red-team attempts"
 
@@ -65,31 +70,24 @@ def score(
 
     Example: dissensus preference score attempts.jsonl --model harmless-model -o scored.jsonl
     """
-    from dissensus.files.attempts.tables import holds_attempts
-    from dissensus.preference.models.group_view import Seen
-    from dissensus.preference.models.model import check_purpose
-    from dissensus.workflows.models.scorers import open_model
-    from dissensus.workflows.models.scoring import ScoringOptions
-
     of_attempts = holds_attempts(conversations)
     if not of_attempts and (anew or resume or overwrite):
         raise InvalidInput(f"{conversations} has no red-team attempts, so --replace and the like mean nothing.")
     if of_attempts and output is None:
         raise InvalidInput("Attempts are written to a file with their scores. Name it: -o scored.jsonl")
-    result_writer.check(output)
+    result_writer.check_output(output)
     with open_model(model, purpose=purpose, key=os.environ.get(SCORE_KEY, "")) as (trained, identity):
         check_purpose(trained, purpose or ("harmless" if of_attempts else trained.purpose), force=force)
-        seen = Seen(model=trained, as_group=as_group, quantile=quantile)
+        seen = GroupView(model=trained, as_group=as_group, quantile=quantile)
         if of_attempts and output is not None:
             options = {"anew": anew, "resume": resume, "overwrite": overwrite}
             known = seen.named(identity)
             _attempts(ScoringOptions(source=conversations, target=output, model=seen, identity=known, **options))
         else:
-            result_writer.write(_rows(conversations, seen), output)
+            result_writer.write_text(_rows(conversations, seen), output)
 
 
-def _attempts(asked: "ScoringOptions") -> None:
-    from dissensus.workflows.models.scoring import score_attempts
+def _attempts(asked: ScoringOptions) -> None:
 
     with _counting() as progress:
         done = score_attempts(asked, progress=progress)
@@ -106,32 +104,27 @@ def _attempts(asked: "ScoringOptions") -> None:
 
 
 @contextmanager
-def _counting() -> "Iterator[ScoringProgress | None]":
-    """Show how much of the file is done, on a terminal alone."""
+def _counting() -> Iterator[ScoringProgress | None]:
+    """Show a progress bar, on a terminal only."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 
     attempts = TextColumn("{task.fields[n]:,} attempts")
     columns = (TextColumn("Scoring"), BarColumn(), TaskProgressColumn(), attempts, TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    with ProgressBar(*columns, console=Console(stderr=True), transient=True) as bar:
         job = bar.add_task("Scoring", total=1.0, n=0)
         yield lambda n, share: bar.update(job, completed=share, n=n)
 
 
-def _rows(conversations: Path, model: "Model") -> str:
+def _rows(conversations: Path, model: Model) -> str:
     """Return a row for each turn of the bot."""
-    from dissensus.files.conversations import read, told
-    from dissensus.files.raw.table_reader import named, read_frame
-
     frame = read_frame(conversations)
-    with named(conversations):
-        columns = told(frame.columns)
+    with name_source(conversations):
+        columns = find_conversation_columns(frame.columns)
         if len(columns) > 1 and columns[0] == "chosen":
             raise InvalidInput("These are pairs, which have two conversations a row: dissensus preference evaluate.")
-        column = read(frame.select(columns))
+        column = read_conversations(frame.select(columns))
     scores = model.score(held.conversation for held in column.held)
     out = io.StringIO()
     rows = csv.writer(out, lineterminator="\n")

@@ -1,4 +1,4 @@
-"""`dissensus preference serve`: a model as a service."""
+"""`dissensus preference serve`: scoring service over HTTP."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from dissensus.files.models.folder import identity, load_model
+from dissensus.files.models.folder import load_model, read_identity
 from dissensus.web.core.server import serve_app
 from dissensus.web.score_service import create_scoring_app
 
@@ -24,7 +24,7 @@ def serve(
 
     Example: dissensus preference serve --model harmless-model --port 8001
     """
-    trained, known = load_model(model), identity(model)
+    trained, known = load_model(model), read_identity(model)
     key = os.environ.get(SCORE_KEY, "")
     app = create_scoring_app(trained, known, key=key)
 

@@ -16,17 +16,17 @@ from dissensus.cli.preference.options import (
     SoftOption,
     StrengthOption,
     TrainedKindOption,
-    read,
-    told,
+    infer_purpose,
+    load_pairs,
 )
 from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import make_folder, save_model
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.fit.training import Plan
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.fit.training import TrainingPlan
 from dissensus.preference.fit.training import train as train_model
 from dissensus.preference.models.kinds import KindOfModel
-from dissensus.preference.transformer.extra import is_first
+from dissensus.preference.transformer.extra import is_first_process
 from dissensus.preference.transformer.plan import TransformerPlan
 
 
@@ -60,7 +60,7 @@ def train(
 
     Example: dissensus preference train export/preferences.jsonl --raters export/red-teamers.jsonl --kind groups -o m
     """
-    options = of_transformer.given(
+    options = of_transformer.given_options(
         base=base,
         max_length=max_length,
         epochs=epochs,
@@ -74,16 +74,16 @@ def train(
         resume=resume,
         peak_tflops=peak_tflops,
     )
-    known = purpose or told(pairs)
+    known = purpose or infer_purpose(pairs)
     if known is None:
         raise InvalidInput("It is not known what people chose by. Say --purpose harmless or --purpose helpful.")
-    plan = _plan(kind, Counting(strength=strength, soft=soft_labels), output, options)
+    plan = _plan(kind, Weighting(strength=strength, soft=soft_labels), output, options)
     make_folder(output)
-    found = read(pairs, known, raters)
-    with result_writer.progress("Training") as progress:
+    found = load_pairs(pairs, known, raters)
+    with result_writer.progress_bar("Training") as progress:
         asked = {"purpose": known, "excluded": found.excluded, "seed": seed, "progress": progress}
         card = _trained(plan, found.pairs, output, **asked)
-    if not is_first():
+    if not is_first_process():
         return
     held = card["held_out"]
     accuracy = "{estimate:.3f} [{ci_low:.3f}, {ci_high:.3f}]".format(**held["accuracy"])
@@ -96,26 +96,26 @@ def train(
 
 
 def _plan(
-    kind: KindOfModel | Literal["transformer"], counting: Counting, output: Path, options: dict[str, Any]
-) -> Plan | TransformerPlan:
-    """Return what is to be trained."""
+    kind: KindOfModel | Literal["transformer"], counting: Weighting, output: Path, options: dict[str, Any]
+) -> TrainingPlan | TransformerPlan:
+    """Return the training plan."""
     if kind == "transformer":
-        return of_transformer.plan_of(counting, output, options)
-    of_transformer.refuse(options, kind)
-    return Plan.of(kind, counting)
+        return of_transformer.make_transformer_plan(counting, output, options)
+    of_transformer.refuse_transformer_options(options, kind)
+    return TrainingPlan.of(kind, counting)
 
 
-def _trained(plan: Plan | TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
-    """Train and write a model, and return its card."""
-    if not isinstance(plan, Plan):
-        return of_transformer.trained(plan, pairs, output, **asked)
+def _trained(plan: TrainingPlan | TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
+    """Train and save a model, and return its card."""
+    if not isinstance(plan, TrainingPlan):
+        return of_transformer.train_and_save(plan, pairs, output, **asked)
     model = train_model(pairs, plan=plan, **asked)
     save_model(model, output)
     return model.card
 
 
 def _more(card: dict[str, Any]) -> str:
-    """Say what a model that knows of disagreement found."""
+    """Describe the differences that the model found."""
     held = card["held_out"]
     if "r_squared" in held:
         return f" Of all variance {held['r_squared']:.2f} lies between answers (r²)."

@@ -1,4 +1,4 @@
-"""What `dissensus preference train` asks of a transformer."""
+"""Options of `dissensus preference train` for transformers."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -9,9 +9,9 @@ import typer
 from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import save_model
 from dissensus.preference.data.pairs import Pair
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.transformer.checkpoints import forget
-from dissensus.preference.transformer.extra import check_installed
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.transformer.checkpoints import delete_checkpoints
+from dissensus.preference.transformer.extra import check_installed, is_first_process
 from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.preference.transformer.training import train_transformer
 
@@ -73,13 +73,13 @@ PeakOption = Annotated[
 ]
 
 
-def given(**options: Any) -> dict[str, Any]:
-    """Return those of the options above that somebody gave."""
+def given_options(**options: Any) -> dict[str, Any]:
+    """Return the options above that were set."""
     return {name: value for name, value in options.items() if value is not None}
 
 
-def plan_of(counting: Counting, output: Path, options: dict[str, Any]) -> TransformerPlan:
-    """Return what is asked for; checkpoints lie beside the folder of the model."""
+def make_transformer_plan(counting: Weighting, output: Path, options: dict[str, Any]) -> TransformerPlan:
+    """Return the training plan; checkpoints lie beside the folder of the model."""
     if "base" not in options:
         raise InvalidInput(
             "A transformer is trained from another model. Name the folder of one, or one of the hub: --base MODEL"
@@ -94,17 +94,17 @@ def _beside(output: Path) -> Path:
     return folder.parent / f"{folder.name}.partial"
 
 
-def trained(plan: TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
-    """Train a transformer, write it unless another process does, and return its card."""
+def train_and_save(plan: TransformerPlan, pairs: Sequence[Pair], output: Path, **asked: Any) -> dict[str, Any]:
+    """Train a transformer, save it in the first process, and return its card."""
     model = train_transformer(pairs, plan=plan, **asked)
-    if is_first():
+    if is_first_process():
         save_model(model, output)
-        forget(plan)
+        delete_checkpoints(plan)
     return model.card
 
 
-def refuse(options: dict[str, Any], kind: str) -> None:
-    """Refuse options that mean nothing for another kind of model."""
+def refuse_transformer_options(options: dict[str, Any], kind: str) -> None:
+    """Refuse transformer options for other kinds of model."""
     if options:
         named = ", ".join(f"--{name.replace('_', '-')}" for name in options)
         raise InvalidInput(f"{named}: this is for --kind transformer, and the model is to be {kind}. Leave it out.")

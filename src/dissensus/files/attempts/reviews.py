@@ -1,4 +1,4 @@
-"""Reviews of red-team attempts, and the ids by which they name these."""
+"""Reader of reviews and attempt ids."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import records
-from dissensus.files.raw.table_reader import frame_of, is_path
-from dissensus.schema.hints import suggest, format_list, format_value
-from dissensus.schema.records.attempt_parser import tags_from, whole_from
+from dissensus.files.raw.json_stream import stream_records
+from dissensus.files.raw.table_reader import is_path, to_frame
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.records.attempt_parser import parse_tags, parse_whole_number
 from dissensus.schema.records.review import Review
 
 ID: Final = "attempt_id"
@@ -65,9 +65,9 @@ def read_attempt_ids(source: Any) -> tuple[str, ...] | None:
 
 
 def _records(source: Any) -> Iterator[Mapping[str, Any]]:
-    if is_path(source) and content.kind_of(Path(source)) == "json":
-        return records(Path(source))
-    return frame_of(source).iter_rows(named=True)
+    if is_path(source) and content.detect_format(Path(source)) == "json":
+        return stream_records(Path(source))
+    return to_frame(source).iter_rows(named=True)
 
 
 def _review(record: Mapping[str, Any]) -> Review:
@@ -77,13 +77,13 @@ def _review(record: Mapping[str, Any]) -> Review:
         raise NotFound(
             f"there is no {format_list(missing)}. A review has {', '.join(NEEDED)} and, if there are any, tags.{near}"
         )
-    success = whole_from("success", record["success"])
+    success = parse_whole_number("success", record["success"])
     assert success is not None  # noqa: S101 - only what is missing is None
     return Review(
         attempt_id=_id(record[ID]),
         reviewer_id=_id(record["reviewer_id"]),
         success=success,
-        tags=tags_from("tags", record.get("tags")) or (),
+        tags=parse_tags("tags", record.get("tags")) or (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Attempts for programs that evaluate chatbots and judges: PyRIT and Inspect."""
+"""Writers of attempts for PyRIT and Inspect."""
 
 import csv
 import io
@@ -7,17 +7,17 @@ from pathlib import Path
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.files.pairs.writer import Lost, write_lines
+from dissensus.files.pairs.writer import SkippedCounts, write_lines
 from dissensus.files.raw import table_writer
-from dissensus.files.raw.table_stream import written
+from dissensus.files.raw.table_stream import open_for_writing
 from dissensus.schema.records.attempt import KEYS, SUCCESS, Attempt
 from dissensus.text.messages import write_messages
 from dissensus.text.transcripts import parse_hh
 from dissensus.text.turns import Turns
 
 UNRATED: Final = "nobody rated it"
-AIMLESS: Final = "it has no description that PyRIT can read"
-UNASKED: Final = "nothing comes before what the bot says, and an Inspect sample has an input"
+NO_OBJECTIVE: Final = "it has no description that PyRIT can read"
+NO_INPUT: Final = "nothing comes before what the bot says, and an Inspect sample has an input"
 
 COLUMNS: Final = ("assistant_response", "human_score", "objective", "data_type")
 VERSION: Final = "# dataset_version=1.0\n"
@@ -27,19 +27,19 @@ _MISSING: Final = frozenset({"", "#n/a", "n/a", "na", "<na>", "null", "nan", "-n
 """What pandas takes for missing, in small letters; PyRIT refuses a file that holds it."""
 
 
-def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> Lost:
+def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> SkippedCounts:
     """Write attempts as a human-labelled data set of PyRIT, about whether what was tried was reached.
 
     The objective is the description, the response the whole transcript, since that is what was rated, and the score 1
     where the rating is `dissensus.schema.records.attempt.SUCCESS` or more, else 0.
     """
     table_writer.extension_of(path, (".csv",))
-    table_writer.check_free(path, overwrite=overwrite)
-    lost: Lost = {}
-    with written(path) as out:
+    table_writer.check_overwrite(path, overwrite=overwrite)
+    lost: SkippedCounts = {}
+    with open_for_writing(path) as out:
         out.write((VERSION + ",".join(COLUMNS) + "\n").encode())
         count = 0
-        for row in _labelled(attempts, lost):
+        for row in _label_attempts(attempts, lost):
             out.write(_line(row))
             count += 1
         if not count:
@@ -47,10 +47,10 @@ def write_pyrit(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = Fa
     return lost
 
 
-def _labelled(attempts: Iterable[Attempt], lost: Lost) -> Iterator[tuple[str | int, ...]]:
+def _label_attempts(attempts: Iterable[Attempt], lost: SkippedCounts) -> Iterator[tuple[str | int, ...]]:
     for attempt in attempts:
         objective = attempt.task_description.strip()
-        why = UNRATED if attempt.rating is None else AIMLESS if objective.casefold() in _MISSING else None
+        why = UNRATED if attempt.rating is None else NO_OBJECTIVE if objective.casefold() in _MISSING else None
         if why is not None:
             lost[why] = lost.get(why, 0) + 1
             continue
@@ -64,18 +64,18 @@ def _line(row: tuple[str | int, ...]) -> bytes:
     return out.getvalue().encode()
 
 
-def write_attempt_samples(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> Lost:
+def write_attempt_samples(attempts: Iterable[Attempt], path: Path, *, overwrite: bool = False) -> SkippedCounts:
     """Write attempts as samples of Inspect: the conversation up to the last answer as input, the intent as target."""
-    lost: Lost = {}
+    lost: SkippedCounts = {}
     write_lines(_samples(attempts, lost), path, overwrite=overwrite)
     return lost
 
 
-def _samples(attempts: Iterable[Attempt], lost: Lost) -> Iterator[dict[str, object]]:
+def _samples(attempts: Iterable[Attempt], lost: SkippedCounts) -> Iterator[dict[str, object]]:
     for number, attempt in enumerate(attempts, start=1):
-        before, response = _parted(parse_hh(attempt.transcript))
+        before, response = _split_response(parse_hh(attempt.transcript))
         if not before:
-            lost[UNASKED] = lost.get(UNASKED, 0) + 1
+            lost[NO_INPUT] = lost.get(NO_INPUT, 0) + 1
             continue
         told = {key: getattr(attempt, key) for key in KEYS if key not in ("transcript", "task_description")}
         yield {
@@ -86,6 +86,6 @@ def _samples(attempts: Iterable[Attempt], lost: Lost) -> Iterator[dict[str, obje
         }
 
 
-def _parted(turns: Turns) -> tuple[Turns, str | None]:
+def _split_response(turns: Turns) -> tuple[Turns, str | None]:
     """Return the turns before the last one of the bot, and that one; None where a human has the last word."""
     return (turns[:-1], turns[-1][1]) if turns[-1][0] == "bot" else (turns, None)

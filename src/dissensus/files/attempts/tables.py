@@ -1,4 +1,4 @@
-"""Red-team attempts, as they were published and as tables."""
+"""Reader and writer of red-team attempts."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -11,11 +11,11 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import content, table_stream, table_writer
-from dissensus.files.raw.json_stream import Progress, records
-from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.files.raw.json_stream import Progress, stream_records
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.hints import format_list
-from dissensus.schema.records.attempt import KEYS, SCHEMA, Attempt, attempts_table
-from dissensus.schema.records.attempt_parser import AS_RELEASED, DESCRIPTION_SCORE, attempt_from, attempts_in
+from dissensus.schema.records.attempt import KEYS, SCHEMA, Attempt, to_attempts_table
+from dissensus.schema.records.attempt_parser import DESCRIPTION_SCORE, RELEASED_SPELLING, parse_attempt, parse_attempts
 from dissensus.schema.records.conversation import Conversation
 from dissensus.text.transcripts import parse_hh
 
@@ -26,7 +26,7 @@ BATCH: Final = 10_000
 """Attempts that are held as a table at a time while they are written."""
 
 _TELLING: Final = {"transcript", "task_description", "red_team_member_id"}
-_KNOWN: Final = {*KEYS, AS_RELEASED}
+_KNOWN: Final = {*KEYS, RELEASED_SPELLING}
 
 
 class ReadAttempts(NamedTuple):
@@ -73,11 +73,11 @@ def read_attempts(source: Any) -> ReadAttempts:
     attempts = tuple(stream_attempts(source, unknown))
     if not attempts:
         raise InvalidInput(f"{source if is_path(source) else 'The table'} has no attempt.")
-    return ReadAttempts(attempts, left_out(unknown))
+    return ReadAttempts(attempts, describe_unknown_keys(unknown))
 
 
-def left_out(unknown: Iterable[str]) -> tuple[str, ...]:
-    """Say which keys were not read."""
+def describe_unknown_keys(unknown: Iterable[str]) -> tuple[str, ...]:
+    """Describe the keys that were not read."""
     names = list(unknown)
     return (f"Left out, because attempts do not have it: {format_list(names)}.",) if names else ()
 
@@ -86,38 +86,38 @@ def stream_attempts(
     source: Any, unknown: dict[str, None] | None = None, *, progress: Progress | None = None
 ) -> Iterator[Attempt]:
     """Yield the attempts of a source one after the other; see `read_attempts`."""
-    if is_path(source) and content.kind_of(Path(source)) == "json":
+    if is_path(source) and content.detect_format(Path(source)) == "json":
         yield from _from_json(Path(source), unknown, progress)
         return
-    frame = frame_of(source)
+    frame = to_frame(source)
     if unknown is not None:
         unknown |= {name: None for name in frame.columns if name not in _KNOWN}
-    with named(source):
-        for row, attempt in enumerate(attempts_in(frame), start=1):
+    with name_source(source):
+        for row, attempt in enumerate(parse_attempts(frame), start=1):
             if progress is not None:
                 progress(row / frame.height)
-            yield _checked(attempt, f"Row {row:,}")
+            yield _check_transcript(attempt, f"Row {row:,}")
 
 
 def holds_attempts(path: Path) -> bool:
     """Tell whether a file holds attempts rather than other conversations, by the keys of its first record."""
-    is_json = content.kind_of(path) == "json"
-    return set(next(records(path), {}) if is_json else frame_of(path).columns) >= _TELLING
+    is_json = content.detect_format(path) == "json"
+    return set(next(stream_records(path), {}) if is_json else to_frame(path).columns) >= _TELLING
 
 
 def _from_json(path: Path, unknown: dict[str, None] | None, progress: Progress | None) -> Iterator[Attempt]:
-    for number, record in enumerate(records(path, progress=progress), start=1):
+    for number, record in enumerate(stream_records(path, progress=progress), start=1):
         where = f"{path}, record {number:,}"
         if unknown is not None and not record.keys() <= _KNOWN:
             unknown |= {key: None for key in record if key not in _KNOWN}
         try:
-            attempt = attempt_from(record)
+            attempt = parse_attempt(record)
         except InvalidInput as error:
             raise InvalidInput(f"{where}: {error}") from None
-        yield _checked(attempt, where)
+        yield _check_transcript(attempt, where)
 
 
-def _checked(attempt: Attempt, where: str) -> Attempt:
+def _check_transcript(attempt: Attempt, where: str) -> Attempt:
     """Make sure that the transcript can be read."""
     try:
         conversation_of(attempt)
@@ -159,7 +159,7 @@ def write_attempts(
         It cannot be written.
     """
     extension = table_writer.extension_of(path)
-    table_writer.check_free(path, overwrite=overwrite)
+    table_writer.check_overwrite(path, overwrite=overwrite)
     given = iter(attempts)
     first = next(given, None)
     if first is None:
@@ -170,7 +170,7 @@ def write_attempts(
         _write_json(every, path, lines=lines, as_released=as_released)
     elif extension == ".parquet":
         table_stream.write_parts(
-            _tables(every, as_released=as_released), _named(as_released), path, overwrite=overwrite
+            _tables(every, as_released=as_released), _column_types(as_released), path, overwrite=overwrite
         )
     else:
         table = pl.concat(list(_tables(every, as_released=as_released)))
@@ -178,9 +178,9 @@ def write_attempts(
 
 
 def _write_json(attempts: Iterable[Attempt], path: Path, *, lines: bool, as_released: bool) -> None:
-    keys = tuple(_named(as_released))
+    keys = tuple(_column_types(as_released))
     start, between, end = ("", "\n", "\n") if lines else ("[", ",\n", "]\n")
-    with table_stream.written(path) as out:
+    with table_stream.open_for_writing(path) as out:
         for number, attempt in enumerate(attempts):
             out.write(((between if number else start) + _json(attempt, keys)).encode())
         out.write(end.encode())
@@ -196,14 +196,16 @@ def _json(attempt: Attempt, keys: tuple[str, ...]) -> str:
 _VALUES: Final = attrgetter(*KEYS)
 
 
-def _named(as_released: bool) -> dict[str, pl.DataType]:
-    return {AS_RELEASED if as_released and key == DESCRIPTION_SCORE else key: kind for key, kind in SCHEMA.items()}
+def _column_types(as_released: bool) -> dict[str, pl.DataType]:
+    return {
+        RELEASED_SPELLING if as_released and key == DESCRIPTION_SCORE else key: kind for key, kind in SCHEMA.items()
+    }
 
 
 def _tables(attempts: Iterable[Attempt], *, as_released: bool) -> Iterator[pl.DataFrame]:
     given = iter(attempts)
     while batch := list(islice(given, BATCH)):
-        yield attempts_table(batch).rename(dict(zip(SCHEMA, _named(as_released), strict=True)))
+        yield to_attempts_table(batch).rename(dict(zip(SCHEMA, _column_types(as_released), strict=True)))
 
 
 def _tags_as_text(tags: pl.Series) -> pl.Series:

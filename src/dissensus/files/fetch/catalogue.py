@@ -1,4 +1,4 @@
-"""The data sets that can be fetched: what they are, who allows what, where their files are."""
+"""Catalogue of public data sets: licence, address, files."""
 
 import tomllib
 from dataclasses import dataclass
@@ -6,15 +6,15 @@ from importlib.resources import files
 from typing import Any
 
 from dissensus.errors import NotFound
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetFile:
     """One file of a data set."""
 
-    path: str  # Where it is, below the base address and below the folder it is fetched into
-    size: int | None = None  # Bytes and hexadecimal hash, where they are known
+    path: str  # below the base address and the target folder
+    size: int | None = None
     sha256: str | None = None
 
 
@@ -22,12 +22,12 @@ class DatasetFile:
 class Dataset:
     """A public data set and where it is."""
 
-    name: str  # Name to fetch it by
-    title: str  # What it is, what describes it, who allows what, and what reading it may do to a person
+    name: str
+    title: str
     paper: str
     licence: str
     warning: str
-    base: str  # Address that the paths of its files follow
+    base: str  # address that the paths of its files follow
     files: tuple[DatasetFile, ...]
 
 

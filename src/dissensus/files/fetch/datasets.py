@@ -1,4 +1,4 @@
-"""Public data sets: from a pinned address into a folder, resumed, checked, nothing overwritten silently."""
+"""Download of public data sets: resumable, verified by SHA-256, never overwriting silently."""
 
 import fcntl
 import hashlib
@@ -18,7 +18,7 @@ import httpx
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
 from dissensus.files.fetch.catalogue import Dataset, DatasetFile, load_dataset
-from dissensus.files.fetch.download import Download, connections, discard, download, plain
+from dissensus.files.fetch.download import Download, discard, download, open_client, without_password
 from dissensus.schema.hints import format_list, format_value
 
 RECORD = "fetched.json"
@@ -31,15 +31,13 @@ class Fetched:
     """A file that is there and has been checked."""
 
     path: Path
-    size: int  # As measured: bytes and hexadecimal hash
+    size: int
     sha256: str
-    # Where the equal hash is from: the catalogue, or the record of an earlier download. None on the first download of a
-    # file whose hash the catalogue does not know.
-    checked_against: Source | None
+    checked_against: Source | None  # origin of the equal hash; None on the first download without a known hash
     downloaded: bool  # False where it was there already
 
 
-def fetch(
+def fetch(  # noqa: PLR0913 - options are keyword-only
     dataset: str | Dataset,
     folder: str | os.PathLike[str],
     *,
@@ -111,15 +109,15 @@ def fetch(
     base = _base(dataset.base if mirror is None else mirror)
     date = (now or datetime.now(UTC)).astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     fetched = []
-    with connections(timeout) as client, _storage(folder), _alone_in(folder):
+    with open_client(timeout) as client, _storage(folder), _lock_folder(folder):
         for number, file in enumerate(chosen):
             report = partial(_report, progress, number, len(chosen))
-            found = _here(file, folder, force=force)
+            found = _find_existing(file, folder, force=force)
             if found is None:
                 part = folder / f"{file.path}.part"
                 job = Download(client, base.join(file.path), part, file.size, file.sha256, report)
                 download(job, tries=tries, sleep=sleep)
-                found = _accepted(job, file, folder, date=date, force=force)
+                found = _accept(job, file, folder, date=date, force=force)
             fetched.append(found)
             report(1, 1)
     return tuple(fetched)
@@ -154,7 +152,7 @@ def _storage(folder: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
+def _lock_folder(folder: Path) -> Iterator[None]:
     """Keep a second fetch from writing the same files."""
     folder.mkdir(parents=True, exist_ok=True)
     handle = os.open(folder, os.O_RDONLY)
@@ -180,12 +178,12 @@ def _report(progress: Callable[[float], None] | None, number: int, n_files: int,
         progress((number + done / total) / n_files)
 
 
-def _here(file: DatasetFile, folder: Path, *, force: bool) -> Fetched | None:
+def _find_existing(file: DatasetFile, folder: Path, *, force: bool) -> Fetched | None:
     """Return a file that is there and right; None where it is to be downloaded."""
     target = folder / file.path
     if not target.exists():
         return None
-    size, sha256 = _measured(target)
+    size, sha256 = _measure(target)
     expected, source = _expected(file, folder)
     if sha256 == expected.sha256:
         return Fetched(path=target, size=size, sha256=sha256, checked_against=source, downloaded=False)
@@ -195,15 +193,15 @@ def _here(file: DatasetFile, folder: Path, *, force: bool) -> Fetched | None:
     raise Conflict(f"{target} is there, and {difference}. Move it away, or replace it with --force.")
 
 
-def _accepted(job: Download, file: DatasetFile, folder: Path, *, date: str, force: bool) -> Fetched:
+def _accept(job: Download, file: DatasetFile, folder: Path, *, date: str, force: bool) -> Fetched:
     """Give a downloaded file its name if it is right; remove it if it is not."""
-    size, sha256 = _measured(job.part)
+    size, sha256 = _measure(job.part)
     expected, source = (file, None) if force and not file.sha256 else _expected(file, folder)
     if expected.size not in (None, size) or expected.sha256 not in (None, sha256):
         discard(job.part)
-        raise _refusal(job.url, _difference(size, sha256, expected, source), source)
+        raise _mismatch(job.url, _difference(size, sha256, expected, source), source)
     # The record comes first: a file without it could not be told from one that somebody else put there.
-    _note(folder, file.path, {"date": date, "sha256": sha256, "size": size, "url": plain(job.url)})
+    _record(folder, file.path, {"date": date, "sha256": sha256, "size": size, "url": without_password(job.url)})
     target = job.part.replace(folder / file.path)
     discard(job.part)
     return Fetched(path=target, size=size, sha256=sha256, checked_against=source, downloaded=True)
@@ -228,13 +226,17 @@ def _difference(size: int, sha256: str, expected: DatasetFile, source: Source | 
     return f"it has {size:,} bytes and SHA-256 {sha256}, while {where} says {' and '.join(known)}"
 
 
-def _refusal(url: httpx.URL, difference: str, source: Source | None) -> Conflict | Unavailable:
+def _mismatch(url: httpx.URL, difference: str, source: Source | None) -> Conflict | Unavailable:
     if source == "record":
-        return Conflict(f"{plain(url)} is another file than before: {difference}. To accept it, use --force.")
-    return Unavailable(f"{plain(url)} sent a damaged file: {difference}. It is removed. Try again, or another mirror.")
+        return Conflict(
+            f"{without_password(url)} is another file than before: {difference}. To accept it, use --force."
+        )
+    return Unavailable(
+        f"{without_password(url)} sent a damaged file: {difference}. It is removed. Try again, or another mirror."
+    )
 
 
-def _measured(path: Path) -> tuple[int, str]:
+def _measure(path: Path) -> tuple[int, str]:
     with path.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
         return file.tell(), sha256
@@ -251,7 +253,7 @@ def _records(folder: Path) -> dict[str, dict[str, Any]]:
     raise InvalidInput(f"{path} is damaged. Restore it, or remove it: files are then not compared with earlier ones.")
 
 
-def _note(folder: Path, path: str, entry: dict[str, Any]) -> None:
+def _record(folder: Path, path: str, entry: dict[str, Any]) -> None:
     part = folder / f"{RECORD}.part"
     part.write_text(json.dumps({**_records(folder), path: entry}, indent=2, sort_keys=True) + "\n", "utf-8")
     part.replace(folder / RECORD)

@@ -1,4 +1,4 @@
-"""One file over HTTP, as far as it gets: gone on with where that is safe, never decoded, never too much of it."""
+"""Resumable HTTP download of one file, with retries, backoff and a size limit."""
 
 import re
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from dissensus.errors import NotFound, Unavailable
 from dissensus.http_client import parse_retry_after
 from dissensus.schema.hints import format_value
 
-LARGEST = 4 * 2**30
-MOST_REDIRECTS = 5
-LONGEST_WAIT = 60.0
+MAX_FILE_BYTES = 4 * 2**30
+MAX_REDIRECTS = 5
+MAX_WAIT = 60.0
 
 _CHUNK = 2**16
 _GZIP = b"\x1f\x8b"
@@ -23,7 +23,7 @@ _GZIP = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class Download:
-    """One file on its way: where from, where to, and what is known of it beforehand."""
+    """One download: source, target, and the expected size and hash."""
 
     client: httpx.Client
     url: httpx.URL
@@ -35,11 +35,11 @@ class Download:
     @property
     def limit(self) -> int:
         """The most bytes that may come."""
-        return self.size or LARGEST
+        return self.size or MAX_FILE_BYTES
 
 
-def connections(timeout: float) -> httpx.Client:
-    """Return a client that asks for bytes as they are stored."""
+def open_client(timeout: float) -> httpx.Client:
+    """Return an HTTP client that accepts no content encoding."""
     headers = {"Accept-Encoding": "identity", "User-Agent": "dissensus"}
     try:
         return httpx.Client(timeout=timeout, headers=headers)
@@ -49,21 +49,23 @@ def connections(timeout: float) -> httpx.Client:
 
 
 def download(job: Download, *, tries: int, sleep: Callable[[float], None]) -> None:
-    """Bring the whole file to its part, in as many tries as it may take."""
+    """Download a file, with retries and exponential backoff."""
     job.part.parent.mkdir(parents=True, exist_ok=True)
     for number in count(1):
         problem = _attempt(job)
         if problem is None:
             return
         reason, wait = problem
-        if number == tries or wait > LONGEST_WAIT:
+        if number == tries or wait > MAX_WAIT:
             kept = " What has come is kept, and the next fetch goes on from there." if job.part.exists() else ""
-            raise Unavailable(f"{plain(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{kept}")
+            raise Unavailable(
+                f"{without_password(job.url)} cannot be fetched: {reason} (try {number} of {tries}).{kept}"
+            )
         sleep(max(2.0 ** (number - 1), wait))
 
 
 def _attempt(job: Download) -> tuple[str, float] | None:
-    """Ask once; return what is the matter and the seconds to wait where another try may help."""
+    """Try once; return the reason and the seconds to wait where a retry may help."""
     try:
         return _receive(job)
     except httpx.TimeoutException:
@@ -73,12 +75,12 @@ def _attempt(job: Download) -> tuple[str, float] | None:
 
 
 def _receive(job: Download) -> tuple[str, float] | None:
-    offset, etag = _kept(job)
+    offset, etag = _resumable_part(job)
     if offset and offset == job.size:
         return None
     headers = {"Range": f"bytes={offset}-"} if offset else {}
     headers |= {"If-Range": etag} if offset and etag else {}
-    with closing(_answer(job, headers)) as response:
+    with closing(_send(job, headers)) as response:
         status = response.status_code
         if offset and (status == 416 or (status == 206 and not _continues(response, offset, etag))):
             discard(job.part)
@@ -89,10 +91,10 @@ def _receive(job: Download) -> tuple[str, float] | None:
     return None
 
 
-def _answer(job: Download, headers: dict[str, str]) -> httpx.Response:
+def _send(job: Download, headers: dict[str, str]) -> httpx.Response:
     """Follow redirects, though never from https to anything else."""
     request = job.client.build_request("GET", job.url, headers=headers)
-    for _ in range(MOST_REDIRECTS + 1):
+    for _ in range(MAX_REDIRECTS + 1):
         response = job.client.send(request, stream=True)
         following = response.next_request
         if following is None:
@@ -100,9 +102,9 @@ def _answer(job: Download, headers: dict[str, str]) -> httpx.Response:
         response.close()
         old, new = request.url.scheme, following.url.scheme
         if new != "https" and (old, new) != ("http", "http"):
-            raise Unavailable(f"{plain(job.url)} leads from {old} to {new}, which is not followed.")
+            raise Unavailable(f"{without_password(job.url)} leads from {old} to {new}, which is not followed.")
         request = following
-    raise Unavailable(f"{plain(job.url)} leads on and on: more than {MOST_REDIRECTS} redirects.")
+    raise Unavailable(f"{without_password(job.url)} leads on and on: more than {MAX_REDIRECTS} redirects.")
 
 
 def _continues(response: httpx.Response, offset: int, etag: str | None) -> bool:
@@ -116,9 +118,11 @@ def _problem(response: httpx.Response, url: httpx.URL) -> tuple[str, float]:
     """Return what a busy server says and how long it asks to wait; refuse other answers."""
     status, says = response.status_code, f"it answers HTTP {response.status_code} {response.reason_phrase}"
     if status in (404, 410):
-        raise NotFound(f"There is no file {plain(url)} (HTTP {status}). Is the address right, and the mirror complete?")
+        raise NotFound(
+            f"There is no file {without_password(url)} (HTTP {status}). Is the address right, and the mirror complete?"
+        )
     if status != 429 and status < 500:
-        raise Unavailable(f"{plain(url)} cannot be fetched: {says}.")
+        raise Unavailable(f"{without_password(url)} cannot be fetched: {says}.")
     wait = parse_retry_after(response.headers)
     return says + (f" and asks to wait {wait:,.0f} seconds" if wait else ""), wait
 
@@ -128,7 +132,7 @@ def _save(job: Download, response: httpx.Response, offset: int) -> None:
     length = response.headers.get("content-length")
     if length is None and job.sha256 is None and "transfer-encoding" not in response.headers:
         raise Unavailable(
-            f"{plain(job.url)} does not say how long it is, so that nobody could tell if it is cut short."
+            f"{without_password(job.url)} does not say how long it is, so that nobody could tell if it is cut short."
         )
     total = job.size if length is None else offset + int(length)
     chunks = response.iter_raw(_CHUNK)
@@ -137,12 +141,14 @@ def _save(job: Download, response: httpx.Response, offset: int) -> None:
         _check_start(first, job.url)
     with job.part.open("r+b" if offset else "wb") as out:
         if not offset:
-            _keep_tag(job.part, response.headers.get("etag", ""))
+            _store_etag(job.part, response.headers.get("etag", ""))
         out.seek(offset)
         for chunk in chain([first], chunks):
             if max(out.tell() + len(chunk), total or 0) > job.limit:
                 discard(job.part)
-                raise Unavailable(f"{plain(job.url)} sends more than the {job.limit:,} bytes that it may have.")
+                raise Unavailable(
+                    f"{without_password(job.url)} sends more than the {job.limit:,} bytes that it may have."
+                )
             out.write(chunk)
             job.report(out.tell(), total)
 
@@ -155,38 +161,38 @@ def _check_start(start: bytes, url: httpx.URL) -> None:
     if not (start and right):
         found = f"begins with {format_value(start[:100].decode('utf-8', 'replace'))}" if start else "is empty"
         raise Unavailable(
-            f"{plain(url)} is not the data: what came {found}. "
+            f"{without_password(url)} is not the data: what came {found}. "
             "If your network asks to sign in, do that first; if this is a mirror, look at its files."
         )
 
 
-def _kept(job: Download) -> tuple[int, str | None]:
+def _resumable_part(job: Download) -> tuple[int, str | None]:
     """Return how many bytes another download left that are safe to go on from, and their ETag."""
     if not job.part.exists():
         return 0, None
-    size, tag = job.part.stat().st_size, _tag(job.part)
+    size, tag = job.part.stat().st_size, _etag_path(job.part)
     etag = tag.read_text("ascii", "ignore") if tag.exists() else None
     return (size, etag) if etag or job.sha256 else (0, None)
 
 
-def _keep_tag(part: Path, etag: str) -> None:
+def _store_etag(part: Path, etag: str) -> None:
     # A weak one (W/"…") does not promise the same bytes.
     if etag.startswith('"') and etag.isascii():
-        _tag(part).write_text(etag, "ascii")
+        _etag_path(part).write_text(etag, "ascii")
     else:
-        _tag(part).unlink(missing_ok=True)
+        _etag_path(part).unlink(missing_ok=True)
 
 
-def _tag(part: Path) -> Path:
+def _etag_path(part: Path) -> Path:
     return part.with_name(part.name + ".etag")
 
 
 def discard(part: Path) -> None:
     """Remove what has come, and its ETag."""
     part.unlink(missing_ok=True)
-    _tag(part).unlink(missing_ok=True)
+    _etag_path(part).unlink(missing_ok=True)
 
 
-def plain(url: httpx.URL) -> str:
+def without_password(url: httpx.URL) -> str:
     """Return an address without the password that may be in it."""
     return str(url.copy_with(userinfo=b""))

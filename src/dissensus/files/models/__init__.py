@@ -1,1 +1,1 @@
-"""Preference models on disk."""
+"""Storage of preference models, and the model registry."""

@@ -1,4 +1,4 @@
-"""Preference models on disk: a folder of JSON and plain arrays, with the hash of each file."""
+"""Model folders: JSON, plain arrays, and a SHA-256 for each file."""
 
 import hashlib
 import io
@@ -11,12 +11,18 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.models.parts import put_together, taken_apart
-from dissensus.files.models.transformer import NETWORK, OF_TRANSFORMER, head_of, read_transformer, write_transformer
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.models.parts import assemble_model, disassemble_model
+from dissensus.files.models.transformer import (
+    NETWORK,
+    NETWORK_FILES,
+    read_transformer,
+    transformer_head,
+    write_transformer,
+)
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import AnyModel
-from dissensus.preference.models.model import Identity
+from dissensus.preference.models.model import ModelIdentity
 from dissensus.preference.transformer.model import Transformer
 from dissensus.schema.hints import format_list, format_value
 
@@ -24,13 +30,13 @@ MODEL: Final = "model.json"
 CARD: Final = "card.json"
 WEIGHTS: Final = "weights.npz"
 SUMS: Final = "SHA256SUMS"
-NAMES: Final = (MODEL, CARD, WEIGHTS)
+ARRAY_FILES: Final = (MODEL, CARD, WEIGHTS)
 """Files of models that are arrays, beside their sums."""
 
-NAMES_OF_TRANSFORMER: Final = (MODEL, CARD, *OF_TRANSFORMER)
+TRANSFORMER_FILES: Final = (MODEL, CARD, *NETWORK_FILES)
 """Files of a transformer, beside their sums; a folder of one holds nothing else."""
 
-LARGEST: Final = 2**27
+MAX_FILE_BYTES: Final = 2**27
 """Bytes of one file of a folder that is read as a whole, and of all arrays together."""
 
 
@@ -45,36 +51,36 @@ def save_model(model: AnyModel, folder: Path) -> None:
         It cannot be written.
     """
     make_folder(folder)
-    names: tuple[str, ...] = NAMES_OF_TRANSFORMER if isinstance(model, Transformer) else NAMES
-    for other in {*NAMES, *NAMES_OF_TRANSFORMER} - set(names):
+    names: tuple[str, ...] = TRANSFORMER_FILES if isinstance(model, Transformer) else ARRAY_FILES
+    for other in {*ARRAY_FILES, *TRANSFORMER_FILES} - set(names):
         (folder / other).unlink(missing_ok=True)  # of a model of another kind, which this one replaces
     if isinstance(model, Transformer):
-        head = head_of(model)
+        head = transformer_head(model)
         write_transformer(model, folder)
     else:
-        head, arrays = taken_apart(model)
-        write_whole(_packed(arrays), folder / WEIGHTS)
+        head, arrays = disassemble_model(model)
+        write_atomically(_packed(arrays), folder / WEIGHTS)
     for name, values in ((MODEL, head), (CARD, model.card)):
-        write_whole(_json(values), folder / name)
-    write_whole("".join(f"{_sha256(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
+        write_atomically(_json(values), folder / name)
+    write_atomically("".join(f"{_sha256(folder / name)}  {name}\n" for name in names).encode(), folder / SUMS)
 
 
 def make_folder(folder: Path) -> None:
     """Make the folder of a model, before the work for it begins."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        others = _others(folder, (*NAMES, *NAMES_OF_TRANSFORMER))
+        others = _others(folder, (*ARRAY_FILES, *TRANSFORMER_FILES))
     except OSError as error:
         raise InvalidInput(f"{folder} cannot be a folder: {error.strerror}. Name another one.") from None
     if others:
         raise InvalidInput(f"{folder} holds something else than a model: {format_list(others, 3)}. Name a new one.")
 
 
-def identity(folder: Path) -> Identity:
-    """Return what a model is told from others by: the name of its folder, and the SHA-256 of the sums of its files."""
+def read_identity(folder: Path) -> ModelIdentity:
+    """Return the identity of a model: the name of its folder, and the SHA-256 of its checksums."""
     if not (folder / SUMS).is_file():
         raise NotFound(f"{folder} is no whole model: {SUMS} is missing. Copy it again, or train it anew.")
-    return Identity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
+    return ModelIdentity(folder.resolve().name, hashlib.sha256(_read(folder / SUMS)).hexdigest())
 
 
 def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
@@ -100,16 +106,18 @@ def load_model(folder: Path, *, encoder: Encoder | None = None) -> AnyModel:
         raise NotFound(f"There is no folder {format_value(folder)}. Make a model with: dissensus preference train.")
     sums = _sums(folder)
     known = {*sums, *_others(folder, ())}
-    names: tuple[str, ...] = NAMES_OF_TRANSFORMER if NETWORK in known and WEIGHTS not in known else NAMES
+    names: tuple[str, ...] = TRANSFORMER_FILES if NETWORK in known and WEIGHTS not in known else ARRAY_FILES
     missing = [name for name in (*names, SUMS) if not (folder / name).is_file()]
     if missing:
-        raise NotFound(f"{folder} is no whole model: {format_list(missing)} is missing. Copy it again, or train it anew.")
+        raise NotFound(
+            f"{folder} is no whole model: {format_list(missing)} is missing. Copy it again, or train it anew."
+        )
     for name in names:
         if sums.get(name) != _sha256(folder / name):
             _refuse(folder, f"the SHA-256 of {name} is not the one in {SUMS}, so it was cut or changed")
     try:
         head, card = json.loads(_read(folder / MODEL)), json.loads(_read(folder / CARD))
-        if names is NAMES:
+        if names is ARRAY_FILES:
             return _of_arrays(head, card, _read(folder / WEIGHTS), encoder)
         if others := _others(folder, names):
             raise ValueError(f"it holds {format_list(others, 3)} too")
@@ -141,8 +149,8 @@ def _sha256(path: Path) -> str:
 
 
 def _read(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST:
-        raise InvalidInput(f"{path} is larger than {LARGEST:,} bytes, the most that a file of a model has.")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise InvalidInput(f"{path} is larger than {MAX_FILE_BYTES:,} bytes, the most that a file of a model has.")
     return path.read_bytes()
 
 
@@ -158,7 +166,7 @@ def _packed(arrays: dict[str, npt.NDArray[Any]]) -> bytes:
 
 def _of_arrays(head: dict[str, Any], card: dict[str, Any], weights: bytes, encoder: Encoder | None) -> AnyModel:
     with zipfile.ZipFile(io.BytesIO(weights)) as packed:
-        if sum(part.file_size for part in packed.infolist()) > LARGEST:
+        if sum(part.file_size for part in packed.infolist()) > MAX_FILE_BYTES:
             raise ValueError("its arrays are too large")
     with np.load(io.BytesIO(weights), allow_pickle=False) as arrays:
-        return put_together(head, card, arrays, encoder=encoder)
+        return assemble_model(head, card, arrays, encoder=encoder)

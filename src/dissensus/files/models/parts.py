@@ -1,4 +1,4 @@
-"""Preference models as plain values and arrays, and back: whatever does not fit together is refused."""
+"""Serialisation of preference models to plain values and arrays."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -12,12 +12,12 @@ from dissensus.preference.data.features import BITS, Kind, Vocabulary
 from dissensus.preference.data.pairs import PURPOSES
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.encoder import Encoder
-from dissensus.preference.models.group_effects import Effects
+from dissensus.preference.models.group_effects import GroupEffectTable
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.kinds import KINDS, AnyModel, KindOfModel
 from dissensus.preference.models.linear import Linear
 from dissensus.preference.models.mean_variance import MeanVariance
-from dissensus.preference.models.mini_lm import installed
+from dissensus.preference.models.mini_lm import find_package
 from dissensus.preference.transformer.model import Transformer
 from dissensus.schema.hints import format_value
 
@@ -34,14 +34,14 @@ DIRECTIONS: Final = "directions"
 VECTORS: Final = "vector_weights"
 
 
-class Apart(NamedTuple):
+class ModelParts(NamedTuple):
     """Plain values for JSON, and arrays."""
 
     head: dict[str, Any]
     arrays: dict[str, npt.NDArray[Any]]
 
 
-def kind_of(model: AnyModel) -> KindOfModel | Literal["transformer"]:
+def model_kind(model: AnyModel) -> KindOfModel | Literal["transformer"]:
     """Return what kind of model it is."""
     if isinstance(model, Transformer):
         return "transformer"
@@ -52,46 +52,46 @@ def kind_of(model: AnyModel) -> KindOfModel | Literal["transformer"]:
     return "groups" if isinstance(model, Groups) else "linear"
 
 
-def taken_apart(model: OfArrays) -> Apart:
-    """Return what a model is made of, but for its card."""
-    kind = kind_of(model)
+def disassemble_model(model: OfArrays) -> ModelParts:
+    """Serialise a model, without its card."""
+    kind = model_kind(model)
     if isinstance(model, MeanVariance):
         head, arrays = _of_linear(model.mean, kind)
         spreads = {f"{kind}_spread": weights for kind, weights in model.spread_weights.items()}
-        return Apart(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
+        return ModelParts(head | {name: getattr(model, name) for name in _SPREAD_NUMBERS}, arrays | spreads)
     if isinstance(model, Groups):
         head, arrays = _of_linear(model.population, kind)
         head |= {"axes": {axis: list(names) for axis, names in model.axes.items()}, "effects": list(model.effects)}
         for number, effects in enumerate(model.effects.values()):
             arrays[f"effects_{number}"] = effects.values
             arrays |= {} if effects.directions is None else {DIRECTIONS: effects.directions}
-        return Apart(head, arrays)
+        return ModelParts(head, arrays)
     if isinstance(model, Embedding):
         head, arrays = _of_linear(model.words, kind)
         encoder = {name: getattr(model.encoder, name) for name in _ENCODER}
-        return Apart(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
+        return ModelParts(head | {"encoder": encoder, "context": model.crossed}, arrays | {VECTORS: model.weights})
     return _of_linear(model, kind)
 
 
-def put_together(
+def assemble_model(
     head: dict[str, Any], card: dict[str, Any], arrays: Arrays, *, encoder: Encoder | None = None
 ) -> OfArrays:
-    """Return the model that plain values and arrays are, with the encoder that is installed unless one is given."""
+    """Deserialise a model, with the installed encoder unless one is given."""
     if head["schema_version"] != 1 or head["kind"] not in KINDS:
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
         raise ValueError(f"its purpose is {head['purpose']}")
     if head["kind"] == "embedding":
         return _embedding(head, _linear(head, card, arrays), arrays, encoder)
-    return _TOGETHER[head["kind"]](head, _linear(head, card, arrays), arrays)
+    return _ASSEMBLERS[head["kind"]](head, _linear(head, card, arrays), arrays)
 
 
-def _of_linear(model: Linear, kind_of_model: str) -> Apart:
+def _of_linear(model: Linear, kind_of_model: str) -> ModelParts:
     head = {"schema_version": 1, "kind": kind_of_model, "purpose": model.purpose, "features": list(model.vocabularies)}
     arrays: dict[str, npt.NDArray[Any]] = {}
     for kind, known in model.vocabularies.items():
         arrays |= {f"{kind}_hashes": known.hashes, f"{kind}_idf": known.idf, f"{kind}_weights": model.weights[kind]}
-    return Apart(head | {name: getattr(model, name) for name in _NUMBERS}, arrays)
+    return ModelParts(head | {name: getattr(model, name) for name in _NUMBERS}, arrays)
 
 
 def _linear(head: dict[str, Any], card: dict[str, Any], arrays: Arrays) -> Linear:
@@ -130,7 +130,7 @@ def _groups(head: dict[str, Any], population: Linear, arrays: Arrays) -> Groups:
             wide = along.shape[-1]
             _check_weights(along, (width, wide))
         values = _check_weights(arrays[f"effects_{number}"], (len(axes[axis]), wide))
-        effects[axis] = Effects(axes[axis], values, along)
+        effects[axis] = GroupEffectTable(axes[axis], values, along)
     return Groups(population=population, effects=effects, axes=axes)
 
 
@@ -139,16 +139,17 @@ def _embedding(head: dict[str, Any], words: Linear, arrays: Arrays, encoder: Enc
     if not isinstance(name, str) or not isinstance(dimension, int) or not isinstance(head["context"], bool):
         raise ValueError(f"its encoder is {head['encoder']}")
     weights = _check_weights(arrays[VECTORS], (dimension * (1 + head["context"]),))
-    found = encoder or installed(name)
+    found = encoder or find_package(name)
     if (found.name, found.dimension, found.sha256) != (name, dimension, sha256):
         raise Unavailable(
-            f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with {format_value(sha256[:12])}, and "
+            f"The model was made with the encoder {format_value(name)} whose SHA-256 begins with "
+            f"{format_value(sha256[:12])}, and "
             f"here is {format_value(found.name)} with {format_value(found.sha256[:12])}. Install that version of it."
         )
     return Embedding(words=words, weights=weights, encoder=found)
 
 
-_TOGETHER: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
+_ASSEMBLERS: Final[dict[str, Callable[[dict[str, Any], Linear, Arrays], OfArrays]]] = {
     "linear": lambda _, model, __: model,
     "mean-variance": _mean_variance,
     "groups": _groups,

@@ -1,4 +1,4 @@
-"""Model lines on disk: a folder with the terms, a model folder for each version, and all that happened to them."""
+"""Model registry: a folder for each registered model, with its terms, versions and history."""
 
 import fcntl
 import json
@@ -12,55 +12,51 @@ from pathlib import Path
 from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, get_args
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NotFound, Unavailable
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.preference.data.pairs import PURPOSES, Purpose
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.evaluation.promotion import Rule
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.evaluation.promotion import PromotionRule
 from dissensus.preference.models.kinds import KINDS, KindOfModel
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.registered_model import check_registered_model_name
-from dissensus.stats.paired import Difference
-from dissensus.stats.proportion import Share
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
-TERMS: Final = "line.json"
+TERMS: Final = "registration.json"
 HISTORY: Final = "history.jsonl"
 DIFFERENCES: Final = ("difference", "over_reference")
-LARGEST: Final = 2**24
+MAX_FILE_BYTES: Final = 2**24
 """Bytes of either file."""
 
-Result = TypeVar("Result", Share, Difference)
-What: TypeAlias = Literal["promoted", "kept back", "rolled back"]
+ResultType = TypeVar("ResultType", ClusteredEstimate, ClusteredEstimate)
+RegistryAction: TypeAlias = Literal["promoted", "kept back", "rolled back"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What a line is for, and by which rule its versions follow each other; the same for all of them."""
+class RegistrationTerms:
+    """Purpose, training settings and promotion rule of a registered model; the same for all versions."""
 
-    purpose: Purpose  # What people chose by
-    kind: KindOfModel = "linear"  # What is trained, and how what each person said counts
-    counting: Counting = field(default_factory=Counting)
-    rule: Rule = field(default_factory=Rule)  # When a version takes the place of another
-    campaigns: tuple[str, ...] = ()  # Those that it learns from, where they name it; none for all that name it
+    purpose: Purpose
+    kind: KindOfModel = "linear"
+    counting: Weighting = field(default_factory=Weighting)
+    rule: PromotionRule = field(default_factory=PromotionRule)
+    campaigns: tuple[str, ...] = ()  # empty for all that name it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
-    """Something that happened to a line."""
+class RegistryEntry:
+    """One entry in the history of a registered model."""
 
     at: datetime
-    what: What  # A new version was promoted or kept back, or the line was rolled back
-    version: int  # Which one: the new one, or that to which it was rolled back
-    current: int | None  # The version that is current since; None where there is none
+    what: RegistryAction
+    version: int  # the new one, or the one rolled back to
+    current: int | None  # None where there is none
     why: str
-    # Of a new version, on how many pairs it was trained, how often it is right on those held out, and of its folder
-    n_pairs: int | None = None
-    accuracy: Share | None = None
-    sha256: str = ""
-    # Its accuracy less that of the one that was current; None where there was none
-    difference: Difference | None = None
-    # The same for the reference; None where there was none but the one that was current
-    over_reference: Difference | None = None
-    found: Mapping[str, Any] = field(default_factory=dict)  # What else is known of it: plain values for JSON
+    n_pairs: int | None = None  # training pairs of a new version
+    accuracy: ClusteredEstimate | None = None
+    sha256: str = ""  # of the folder of a new version
+    difference: ClusteredEstimate | None = None  # in accuracy to the previous version
+    over_reference: ClusteredEstimate | None = None  # the same for the reference, if it is another one
+    found: Mapping[str, Any] = field(default_factory=dict)  # additional plain values
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
@@ -76,18 +72,18 @@ class Entry:
 
     @property
     def better(self) -> bool:
-        """Whether a new version was shown to be better than the reference, or is the first."""
+        """True for a version that was shown to be better than the reference, and for the first one."""
         over = self.over_reference or self.difference
         return self.what == "promoted" and (over is None or over.ci_low > 0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
-    """A line as it is."""
+class RegisteredModel:
+    """A registered model with its terms and history."""
 
     folder: Path
-    terms: Terms  # What it is for
-    entries: tuple[Entry, ...] = ()  # All that happened to it, the latest last
+    terms: RegistrationTerms
+    entries: tuple[RegistryEntry, ...] = ()  # the latest last
 
     @property
     def name(self) -> str:
@@ -109,14 +105,14 @@ class Line:
     def reference(self) -> int | None:
         """The version that no later one may fall behind by more than the margin; None where there is none.
 
-        It is the last one that was shown to be better than the reference before it, or the first one. Whoever rolls a
-        line back says that from then on it is that version.
+        The last version shown to be better than the reference before it, or the first one, or the one last rolled
+        back to.
         """
         begun = [one.version for one in self.entries if one.what == "rolled back" or one.better]
         return begun[-1] if begun else None
 
     @property
-    def trained(self) -> dict[int, Entry]:
+    def trained(self) -> dict[int, RegistryEntry]:
         """By number, how each version came about."""
         return {one.version: one for one in self.entries if one.what != "rolled back"}
 
@@ -124,20 +120,20 @@ class Line:
         """Return the folder of a version."""
         if number not in self.trained:
             known = format_list(list(self.trained)) or "none"
-            raise NotFound(f"The line {self.name} has no version {number}. It has {known}.")
+            raise NotFound(f"The registered model {self.name} has no version {number}. It has {known}.")
         return self.folder / str(number)
 
 
-def folder_of(models: Path, name: str) -> Path:
-    """Return the folder of a line in that of all lines."""
+def registered_model_folder(models: Path, name: str) -> Path:
+    """Return the folder of a registered model."""
     check_registered_model_name(name)
     return models / name
 
 
-def make_line(folder: Path, terms: Terms) -> Line:
-    """Make a line without versions."""
+def register_model(folder: Path, terms: RegistrationTerms) -> RegisteredModel:
+    """Register a model without versions."""
     if folder.exists():
-        raise Conflict(f"There is a line or a file {folder} already. Choose another name.")
+        raise Conflict(f"There is a registered model or a file {folder} already. Choose another name.")
     written = {
         "schema_version": 1,
         "purpose": terms.purpose,
@@ -156,16 +152,16 @@ def make_line(folder: Path, terms: Terms) -> Line:
         part.rename(folder)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be made: {error.strerror}.") from None
-    return Line(folder=folder, terms=terms)
+    return RegisteredModel(folder=folder, terms=terms)
 
 
-def read_line(folder: Path) -> Line:
-    """Read a line."""
+def open_registered_model(folder: Path) -> RegisteredModel:
+    """Read a registered model."""
     if not (folder / TERMS).is_file():
-        near = suggest(folder.name, lines_in(folder.parent))
+        near = suggest(folder.name, list_registered_models(folder.parent))
         raise NotFound(
-            f"There is no model line {format_value(folder.name)} in {folder.parent}.{near} "
-            f"Make it: dissensus preference line {folder.name} --purpose harmless"
+            f"There is no registered model {format_value(folder.name)} in {folder.parent}.{near} "
+            f"Make it: dissensus preference register {folder.name} --purpose harmless"
         )
     try:
         terms = _terms(json.loads(_read(folder / TERMS)))
@@ -173,11 +169,11 @@ def read_line(folder: Path) -> Line:
         _check_order(entries)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OSError, DissensusError) as error:
         _refuse(folder, error)
-    return Line(folder=folder, terms=terms, entries=tuple(entries))
+    return RegisteredModel(folder=folder, terms=terms, entries=tuple(entries))
 
 
-def _check_order(entries: Sequence[Entry]) -> None:
-    """Refuse a history in which versions do not follow each other."""
+def _check_order(entries: Sequence[RegistryEntry]) -> None:
+    """Raise if the versions of a history are out of order."""
     last = 0
     known = set()
     for entry in entries:
@@ -190,41 +186,41 @@ def _check_order(entries: Sequence[Entry]) -> None:
             raise ValueError(f"version {entry.current} is current and was never trained")
 
 
-def lines_in(folder: Path) -> list[str]:
-    """Return the names of all lines in a folder, in the order of the alphabet."""
+def list_registered_models(folder: Path) -> list[str]:
+    """Return the names of all registered models, sorted."""
     return sorted(path.parent.name for path in folder.glob(f"*/{TERMS}"))
 
 
 @contextmanager
-def alone(folder: Path) -> Iterator[Line]:
-    """Yield a line that nobody else trains meanwhile."""
-    line = read_line(folder)
+def lock_for_training(folder: Path) -> Iterator[RegisteredModel]:
+    """Lock a registered model for training; raise `Conflict` if another process trains it."""
+    model = open_registered_model(folder)
     if not os.access(folder, os.W_OK):
-        raise Unavailable(f"{folder} cannot be written to. Whoever trains a line must own its folder.")
+        raise Unavailable(f"{folder} cannot be written to. Training a registered model takes the owner of its folder.")
     with (folder / TERMS).open("rb") as held:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise Conflict(f"The line {folder.name} is being trained now. Come again later.") from None
-        yield line
+            raise Conflict(f"The registered model {folder.name} is being trained now. Try again later.") from None
+        yield model
 
 
 @contextmanager
-def changing(folder: Path) -> Iterator[Line]:
-    """Yield a line as it is, which nobody else changes until the block ends; who trains holds nobody up."""
-    read_line(folder)
+def lock_for_change(folder: Path) -> Iterator[RegisteredModel]:
+    """Lock a registered model for a change of its history; training does not block it."""
+    open_registered_model(folder)
     held = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(held, fcntl.LOCK_EX)
-        yield read_line(folder)
+        yield open_registered_model(folder)
     finally:
         os.close(held)
 
 
-def next_version(line: Line) -> Path:
+def make_version_folder(model: RegisteredModel) -> Path:
     """Make a blank folder for the next version; numbers of those that were never finished are not used again."""
-    numbers = [int(path.name) for path in line.folder.iterdir() if path.name.isdecimal()]
-    folder = line.folder / str(max([0, *numbers]) + 1)
+    numbers = [int(path.name) for path in model.folder.iterdir() if path.name.isdecimal()]
+    folder = model.folder / str(max([0, *numbers]) + 1)
     try:
         folder.mkdir()
     except OSError as error:
@@ -232,17 +228,17 @@ def next_version(line: Line) -> Path:
     return folder
 
 
-def add_entry(line: Line, entry: Entry) -> Line:
-    """Add what happened to a line; whoever reads it meanwhile finds all that was there before, or all of it."""
-    entries = (*line.entries, entry)
+def append_entry(model: RegisteredModel, entry: RegistryEntry) -> RegisteredModel:
+    """Append an entry to the history, atomically."""
+    entries = (*model.entries, entry)
     _check_order(entries)
-    text = "".join(f"{json.dumps(one.to_dict(), ensure_ascii=False, allow_nan=False)}\n" for one in entries)
-    write_whole(text.encode(), line.folder / HISTORY)
-    return replace(line, entries=entries)
+    text = "".join(f"{json.dumps(item.to_dict(), ensure_ascii=False, allow_nan=False)}\n" for item in entries)
+    write_atomically(text.encode(), model.folder / HISTORY)
+    return replace(model, entries=entries)
 
 
-def changed(folder: Path) -> tuple[int, int]:
-    """Return what is another one after something has happened to a line."""
+def history_stamp(folder: Path) -> tuple[int, int]:
+    """Return a stamp that changes with the history."""
     try:
         found = (folder / HISTORY).stat()
     except FileNotFoundError:
@@ -251,37 +247,40 @@ def changed(folder: Path) -> tuple[int, int]:
 
 
 def _read(path: Path) -> bytes:
-    if path.stat().st_size > LARGEST:
-        raise ValueError(f"{path.name} is larger than {LARGEST:,} bytes")
+    if path.stat().st_size > MAX_FILE_BYTES:
+        raise ValueError(f"{path.name} is larger than {MAX_FILE_BYTES:,} bytes")
     return path.read_bytes()
 
 
-def _terms(written: Mapping[str, Any]) -> Terms:
+def _terms(written: Mapping[str, Any]) -> RegistrationTerms:
     version, purpose, kind = written["schema_version"], written["purpose"], written["kind"]
     if version != 1 or purpose not in PURPOSES or kind not in KINDS:
         raise ValueError(f"version {version} for what is {purpose}, by models of kind {kind}, is not known here")
-    return Terms(
+    return RegistrationTerms(
         purpose=purpose,
         kind=kind,
-        counting=Counting(strength=written["strength"], soft=bool(written["soft_labels"])),
-        rule=Rule(margin=written["margin"], level=written["level"]),
+        counting=Weighting(strength=written["strength"], soft=bool(written["soft_labels"])),
+        rule=PromotionRule(margin=written["margin"], level=written["level"]),
         campaigns=tuple(map(str, written["campaigns"])),
     )
 
 
-def _entry(written: dict[str, Any]) -> Entry:
+def _entry(written: dict[str, Any]) -> RegistryEntry:
     at, what = datetime.fromisoformat(written.pop("at")), written.pop("what")
-    if what not in get_args(What) or at.tzinfo is None:
+    if what not in get_args(RegistryAction) or at.tzinfo is None:
         raise ValueError(f"it was {what} at {at}, which is not known here")
     version, current, why = (written.pop(name) for name in ("version", "current", "why"))
     known: dict[str, Any] = {"version": _whole(version), "current": None if current is None else _whole(current)}
     if what != "rolled back":
-        known |= {"n_pairs": _whole(written.pop("n_pairs")), "accuracy": _numbers(Share, written.pop("accuracy"))}
+        known |= {
+            "n_pairs": _whole(written.pop("n_pairs")),
+            "accuracy": _numbers(ClusteredEstimate, written.pop("accuracy")),
+        }
         for name in DIFFERENCES:
             difference = written.pop(name)
-            known[name] = None if difference is None else _numbers(Difference, difference)
+            known[name] = None if difference is None else _numbers(ClusteredEstimate, difference)
         known["sha256"] = str(written.pop("sha256"))
-    return Entry(at=at, what=what, why=str(why), found=written, **known)
+    return RegistryEntry(at=at, what=what, why=str(why), found=written, **known)
 
 
 def _whole(value: object) -> int:
@@ -290,7 +289,7 @@ def _whole(value: object) -> int:
     return value
 
 
-def _numbers(kind: type[Result], written: Mapping[str, Any]) -> Result:
+def _numbers(kind: type[ResultType], written: Mapping[str, Any]) -> ResultType:
     found = kind(**written)
     if not all(isinstance(value, (int, float)) and isfinite(value) for value in written.values()):
         raise ValueError(f"{format_value(written)} are not all numbers")
@@ -298,4 +297,6 @@ def _numbers(kind: type[Result], written: Mapping[str, Any]) -> Result:
 
 
 def _refuse(folder: Path, why: Exception) -> NoReturn:
-    raise InvalidInput(f"{folder} is no model line that can be trusted: {format_value(why)}. Copy it again.") from None
+    raise InvalidInput(
+        f"{folder} is not a registered model that can be trusted: {format_value(why)}. Copy it again."
+    ) from None

@@ -1,4 +1,4 @@
-"""Transformers on disk: their weights as safetensors, and what is around them as JSON; no code, and no pickles."""
+"""Storage of transformers: safetensors and JSON, without code or pickles."""
 
 import tempfile
 from pathlib import Path
@@ -8,21 +8,21 @@ import numpy as np
 
 from dissensus.errors import Unavailable
 from dissensus.preference.data.pairs import PURPOSES
-from dissensus.preference.transformer.base import ENOUGH, plain
-from dissensus.preference.transformer.extra import check_installed, quiet
-from dissensus.preference.transformer.inference import device
+from dissensus.preference.transformer.base import ENOUGH, plain_config
+from dissensus.preference.transformer.extra import check_installed, silence_warnings
+from dissensus.preference.transformer.inference import pick_device
 from dissensus.preference.transformer.model import Transformer
-from dissensus.preference.transformer.tokens import Reader
+from dissensus.preference.transformer.tokens import TokenReader
 
 CONFIG: Final = "config.json"
 NETWORK: Final = "model.safetensors"
 TOKENIZER: Final = "tokenizer.json"
-OF_TRANSFORMER: Final = (CONFIG, NETWORK, TOKENIZER)
+NETWORK_FILES: Final = (CONFIG, NETWORK, TOKENIZER)
 
 _NUMBERS: Final = ("length_alone", "temperature")
 
 
-def head_of(model: Transformer) -> dict[str, Any]:
+def transformer_head(model: Transformer) -> dict[str, Any]:
     """Return what a model is made of beside its network and tokenizer, as plain values for JSON."""
     reader = model.reader
     marks = {"begin": list(reader.begin), "end": list(reader.end), "pad": reader.pad, "max_length": reader.max_length}
@@ -33,18 +33,18 @@ def head_of(model: Transformer) -> dict[str, Any]:
 def write_transformer(model: Transformer, folder: Path) -> None:
     """Write network and tokenizer, each file whole or not at all."""
     try:
-        with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, quiet():
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder.resolve().parent) as part, silence_warnings():
             model.network.save_pretrained(part, max_shard_size="1000TB")  # all in one file
             model.reader.tokenizer.save(str(Path(part, TOKENIZER)))
             Path(part, NETWORK).chmod(Path(part, CONFIG).stat().st_mode)  # for who may read the others
-            for name in OF_TRANSFORMER:
+            for name in NETWORK_FILES:
                 Path(part, name).replace(folder / name)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be written: {error.strerror or error}. Name another folder.") from None
 
 
 def read_transformer(head: dict[str, Any], card: dict[str, Any], folder: Path) -> Transformer:
-    """Return the model that files are whose sums are known to fit."""
+    """Read a transformer whose checksums were verified."""
     if head["schema_version"] != 1 or head["kind"] != "transformer":
         raise ValueError(f"version {head['schema_version']} of kind {head['kind']} is not known here")
     if head["purpose"] not in PURPOSES or not isinstance(card, dict):
@@ -71,7 +71,7 @@ def _network(folder: Path) -> Any:
 
     if '_implementation"' in (folder / CONFIG).read_text(encoding="utf-8"):
         raise ValueError("its configuration asks for code from elsewhere")  # as no configuration that we wrote does
-    with quiet():
+    with silence_warnings():
         try:
             network, found = AutoModelForSequenceClassification.from_pretrained(
                 str(folder),
@@ -86,10 +86,10 @@ def _network(folder: Path) -> Any:
     wrong = [name for key in ("missing_keys", "unexpected_keys", "mismatched_keys") for name in found[key]]
     if wrong or network.config.num_labels != 1:
         raise ValueError("its weights are not those that its configuration asks for")
-    return network.to(device()).eval()
+    return network.to(pick_device()).eval()
 
 
-def _reader(head: dict[str, Any], network: Any, written: str) -> Reader:
+def _reader(head: dict[str, Any], network: Any, written: str) -> TokenReader:
     n_known = network.get_input_embeddings().num_embeddings
     marks = [*head["begin"], *head["end"], head["pad"]]
     if any(type(token) is not int or not 0 <= token < n_known for token in marks):
@@ -97,10 +97,10 @@ def _reader(head: dict[str, Any], network: Any, written: str) -> Reader:
     if type(head["max_length"]) is not int or head["max_length"] < max(ENOUGH, len(marks)):
         raise ValueError(f"it reads {head['max_length']} tokens")
     try:
-        tokenizer = plain(written)
+        tokenizer = plain_config(written)
     except Exception as error:  # the library raises nothing more special
         raise ValueError(str(error)) from None
     if tokenizer.get_vocab_size() > n_known:
         raise ValueError("its tokenizer has more tokens than its network")
     begin, end = tuple(head["begin"]), tuple(head["end"])
-    return Reader(tokenizer=tokenizer, begin=begin, end=end, pad=head["pad"], max_length=head["max_length"])
+    return TokenReader(tokenizer=tokenizer, begin=begin, end=end, pad=head["pad"], max_length=head["max_length"])

@@ -1,4 +1,4 @@
-"""Comparisons of chatbots, from files and tables."""
+"""Reader of chatbot comparisons."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -7,10 +7,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.conversations import as_text
-from dissensus.files.raw.table_reader import frame_of, named
+from dissensus.files.conversations import to_text_column
+from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.ranking.ranking import Comparisons
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 
 A, B, WINNER = "bot_a", "bot_b", "winner"
 RATER, WEIGHT = "rater_id", "weight"
@@ -62,8 +62,8 @@ def read_comparisons(source: Any, *, by: str | None = None) -> ReadComparisons:
     >>> found.every.bots, found.every.outcome.tolist()
     (('x', 'y'), [1.0, 0.5])
     """
-    frame = frame_of(source)
-    with named(source):
+    frame = to_frame(source)
+    with name_source(source):
         return _from_table(frame, by)
 
 
@@ -73,10 +73,11 @@ def _from_table(frame: pl.DataFrame, by: str | None) -> ReadComparisons:
     if missing:
         near = suggest(missing[0], frame.columns)
         raise NotFound(
-            f"There is no column {format_list(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). The "
+            f"There is no column {format_list(missing)}.{near} Comparisons have bot_a, bot_b and winner (a, b or tie). "
+            "The "
             f"columns are {format_list(frame.columns)}."
         )
-    table = frame.with_columns(as_text(frame[name]) for name in needed)
+    table = frame.with_columns(to_text_column(frame[name]) for name in needed)
     table = table.with_columns(outcome=pl.Series(list(_outcomes(table)), dtype=pl.Float64))
     weight = _numbers(table, WEIGHT, 1.0)
     wrong = np.flatnonzero(~(weight > 0))
@@ -135,4 +136,4 @@ def _raters(table: pl.DataFrame) -> Any:
     missing = table[RATER].is_null().arg_true()
     if len(missing):
         raise InvalidInput(f"{RATER} is empty, in {len(missing):,} rows. Say who compared, or leave the column out.")
-    return np.unique(as_text(table[RATER]).to_numpy(), return_inverse=True)[1].astype(np.int64)
+    return np.unique(to_text_column(table[RATER]).to_numpy(), return_inverse=True)[1].astype(np.int64)

@@ -1,4 +1,4 @@
-"""Items of a campaign that compares two responses, from files and tables of pairs."""
+"""Reader of campaign items with two responses."""
 
 import hashlib
 import json
@@ -11,11 +11,11 @@ from typing import Any, Final, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.conversations import PAIR, as_text, before, spoken
+from dissensus.files.conversations import PAIR, find_prompt_column, to_message_text, to_text_column
 from dissensus.files.items import ID_LENGTH, PASTED, Items, read_items
-from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, tranche_of
-from dissensus.files.pairs.rows import HUMAN, Seen, stream_pairs
-from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, tranche_from_name
+from dissensus.files.pairs.rows import HUMAN, PairReadLog, stream_pairs
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings import cells
@@ -37,19 +37,19 @@ PUBLISHED: Final = "item_published"
 """Attribute with the response that the file calls the better one, ``a`` or ``b``, which raters do not see."""
 
 PHASE: Final = "phase"
-OTHERWISE: Final = "it repeats an earlier pair and says the contrary"
+CONTRARY: Final = "it repeats an earlier pair and says the contrary"
 REPEATED: Final = "it repeats an earlier pair"
-LEFT_OUT: Final = (CONTEXTS, HUMAN, SAME, OTHERWISE, REPEATED)
+LEFT_OUT: Final = (CONTEXTS, HUMAN, SAME, CONTRARY, REPEATED)
 
 
 def reader_for(campaign: Campaign | None) -> Callable[[Any], Items]:
-    """Return what reads the items of a campaign from a file: pairs where it compares two responses."""
+    """Return the item reader of a campaign: pairs where it compares two responses."""
     if campaign is None or campaign.pair is None:
         return read_items
     return partial(read_pair_items, seed=campaign.seed)
 
 
-class _Two(NamedTuple):
+class _ResponsePair(NamedTuple):
     """Two responses to one context; of a published pair the chosen one first."""
 
     context: Turns
@@ -98,9 +98,9 @@ def read_pair_items(source: Any, *, item: str | None = None, seed: int = 0) -> I
     """
     if is_path(source) and Path(source).suffix.lower() in PASTED:
         raise InvalidInput(f"{source} is pasted text, which holds one response each. {_UNDERSTOOD}")
-    frame = frame_of(source)
-    with named(source):
-        tranche = tranche_of(Path(source)) if is_path(source) else None
+    frame = to_frame(source)
+    with name_source(source):
+        tranche = tranche_from_name(Path(source)) if is_path(source) else None
         return _from_table(frame, item, seed, None if tranche is None else tranche.split("-", 1)[1])
 
 
@@ -119,8 +119,10 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
     given = item or names.ITEM_ID
     ids = cells.read_ids(frame[given], raise_failed_check).to_list() if given in frame.columns else None
     attributes = _attributes(frame.drop(columns), frame.height, given, phase)
-    seen, items = Seen(), _Kept()
-    for row, two in _published(frame.select(columns), seen) if columns[-2:] == PAIR else _given(frame, seen):
+    seen, items = PairReadLog(), _UniqueItems()
+    for row, two in (
+        _read_published(frame.select(columns), seen) if columns[-2:] == PAIR else _read_responses(frame, seen)
+    ):
         name = two.digest[:ID_LENGTH] if ids is None else ids[row - 1]
         again = items.add(row, two.digest, _item(name, two, attributes[row - 1], seed, row))
         if again is not None:
@@ -132,7 +134,7 @@ def _from_table(frame: pl.DataFrame, item: str | None, seed: int, phase: str | N
 
 
 @dataclass(slots=True)
-class _Kept:
+class _UniqueItems:
     """Items by their ids, each with its row and its digest."""
 
     found: dict[str, tuple[int, str, Item]] = field(default_factory=dict)
@@ -145,11 +147,12 @@ class _Kept:
         first, other, kept = self.found[item.item_id]
         if other != digest:
             raise InvalidInput(
-                f"Item {format_value(item.item_id)} is two pairs: one in row {first:,} and another in row {row:,}. Give the "
+                f"Item {format_value(item.item_id)} is two pairs: one in row {first:,} and another in row {row:,}. "
+                "Give the "
                 "other an id of its own."
             )
         contrary = PUBLISHED in item.attributes and kept.responses() != item.responses()
-        return OTHERWISE if contrary else REPEATED
+        return CONTRARY if contrary else REPEATED
 
 
 def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
@@ -159,25 +162,25 @@ def _columns(frame: pl.DataFrame) -> tuple[str, ...]:
     if set(RESPONSES) <= set(frame.columns):
         return (*((CONTEXT,) if CONTEXT in frame.columns else ()), *RESPONSES)
     if set(PAIR) <= set(frame.columns):
-        return (*before(frame.columns), *PAIR)
+        return (*find_prompt_column(frame.columns), *PAIR)
     raise NotFound(f"No column holds pairs. The columns are {format_list(frame.columns)}. {_UNDERSTOOD}")
 
 
-def _published(frame: pl.DataFrame, seen: Seen) -> Iterator[tuple[int, _Two]]:
+def _read_published(frame: pl.DataFrame, seen: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
     """Yield published pairs that can be compared, each with its row."""
     for pair in stream_pairs(frame, seen):
         chosen, rejected = pair.turns
         if chosen[-1][0] == rejected[-1][0] == "bot" and chosen[:-1] == rejected[:-1] and chosen != rejected:
-            yield seen.rows, _Two(chosen[:-1], (chosen[-1][1], rejected[-1][1]), published=True)
+            yield seen.rows, _ResponsePair(chosen[:-1], (chosen[-1][1], rejected[-1][1]), published=True)
         elif seen.faults.get(EMPTY, [])[-1:] == [seen.rows]:
             # Empty, and so no less unfit to be compared for another reason.
             seen.faults[EMPTY].pop()
             seen.note(CONTEXTS if chosen[:-1] != rejected[:-1] else SAME)
 
 
-def _given(frame: pl.DataFrame, seen: Seen) -> Iterator[tuple[int, _Two]]:
+def _read_responses(frame: pl.DataFrame, seen: PairReadLog) -> Iterator[tuple[int, _ResponsePair]]:
     """Yield pairs of a table of contexts and responses, each with its row."""
-    texts = {name: spoken(frame[name]) for name in (CONTEXT, *RESPONSES) if name in frame.columns}
+    texts = {name: to_message_text(frame[name]) for name in (CONTEXT, *RESPONSES) if name in frame.columns}
     contexts = texts.get(CONTEXT, pl.Series([""] * frame.height))
     for row, (context, a, b) in enumerate(zip(contexts, *(texts[name] for name in RESPONSES), strict=True), start=1):
         seen.rows = row
@@ -193,7 +196,7 @@ def _given(frame: pl.DataFrame, seen: Seen) -> Iterator[tuple[int, _Two]]:
         if not a.strip() or not b.strip():
             seen.note(EMPTY)
         try:
-            yield row, _Two(_turns(context or ""), (a, b), published=False)
+            yield row, _ResponsePair(_turns(context or ""), (a, b), published=False)
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
 
@@ -217,12 +220,12 @@ def _attributes(frame: pl.DataFrame, n: int, given: str, phase: str | None) -> l
     if names.RATER_ID in frame.columns:
         of_items = [name for name in of_items if names.is_item_attribute(name)]
     same = {} if phase is None or PHASE in of_items else {PHASE: phase}
-    described = pl.DataFrame([as_text(frame[name]) for name in of_items]).rows(named=True)
+    described = pl.DataFrame([to_text_column(frame[name]) for name in of_items]).rows(named=True)
     rows = described or [{} for _ in range(n)]
     return [{**same, **{name: text for name, text in row.items() if text is not None}} for row in rows]
 
 
-def _item(name: str, two: _Two, attributes: Mapping[str, str], seed: int, row: int) -> Item:
+def _item(name: str, two: _ResponsePair, attributes: Mapping[str, str], seed: int, row: int) -> Item:
     """Return a pair as an item; whether the chosen response is A follows from the seed."""
     published: Side = SIDES[hashlib.sha256(f"{seed}\n{two.digest}".encode()).digest()[0] % 2] if two.published else "a"
     a, b = two.responses if published == "a" else two.responses[::-1]
@@ -233,10 +236,10 @@ def _item(name: str, two: _Two, attributes: Mapping[str, str], seed: int, row: i
         raise InvalidInput(f"Row {row:,}: {error}") from None
 
 
-def _notes(seen: Seen) -> Iterator[str]:
+def _notes(seen: PairReadLog) -> Iterator[str]:
     """Say which rows were left out, and which responses say nothing."""
     for why, rows in seen.faults.items():
-        of_why = Seen({why: rows} if rows else {})
+        of_why = PairReadLog({why: rows} if rows else {})
         if why in LEFT_OUT:
             yield from (f"{note.removesuffix('.')}; left out." for note in of_why.notes(kept=False))
         else:

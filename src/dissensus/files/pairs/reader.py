@@ -1,4 +1,4 @@
-"""Preference pairs, from files and tables."""
+"""Reader of preference pairs."""
 
 import json
 import re
@@ -12,7 +12,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files import conversations
 from dissensus.files.conversations import PAIR
-from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.preference.data.pairs import Pair, Purpose
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.ratings.columns import FLAG, RATER_PREFIX
@@ -77,23 +77,23 @@ def read_pairs(source: Any) -> ReadPairs:
     >>> found.notes
     ('1 pair left out: both answers are the same.', '1 pair left out: an answer is empty.')
     """
-    frame = frame_of(source)
-    with named(source):
-        return _from_table(frame, tranche_of(Path(source)) if is_path(source) else None)
+    frame = to_frame(source)
+    with name_source(source):
+        return _from_table(frame, tranche_from_name(Path(source)) if is_path(source) else None)
 
 
-def joined(found: Sequence[ReadPairs]) -> ReadPairs:
+def join_pairs(found: Sequence[ReadPairs]) -> ReadPairs:
     """Return the pairs of several files, one after the other."""
     excluded = sum((Counter(one.excluded) for one in found), Counter[str]())
     return ReadPairs(tuple(pair for one in found for pair in one.pairs), dict(excluded))
 
 
-def purpose_of(path: Path) -> Purpose | None:
+def purpose_from_name(path: Path) -> Purpose | None:
     """Return what the name of a file, or else of its folder, says that people chose by; None if nothing.
 
     Examples
     --------
-    >>> purpose_of(Path("hh-rlhf/helpful-base/test.jsonl.gz"))
+    >>> purpose_from_name(Path("hh-rlhf/helpful-base/test.jsonl.gz"))
     'helpful'
     """
     for name in (path.name, path.absolute().parent.name):
@@ -103,12 +103,12 @@ def purpose_of(path: Path) -> Purpose | None:
     return None
 
 
-def tranche_of(path: Path) -> str | None:
+def tranche_from_name(path: Path) -> str | None:
     """Return what the name of a file, or else of its folder, says of when its pairs were collected; None if nothing.
 
     Examples
     --------
-    >>> tranche_of(Path("helpful-online/train.jsonl.gz")), tranche_of(Path("pairs.jsonl"))
+    >>> tranche_from_name(Path("helpful-online/train.jsonl.gz")), tranche_from_name(Path("pairs.jsonl"))
     ('helpful-online', None)
     """
     found = (_TRANCHE.search(name.casefold()) for name in (path.name, path.absolute().parent.name))
@@ -120,10 +120,10 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     if missing:
         raise NotFound(
             f"There is no column {format_list(missing)}; pairs have 'chosen' and 'rejected', each a whole transcript. "
-            f"{_have(frame)}"
+            f"{_describe_columns(frame)}"
         )
-    before = conversations.before(frame.columns)
-    sides = [conversations.read(frame.select(*before, side)) for side in PAIR]
+    before = conversations.find_prompt_column(frame.columns)
+    sides = [conversations.read_conversations(frame.select(*before, side)) for side in PAIR]
     talks = [[side.held[place].conversation for place in side.which] for side in sides]
     texts = [_texts(frame, name) for name in (RATER, GROUP, TRANCHE)]
     numbers = [_numbers(frame, name) for name in (STRENGTH, WEIGHT)]
@@ -131,7 +131,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     excluded: Counter[str] = Counter()
     pairs = []
     for row, (chosen, rejected, told) in enumerate(zip(*talks, others, strict=True), start=1):
-        why = _why_not(chosen, rejected)
+        why = _find_exclusion(chosen, rejected)
         if why is not None:
             excluded[why] += 1
             continue
@@ -147,7 +147,7 @@ def _from_table(frame: pl.DataFrame, tranche: str | None) -> ReadPairs:
     return ReadPairs(tuple(pairs), dict(excluded))
 
 
-def _have(frame: pl.DataFrame) -> str:
+def _describe_columns(frame: pl.DataFrame) -> str:
     return f"The columns are {format_list(frame.columns)}."
 
 
@@ -167,7 +167,7 @@ def _pair(chosen: Conversation, rejected: Conversation, told: tuple[Any, ...], t
     )
 
 
-def _why_not(chosen: Conversation, rejected: Conversation) -> str | None:
+def _find_exclusion(chosen: Conversation, rejected: Conversation) -> str | None:
     if not chosen.rated.text.strip() or not rejected.rated.text.strip():
         return EMPTY
     if chosen.context != rejected.context:
@@ -182,7 +182,8 @@ def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     strange = (frame[name].is_not_null() & ~numbers.is_finite().fill_null(value=False)).arg_true()
     if len(strange):
         raise InvalidInput(
-            f"Row {strange[0] + 1:,}: {name} is {format_value(frame[name][strange[0]])}, which is no number. Write it like "
+            f"Row {strange[0] + 1:,}: {name} is {format_value(frame[name][strange[0]])}, which is no number. Write it "
+            "like "
             "2 or 0.5, or leave it empty."
         )
     return numbers.to_list()
@@ -194,7 +195,7 @@ def _agreements(frame: pl.DataFrame) -> list[float | None]:
         return _numbers(frame, AGREEMENT)
     return [
         None if text is None else _agreement(row, text)
-        for row, text in enumerate(conversations.as_text(frame[STRENGTHS]), start=1)
+        for row, text in enumerate(conversations.to_text_column(frame[STRENGTHS]), start=1)
     ]
 
 
@@ -209,17 +210,17 @@ def _agreement(row: int, text: str) -> float | None:
 
 
 def _texts(frame: pl.DataFrame, name: str) -> list[str | None]:
-    return conversations.as_text(frame[name]).to_list() if name in frame.columns else [None] * frame.height
+    return conversations.to_text_column(frame[name]).to_list() if name in frame.columns else [None] * frame.height
 
 
-def axes_of(frame: pl.DataFrame) -> list[str]:
+def group_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns that have groups of raters."""
     return [name for name in frame.columns if name.startswith(RATER_PREFIX) and name not in (RATER, FLAG)]
 
 
 def _groups(frame: pl.DataFrame) -> list[tuple[tuple[str, str], ...]]:
     """Return the groups of the rater of each row, by axis."""
-    axes = sorted(axes_of(frame))
+    axes = sorted(group_columns(frame))
     columns = [_texts(frame, axis) for axis in axes]
     if not columns:
         return [()] * frame.height

@@ -1,4 +1,4 @@
-"""A release of pairs as a folder: the files of hh-rlhf, and beside each a twin with what these lose."""
+"""Writer of pair releases: the files of hh-rlhf, with lossless Parquet twins."""
 
 import json
 import shutil
@@ -16,7 +16,7 @@ from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import CHOSEN, REJECTED, transcripts_of
 from dissensus.files.pairs.writer import BATCH, write_lines
 from dissensus.files.raw import table_stream
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.release import ReleasedPair, ReleasedPairs
 from dissensus.text.transcripts import is_plain_hh, join_hh
 
@@ -91,7 +91,7 @@ def write_pairs(released: ReleasedPairs, folder: Path) -> tuple[str, ...]:
         part.mkdir()
         for place, pairs in _files(released).items():
             _write_file(pairs, part / place)
-        write_whole(_policy(released), part / POLICY)
+        write_atomically(_policy(released), part / POLICY)
         part.rename(folder)
     except OSError as error:
         raise Unavailable(f"{folder} cannot be written: {error.strerror or error}.") from None
@@ -144,8 +144,8 @@ def _lists(rows: list[list[tuple[Any, ...]]], dtype: pl.List) -> pl.Series:
     return held.fill_null(pl.Series([[]], dtype=dtype)) if held.null_count() else held
 
 
-def others_of(pair: ReleasedPair) -> dict[str, Any]:
-    """Return what the published files lose of a pair, by column."""
+def extra_columns(pair: ReleasedPair) -> dict[str, Any]:
+    """Return the columns of a pair that the published files cannot hold."""
     return {
         "pair_id": pair.pair_id,
         "conversation_id": pair.conversation_id,

@@ -1,4 +1,4 @@
-"""Pairs row by row, as files have them: nothing is judged and none is dropped."""
+"""Streaming reader of pairs, without filtering."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -9,8 +9,8 @@ from typing import Any, Final, NamedTuple
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import CONTEXTS, EMPTY, SAME, STRENGTH
 from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import records
-from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.files.raw.json_stream import stream_records
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.pipeline.release import ReleasedPair
 from dissensus.schema.hints import format_value
 from dissensus.text.messages import parse_messages
@@ -24,7 +24,7 @@ HUMAN: Final = "a transcript ends with the human"
 INSTRUCTIONS: Final = "instructions of the bot, which transcripts do not hold, are left out"
 
 
-class Parts(NamedTuple):
+class PairTurns(NamedTuple):
     """Turns of a pair: those before that both share, and the rest of each."""
 
     shared: Turns
@@ -35,11 +35,11 @@ class Parts(NamedTuple):
 class PairRow(NamedTuple):
     """One pair of a file."""
 
-    chosen: str  # Whole transcripts as hh-rlhf writes them
+    chosen: str  # transcript as hh-rlhf writes it
     rejected: str
-    strength: float | None = None  # How much better the chosen answer is; None where nobody said
-    others: Mapping[str, object] = {}  # Whatever else the file says of it, by column
-    given: tuple[Turns, Turns] | None = None  # Turns of both, where they are known from more than the transcripts
+    strength: float | None = None  # None where unknown
+    others: Mapping[str, object] = {}  # all other columns
+    given: tuple[Turns, Turns] | None = None  # turns of both, where they are known without parsing
 
     @property
     def turns(self) -> tuple[Turns, Turns]:
@@ -47,12 +47,12 @@ class PairRow(NamedTuple):
         return self.given or (parse_hh(self.chosen), parse_hh(self.rejected))
 
     @property
-    def parts(self) -> Parts:
+    def parts(self) -> PairTurns:
         """The turns that both share, and the rest of each, of which neither is nothing."""
         chosen, rejected = self.turns
         most = min(len(chosen), len(rejected)) - 1
         shared = next((place for place in range(most) if chosen[place] != rejected[place]), most)
-        return Parts(chosen[:shared], chosen[shared:], rejected[shared:])
+        return PairTurns(chosen[:shared], chosen[shared:], rejected[shared:])
 
     def faults(self) -> Iterator[str]:
         """Say why the answers cannot be compared."""
@@ -68,13 +68,13 @@ class PairRow(NamedTuple):
 
 
 @dataclass(slots=True)
-class Seen:
-    """What is noticed while pairs are read."""
+class PairReadLog:
+    """Observations made while pairs are read."""
 
-    # Rows, counted from 1, of the pairs that cannot be compared, by reason
+    # row numbers from 1 of pairs that cannot be compared, by reason
     faults: dict[str, list[int]] = field(default_factory=dict)
-    columns: dict[str, None] = field(default_factory=dict)  # What the source holds besides the transcripts
-    rows: int = 0  # How many were read
+    columns: dict[str, None] = field(default_factory=dict)  # besides the transcripts
+    rows: int = 0  # number read
 
     def note(self, why: str) -> None:
         """Note something about the row that is read."""
@@ -93,21 +93,21 @@ def _rows(rows: Sequence[int]) -> str:
     return f"{len(rows):,} pair{s} (row{s} {', '.join(f'{row:,}' for row in rows[:5])}{more})"
 
 
-def stream_pairs(source: Any, seen: Seen | None = None) -> Iterator[PairRow]:
-    """Yield the pairs of a source one after the other."""
-    seen = Seen() if seen is None else seen
-    if is_path(source) and content.kind_of(Path(source)) == "json":
-        yield from _read(records(Path(source)), f"{source}, record ", seen)
+def stream_pairs(source: Any, seen: PairReadLog | None = None) -> Iterator[PairRow]:
+    """Stream the pairs of a file or table; an error names the row. Observations go to `seen`."""
+    seen = PairReadLog() if seen is None else seen
+    if is_path(source) and content.detect_format(Path(source)) == "json":
+        yield from _read(stream_records(Path(source)), f"{source}, record ", seen)
         return
-    with named(source):
-        yield from _read(frame_of(source).iter_rows(named=True), "Row ", seen)
+    with name_source(source):
+        yield from _read(to_frame(source).iter_rows(named=True), "Row ", seen)
 
 
-def _read(found: Iterator[Mapping[str, Any]], where: str, seen: Seen) -> Iterator[PairRow]:
+def _read(found: Iterator[Mapping[str, Any]], where: str, seen: PairReadLog) -> Iterator[PairRow]:
     for record in found:
         seen.rows += 1
         try:
-            row = pair_row(record, seen)
+            row = parse_pair_row(record, seen)
         except InvalidInput as error:
             raise InvalidInput(f"{where}{seen.rows:,}: {error}") from None
         for why in row.faults():
@@ -115,8 +115,8 @@ def _read(found: Iterator[Mapping[str, Any]], where: str, seen: Seen) -> Iterato
         yield row
 
 
-def pair_row(record: Mapping[str, Any], seen: Seen) -> PairRow:
-    """Return the pair that a record of a file is."""
+def parse_pair_row(record: Mapping[str, Any], seen: PairReadLog) -> PairRow:
+    """Parse the pair in a record."""
     missing = [side for side in (CHOSEN, REJECTED) if record.get(side) is None]
     if missing:
         raise InvalidInput(f"{missing[0]} is missing. A pair has 'chosen' and 'rejected', each a transcript.")
@@ -128,7 +128,7 @@ def pair_row(record: Mapping[str, Any], seen: Seen) -> PairRow:
     return PairRow(sides[0], sides[1], _number(name, record.get(name)), others)
 
 
-def _transcript(prompt: object, said: object, seen: Seen) -> str:
+def _transcript(prompt: object, said: object, seen: PairReadLog) -> str:
     if prompt is None or prompt == "":
         if isinstance(said, str) and is_hh(said):
             return said
@@ -138,7 +138,7 @@ def _transcript(prompt: object, said: object, seen: Seen) -> str:
     return write_hh((*_turns(prompt, seen), *_turns(said, seen)))
 
 
-def _turns(said: object, seen: Seen) -> Turns:
+def _turns(said: object, seen: PairReadLog) -> Turns:
     if isinstance(said, str) and not said.startswith("["):
         return parse_transcript(said)
     try:
@@ -160,7 +160,9 @@ def _number(name: str, value: object) -> float | None:
     except (ValueError, OverflowError):
         number = None
     if number is None or number - number != 0:
-        raise InvalidInput(f"{name} is {format_value(value)}, which is no number. Write it like 2 or 0.5, or leave it empty.")
+        raise InvalidInput(
+            f"{name} is {format_value(value)}, which is no number. Write it like 2 or 0.5, or leave it empty."
+        )
     return number
 
 
@@ -170,8 +172,10 @@ def transcripts_of(pair: ReleasedPair) -> tuple[str, str]:
     return before + join_hh((("bot", pair.chosen),)), before + join_hh((("bot", pair.rejected),))
 
 
-def rows_of(pairs: Iterable[ReleasedPair], others: Callable[[ReleasedPair], Mapping[str, object]]) -> Iterator[PairRow]:
-    """Yield pairs as files have them, with what is to be told of each beside."""
+def to_pair_rows(
+    pairs: Iterable[ReleasedPair], others: Callable[[ReleasedPair], Mapping[str, object]]
+) -> Iterator[PairRow]:
+    """Yield released pairs as rows, with additional columns."""
     for pair in pairs:
         context: Turns = tuple((turn.speaker, turn.text) for turn in pair.context)
         given: tuple[Turns, Turns] = ((*context, ("bot", pair.chosen)), (*context, ("bot", pair.rejected)))

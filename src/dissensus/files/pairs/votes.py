@@ -1,4 +1,4 @@
-"""What each person said of two answers, from files: preferences as they are exported, and the groups of raters."""
+"""Reader of individual votes: exported preferences and the groups of raters."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.conversations import as_text
-from dissensus.files.pairs.reader import RATER, ReadPairs, axes_of, joined, purpose_of, read_pairs
+from dissensus.files.conversations import to_text_column
+from dissensus.files.pairs.reader import RATER, ReadPairs, group_columns, join_pairs, purpose_from_name, read_pairs
 from dissensus.files.raw import content
-from dissensus.files.raw.json_stream import records
-from dissensus.files.raw.table_reader import frame_of, named
+from dissensus.files.raw.json_stream import stream_records
+from dissensus.files.raw.table_reader import name_source, to_frame
 from dissensus.preference.data.pairs import Pair, Purpose
-from dissensus.preference.data.votes import ASKED_FOR, People, votes_of
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.preference.data.votes import ASKED_FOR, People, collect_votes
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Turn
 from dissensus.schema.records.preference import Edit, Pick, Preference
 
@@ -24,18 +24,18 @@ _TELLING: Final = {"a", "b", "asked", "picks"}
 
 def holds_preferences(path: Path) -> bool:
     """Tell whether a file holds preferences with what each rater picked, by the keys of its first record."""
-    return content.kind_of(path) == "json" and set(next(records(path), {})) >= _TELLING
+    return content.detect_format(path) == "json" and set(next(stream_records(path), {})) >= _TELLING
 
 
 def read_preferences(path: Path) -> Iterator[Preference]:
-    """Yield the preferences of a file, as the export of a campaign of conversations has them.
+    """Stream the preferences of a campaign export; an error names the record.
 
     Raises
     ------
     DissensusError
         The file cannot be read, or a record is none; the message has its number.
     """
-    for number, record in enumerate(records(path), start=1):
+    for number, record in enumerate(stream_records(path), start=1):
         try:
             yield _preference(record)
         except InvalidInput as error:
@@ -67,14 +67,16 @@ def read_people(source: Any) -> People:
     >>> read_people(pl.DataFrame({"rater_id": ["ann", "bo"], "rater_age": ["old", None], "paid": [1, 2]}))
     {'ann': {'rater_age': 'old'}, 'bo': {}}
     """
-    frame = frame_of(source)
-    with named(source):
-        axes = axes_of(frame)
+    frame = to_frame(source)
+    with name_source(source):
+        axes = group_columns(frame)
         if RATER not in frame.columns or not axes:
             missing = RATER if RATER not in frame.columns else "rater_…, such as rater_gender"
             raise NotFound(f"There is no column {missing}. The columns are {format_list(frame.columns)}.")
         people: dict[str, dict[str, str]] = {}
-        for row, (rater, *groups) in enumerate(zip(*(as_text(frame[name]) for name in (RATER, *axes)), strict=True), 1):
+        for row, (rater, *groups) in enumerate(
+            zip(*(to_text_column(frame[name]) for name in (RATER, *axes)), strict=True), 1
+        ):
             if not rater or rater in people:
                 why = f"{format_value(rater)} is there twice" if rater else "it is empty"
                 raise InvalidInput(f"Row {row:,}: rater_id: {why}. Give one row for each rater.")
@@ -82,9 +84,11 @@ def read_people(source: Any) -> People:
     return people
 
 
-def read_all(paths: Sequence[Path], *, purpose: Purpose | None = None, people: People | None = None) -> ReadPairs:
+def read_pair_files(
+    paths: Sequence[Path], *, purpose: Purpose | None = None, people: People | None = None
+) -> ReadPairs:
     """Read the pairs of several files, one after the other: pairs, or preferences, of which each pick is a pair."""
-    found = joined([_read(path, purpose, people or {}) for path in paths])
+    found = join_pairs([_read(path, purpose, people or {}) for path in paths])
     if not people:
         return found
     raters = {pair.rater for pair in found.pairs} - {None}
@@ -98,10 +102,10 @@ def read_all(paths: Sequence[Path], *, purpose: Purpose | None = None, people: P
     return found._replace(remarks=(note,) if unknown else ())
 
 
-def purpose_in(path: Path) -> Purpose | None:
+def detect_purpose(path: Path) -> Purpose | None:
     """Return what people chose by: what they were asked, or what the name says; None where that is both or nothing."""
     if not holds_preferences(path):
-        return purpose_of(path)
+        return purpose_from_name(path)
     found = {ASKED_FOR[one.asked] for one in read_preferences(path)}
     return found.pop() if len(found) == 1 else None
 
@@ -113,13 +117,13 @@ def _read(path: Path, purpose: Purpose | None, people: People) -> ReadPairs:
                 f"In {path} people were asked what is more helpful, and what is more or less harmful. "
                 "Say --purpose helpful or --purpose harmless."
             )
-        with named(path):
-            return ReadPairs(*votes_of(read_preferences(path), people, purpose=purpose))
+        with name_source(path):
+            return ReadPairs(*collect_votes(read_preferences(path), people, purpose=purpose))
     found = read_pairs(path)
-    return found._replace(pairs=tuple(_joined(pair, people) for pair in found.pairs)) if people else found
+    return found._replace(pairs=tuple(_add_groups(pair, people) for pair in found.pairs)) if people else found
 
 
-def _joined(pair: Pair, people: People) -> Pair:
+def _add_groups(pair: Pair, people: People) -> Pair:
     return replace(pair, groups=tuple(sorted((dict(pair.groups) | dict(people.get(pair.rater or "", {}))).items())))
 
 

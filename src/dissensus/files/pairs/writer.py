@@ -1,4 +1,4 @@
-"""Pairs to files: as hh-rlhf has them, as tables, and as other programs read them."""
+"""Writers of pairs: hh-rlhf, tables, TRL, Inspect."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,17 +12,17 @@ from dissensus.errors import InvalidInput
 from dissensus.files.pairs.reader import STRENGTH
 from dissensus.files.pairs.rows import CHOSEN, MARGIN, PROMPT, REJECTED, PairRow
 from dissensus.files.raw import table_stream, table_writer
-from dissensus.files.raw.table_stream import written
+from dissensus.files.raw.table_stream import open_for_writing
 from dissensus.text.messages import write_messages
 
 LINES: Final = (".jsonl", ".jsonl.gz")
 BATCH: Final = 5_000
 """Pairs that are held as a table at a time while they are written."""
 
-UNASKED: Final = "nothing comes before the answers, and an Inspect sample has an input"
-APART: Final = "the contexts of the two differ, and an Inspect sample has one input"
+NO_INPUT: Final = "nothing comes before the answers, and an Inspect sample has an input"
+DIFFERENT_CONTEXTS: Final = "the contexts of the two differ, and an Inspect sample has one input"
 
-Lost = dict[str, int]
+SkippedCounts = dict[str, int]
 """How many pairs a file has no place for, by reason."""
 
 
@@ -50,17 +50,17 @@ def _trl(row: PairRow, *, margins: bool) -> dict[str, object]:
     return sample | {MARGIN: row.strength or 0.0} if margins else sample
 
 
-def write_inspect(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> Lost:
+def write_inspect(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> SkippedCounts:
     """Write pairs as samples of Inspect: the conversation so far as input, the chosen answer as target."""
-    lost: Lost = {}
+    lost: SkippedCounts = {}
     write_lines(_samples(rows, lost), path, overwrite=overwrite)
     return lost
 
 
-def _samples(rows: Iterable[PairRow], lost: Lost) -> Iterator[dict[str, object]]:
+def _samples(rows: Iterable[PairRow], lost: SkippedCounts) -> Iterator[dict[str, object]]:
     for number, row in enumerate(rows, start=1):
         shared, chosen, rejected = row.parts
-        why = UNASKED if not shared else APART if len(chosen) > 1 or len(rejected) > 1 else None
+        why = NO_INPUT if not shared else DIFFERENT_CONTEXTS if len(chosen) > 1 or len(rejected) > 1 else None
         if why is not None:
             lost[why] = lost.get(why, 0) + 1
             continue
@@ -74,7 +74,7 @@ def _samples(rows: Iterable[PairRow], lost: Lost) -> Iterator[dict[str, object]]
 
 def write_table(rows: Iterable[PairRow], path: Path, *, overwrite: bool = False) -> None:
     """Write pairs as a table, or as JSON Lines, with everything that is known of them."""
-    table_writer.check_free(path, overwrite=overwrite)
+    table_writer.check_overwrite(path, overwrite=overwrite)
     given = iter(rows)
     first = list(islice(given, 1))
     every = chain(first, given)
@@ -114,11 +114,11 @@ def _tables(rows: Iterable[PairRow], columns: Mapping[str, pl.DataType]) -> Iter
 def write_lines(values: Iterable[Mapping[str, object]], path: Path, *, overwrite: bool = False) -> None:
     """Write an object a line, with the spaces of hh-rlhf and letters as they are."""
     table_writer.extension_of(path, LINES)
-    table_writer.check_free(path, overwrite=overwrite)
+    table_writer.check_overwrite(path, overwrite=overwrite)
     given = iter(values)
     first = list(islice(given, 1))
     if not first:
         raise InvalidInput(f"There is nothing to write to {path}.")
-    with written(path) as out:
+    with open_for_writing(path) as out:
         for value in chain(first, given):
             out.write((json.dumps(value, ensure_ascii=False) + "\n").encode())

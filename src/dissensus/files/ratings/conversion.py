@@ -1,4 +1,4 @@
-"""Files of one kind to files of another, by way of the long table."""
+"""Conversion between kinds of ratings files, through the long table."""
 
 import os
 from dataclasses import asdict
@@ -8,14 +8,22 @@ from typing import Any, NamedTuple
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings.kinds import Content, Notes, Said, asked_by, kind_named, lewidi, long, told
+from dissensus.files.ratings.kinds import (
+    Content,
+    Notes,
+    RatingsFileOptions,
+    detect_kind,
+    get_kind,
+    kind_from_name,
+    lewidi,
+    long,
+)
 from dissensus.files.raw import content, delimited, json_table, table_writer
-from dissensus.files.raw.frames import to_polars
-from dissensus.files.raw.table_reader import named, read_frame
+from dissensus.files.raw.table_reader import name_source, read_frame, to_polars
 from dissensus.schema.questionnaire.shipped import published_questionnaires
 
 
-class Long(NamedTuple):
+class LongTable(NamedTuple):
     """A file as a long table, the kind it was of, and what the reader should know."""
 
     table: pl.DataFrame
@@ -23,14 +31,14 @@ class Long(NamedTuple):
     notes: Notes
 
 
-class Written(NamedTuple):
+class WrittenFile(NamedTuple):
     """The kind of a file that was written, and what it does not hold."""
 
     kind: str
     notes: Notes
 
 
-def read_long(
+def read_long(  # noqa: PLR0913 - options are keyword-only
     path: str | os.PathLike[str],
     kind: str | None = None,
     *,
@@ -41,7 +49,7 @@ def read_long(
     rater_columns: str | None = None,
     item_columns: str | None = None,
     annotators: str | os.PathLike[str] | None = None,
-) -> Long:
+) -> LongTable:
     r"""Read a file of any kind as a long table, one row a rating.
 
     Parameters
@@ -83,7 +91,7 @@ def read_long(
     >>> table["Q_label"].to_list()
     ['fine', 'fine', 'rude']
     """
-    said = Said(
+    said = RatingsFileOptions(
         item=item,
         rater=rater,
         answer=answer,
@@ -93,7 +101,7 @@ def read_long(
         annotators=None if annotators is None else Path(annotators),
     )
     read = _read(Path(path), kind, said)
-    check_said(said, kind_named(read.kind).reads, f"{path} is {read.kind}")
+    check_options(said, get_kind(read.kind).reads, f"{path} is {read.kind}")
     return read
 
 
@@ -105,7 +113,7 @@ def write_long(
     question: str | None = None,
     rater_columns: str | None = None,
     overwrite: bool = False,
-) -> Written:
+) -> WrittenFile:
     """Write a long table, one row a rating, as a file of any kind.
 
     Parameters
@@ -135,52 +143,52 @@ def write_long(
     DissensusError
         The kind cannot hold the table, or the file cannot be written, as for `write_frame`.
     """
-    said = Said(question=question, rater_columns=rater_columns)
+    said = RatingsFileOptions(question=question, rater_columns=rater_columns)
     target = _target(Path(path), kind, overwrite=overwrite)
-    check_said(said, kind_named(target).writes, f"{path} is {target}")
+    check_options(said, get_kind(target).writes, f"{path} is {target}")
     return _write(to_polars(table), Path(path), target, said, overwrite=overwrite)
 
 
-def convert(
+def convert_ratings(
     source: Path,
     target: Path,
     *,
     source_kind: str | None = None,
     target_kind: str | None = None,
-    said: Said = Said(),  # noqa: B008 - frozen
+    said: RatingsFileOptions = RatingsFileOptions(),  # noqa: B008 - frozen
     overwrite: bool = False,
-) -> tuple[Long, Written]:
+) -> tuple[LongTable, WrittenFile]:
     """Read one file and write the other; what the person says may be about either."""
     written_kind = _target(target, target_kind, overwrite=overwrite)
     read = _read(source, source_kind, said)
-    allowed = kind_named(read.kind).reads | kind_named(written_kind).writes
-    check_said(said, allowed, f"{source} is {read.kind} and {target} {written_kind}")
+    allowed = get_kind(read.kind).reads | get_kind(written_kind).writes
+    check_options(said, allowed, f"{source} is {read.kind} and {target} {written_kind}")
     return read, _write(read.table, target, written_kind, said, overwrite=overwrite)
 
 
-def _read(path: Path, kind: str | None, said: Said) -> Long:
+def _read(path: Path, kind: str | None, said: RatingsFileOptions) -> LongTable:
     held = _content(path)
     if kind is None:
-        kind = told(held, said)
-    with named(path):
-        table, notes = kind_named(kind).read(held, said)
-    if kind in published_questionnaires() and content.kind_of(path) == "csv" and isinstance(held, pl.DataFrame):
-        notes = (*notes, *_otherwise_written(held, path))
-    return Long(table, kind, notes)
+        kind = detect_kind(held, said)
+    with name_source(path):
+        table, notes = get_kind(kind).read(held, said)
+    if kind in published_questionnaires() and content.detect_format(path) == "csv" and isinstance(held, pl.DataFrame):
+        notes = (*notes, *_describe_formatting(held, path))
+    return LongTable(table, kind, notes)
 
 
-def _write(table: pl.DataFrame, path: Path, kind: str, said: Said, *, overwrite: bool) -> Written:
-    held, notes = kind_named(kind).write(table, said)
-    table_writer.place(held, path, overwrite=overwrite)
-    return Written(kind, notes)
+def _write(table: pl.DataFrame, path: Path, kind: str, said: RatingsFileOptions, *, overwrite: bool) -> WrittenFile:
+    held, notes = get_kind(kind).write(table, said)
+    table_writer.write_content(held, path, overwrite=overwrite)
+    return WrittenFile(kind, notes)
 
 
 def _content(path: Path) -> Content:
-    if content.kind_of(path) == "json":
-        whole = json_table.one_object(content.contents(path), path)
-        if lewidi.found(whole):
+    if content.detect_format(path) == "json":
+        whole = json_table.one_object(content.read_content(path), path)
+        if lewidi.is_lewidi(whole):
             return whole
-    frame = long.normal(read_frame(path))
+    frame = long.normalise(read_frame(path))
     if frame.is_empty():
         raise InvalidInput(f"{path} has no row with a value.")
     return frame
@@ -190,13 +198,13 @@ def _target(path: Path, kind: str | None, *, overwrite: bool) -> str:
     """Return the kind of a file to write, once it is clear that it can be written."""
     if kind is None:
         extension = table_writer.extension_of(path)
-        kind = asked_by(path.name.lower().removesuffix(extension))
-    table_writer.extension_of(path, kind_named(kind).extensions)
-    table_writer.check_free(path, overwrite=overwrite)
+        kind = kind_from_name(path.name.lower().removesuffix(extension))
+    table_writer.extension_of(path, get_kind(kind).extensions)
+    table_writer.check_overwrite(path, overwrite=overwrite)
     return kind
 
 
-def check_said(said: Said, allowed: frozenset[str], what: str) -> None:
+def check_options(said: RatingsFileOptions, allowed: frozenset[str], what: str) -> None:
     """Refuse what the person said where it says nothing."""
     beside = {"question"} if said.answer is not None and "answer" in allowed else set()
     unused = [name for name, value in asdict(said).items() if value is not None and name not in allowed | beside]
@@ -206,7 +214,7 @@ def check_said(said: Said, allowed: frozenset[str], what: str) -> None:
         )
 
 
-def _otherwise_written(frame: pl.DataFrame, path: Path) -> Notes:
-    if delimited.dump(frame, separator=",") == content.contents(path):
+def _describe_formatting(frame: pl.DataFrame, path: Path) -> Notes:
+    if delimited.dump(frame, separator=",") == content.read_content(path):
         return ()
     return (f"{path} has other quotes or line ends than we write, so going back gives its cells, not its bytes.",)

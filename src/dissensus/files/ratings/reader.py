@@ -1,17 +1,17 @@
-"""Tables of ratings, from files and from memory: read, or checked for everything that is wrong."""
+"""Reader and validator of ratings."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from dissensus.errors import DissensusError
-from dissensus.files.raw.table_reader import frame_of, is_path, named
+from dissensus.files.raw.table_reader import is_path, name_source, to_frame
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.table import Ratings
 from dissensus.schema.ratings.validation import Validation, unreadable_validation, validate_table
 
 
-def read_ratings(
+def read_ratings(  # noqa: PLR0913 - options are keyword-only
     source: Any,
     *,
     items: Any = None,
@@ -48,8 +48,8 @@ def read_ratings(
     >>> read_ratings(table, item="post", rater="who", answer="label")
     Ratings(2 ratings of 1 items by 2 raters; questions: label; axes: none)
     """
-    frame = frame_of(source)
-    with named(source):
+    frame = to_frame(source)
+    with name_source(source):
         ratings = Ratings.from_frame(
             frame,
             item=item,
@@ -60,12 +60,12 @@ def read_ratings(
             categories=categories,
         )
     if items is not None:
-        table = frame_of(items)
-        with named(items):
+        table = to_frame(items)
+        with name_source(items):
             ratings = ratings.with_items(table, item=item if item in table.columns else names.ITEM_ID)
     if raters is not None:
-        table = frame_of(raters)
-        with named(raters):
+        table = to_frame(raters)
+        with name_source(raters):
             ratings = ratings.with_raters(table, rater=rater if rater in table.columns else names.RATER_ID)
     return ratings
 
@@ -113,7 +113,7 @@ def validate(
     """
     name = str(Path(source)) if is_path(source) else "table"
     try:
-        frame = frame_of(source)
+        frame = to_frame(source)
     except DissensusError as error:
         return unreadable_validation(name, error)
     return validate_table(

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes."""
 
 import errno
 import os
@@ -8,8 +8,8 @@ from pathlib import Path
 from dissensus.errors import InvalidInput, Unavailable
 
 
-def write_whole(data: bytes, path: Path) -> None:
-    """Write a file beside its place first, so that what was there stays until all of the new one is on disk."""
+def write_atomically(data: bytes, path: Path) -> None:
+    """Write a temporary file and rename it, so that readers see the old content or the new one."""
     try:
         target = Path(os.path.realpath(path))
         if target.exists() and not target.is_file():
@@ -20,8 +20,8 @@ def write_whole(data: bytes, path: Path) -> None:
         raise _unavailable(path, getattr(error, "strerror", None) or error) from None
 
 
-def check_place(path: Path) -> None:
-    """Refuse a file in a folder that is not there, before the work for it begins."""
+def check_folder(path: Path) -> None:
+    """Raise if the folder of a file does not exist, before long work begins."""
     if not path.parent.is_dir():
         raise _unavailable(path, os.strerror(errno.ENOENT))
 
@@ -40,8 +40,8 @@ def _replace(data: bytes, target: Path) -> None:
             part.unlink(missing_ok=True)
 
 
-def check_apart(read: list[Path], written: list[Path]) -> None:
-    """Make sure that no file is written over one that is read, or over another that is written."""
+def check_distinct(read: list[Path], written: list[Path]) -> None:
+    """Raise if an output file is also an input, or named twice."""
     for place, path in enumerate(written):
         if any(_same(path, other) for other in read):
             raise InvalidInput(f"{path} is read here, and writing to it would destroy it. Name another file.")

@@ -1,4 +1,4 @@
-"""What a file is: told from its name, checked against its bytes."""
+"""File formats by extension, size limits, decompression and decoding."""
 
 import gzip
 import os
@@ -41,10 +41,12 @@ _FOREIGN = {
 }
 
 
-def kind_of(path: Path) -> str:
-    """Return the kind of a file by its name, and make sure that it is there."""
+def detect_format(path: Path) -> str:
+    """Detect the format of a file by its extension, and check that it is a regular file."""
     if _UNNAMEABLE.search(str(path)):
-        raise InvalidInput(f"{format_value(path)} has control characters in its name, or some that are no text. Rename it.")
+        raise InvalidInput(
+            f"{format_value(path)} has control characters in its name, or some that are no text. Rename it."
+        )
     try:
         mode = path.stat().st_mode
     except (FileNotFoundError, NotADirectoryError):
@@ -65,8 +67,8 @@ def kind_of(path: Path) -> str:
 
 
 @contextmanager
-def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
-    """Open a file that is not too large, and say what is wrong where it cannot be read."""
+def open_checked(path: Path) -> Iterator[tuple[BinaryIO, int]]:
+    """Open a file within the size limit, with clear errors where it cannot be read."""
     try:
         with path.open("rb") as file:
             size = os.fstat(file.fileno()).st_size
@@ -78,19 +80,19 @@ def opened(path: Path) -> Iterator[tuple[BinaryIO, int]]:
         raise InvalidInput(f"{path} cannot be read: {error.strerror or error}.") from None
 
 
-def contents(path: Path) -> bytes:
-    """Return the bytes of a text file, decompressed if they are compressed, whatever the name says."""
-    with opened(path) as (file, size):
+def read_content(path: Path) -> bytes:
+    """Read the bytes of a text file, decompressed if they are gzip data under any name."""
+    with open_checked(path) as (file, size):
         data = file.read(size + 1)
     if len(data) != size:
         raise InvalidInput(f"{path} changed while it was read. Wait until it is written, or read a copy.")
-    return unpacked(data, path)
+    return decompress(data, path)
 
 
-def unpacked(data: bytes, path: Path) -> bytes:
-    """Return the bytes of a text, decompressed if they are compressed."""
+def decompress(data: bytes, path: Path) -> bytes:
+    """Decompress gzip data, and reject empty, oversized or binary content."""
     if data.startswith(_GZIP):
-        data = _decompressed(data, path)
+        data = _gunzip(data, path)
     if not data or data.isspace():
         raise InvalidInput(f"{path} is empty.")
     foreign = next((what for magic, what in _FOREIGN.items() if data.startswith(magic)), None)
@@ -99,32 +101,33 @@ def unpacked(data: bytes, path: Path) -> bytes:
     nul = data.find(0)
     if nul >= 0:
         raise InvalidInput(
-            f"{_place(data, nul, path)} is NUL, which is in no text. Is the file UTF-16, or damaged? Save it as UTF-8."
+            f"{_describe_offset(data, nul, path)} is NUL, which is in no text. Is the file UTF-16, or damaged? Save it "
+            "as UTF-8."
         )
     return data
 
 
-def decoded(data: bytes, path: Path) -> str:
-    """Return the text of UTF-8 bytes, without a byte order mark."""
+def decode_utf8(data: bytes, path: Path) -> str:
+    """Decode UTF-8, without a byte order mark."""
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as error:
         raise InvalidInput(
-            f"{_place(data, error.start, path)} is 0x{data[error.start]:02x}, so the file is not UTF-8 text. "
+            f"{_describe_offset(data, error.start, path)} is 0x{data[error.start]:02x}, so the file is not UTF-8 text. "
             "Save it as UTF-8."
         ) from None
 
 
 def check_lines(data: bytes, path: Path) -> None:
-    """Make sure that no line is too long, in a jump for each window of bytes that has a line end."""
+    """Raise if a line is too long; jumps from window to window."""
     end = _line_end(data)
     start = 0
-    while len(data) - start > limits.ROW:
-        last = data.rfind(end, start, start + limits.ROW)
+    while len(data) - start > limits.MAX_ROW:
+        last = data.rfind(end, start, start + limits.MAX_ROW)
         if last < 0:
             line = data.count(end, 0, start) + 1
             raise InvalidInput(
-                f"{path}, line {line:,}: longer than {limits.ROW / 2**20:.0f} MiB, the most that is read. "
+                f"{path}, line {line:,}: longer than {limits.MAX_ROW / 2**20:.0f} MiB, the most that is read. "
                 "Does each row have a line of its own?"
             )
         start = last + 1
@@ -134,12 +137,12 @@ def _line_end(data: bytes) -> bytes:
     return b"\n" if b"\n" in data else b"\r"
 
 
-def _place(data: bytes, offset: int, path: Path) -> str:
+def _describe_offset(data: bytes, offset: int, path: Path) -> str:
     line = data.count(_line_end(data), 0, offset) + 1
     return f"{path}, line {line:,}: byte {offset:,} of the text, counted from 0,"
 
 
-def _decompressed(data: bytes, path: Path) -> bytes:
+def _gunzip(data: bytes, path: Path) -> bytes:
     held = BytesIO()
     try:
         with gzip.open(BytesIO(data)) as stream:

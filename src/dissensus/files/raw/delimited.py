@@ -1,4 +1,4 @@
-"""Comma- and tab-separated text to a table of text: nothing is guessed, so ids stay as they are written."""
+"""CSV and TSV: tables of text without type inference, so that ids stay as written."""
 
 import codecs
 import csv
@@ -15,7 +15,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
-from dissensus.files.raw.content import check_lines, decoded
+from dissensus.files.raw.content import check_lines, decode_utf8
 from dissensus.schema.hints import format_value
 
 _ZLIB = (b"x\x01", b"x^")
@@ -39,9 +39,9 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
     """
     check_lines(data, path)
     header = _header(data, path, separator)
-    frame = _quickly(data, separator, header)
+    frame = _parse_with_polars(data, separator, header)
     if frame is None:
-        frame = _slowly(data, path, separator)
+        frame = _parse_with_csv(data, path, separator)
     frame.columns = header
     if not frame[:, -1].null_count():
         return frame
@@ -51,12 +51,12 @@ def parse(data: bytes, path: Path, *, separator: str) -> pl.DataFrame:
 
 def _header(data: bytes, path: Path, separator: str) -> list[str]:
     # The limit is one of the process, and too low for long conversations: raise it, never lower it.
-    csv.field_size_limit(max(csv.field_size_limit(), limits.ROW))
+    csv.field_size_limit(max(csv.field_size_limit(), limits.MAX_ROW))
     lines = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
     try:
         header = next((row for row in csv.reader(lines, delimiter=separator, strict=True) if row), None)
     except UnicodeDecodeError:
-        decoded(data, path)
+        decode_utf8(data, path)
         raise
     except csv.Error as error:
         raise InvalidInput(f"{path}: its first line cannot be read ({_reason(error)}). Is it a table?") from None
@@ -74,14 +74,14 @@ def _header(data: bytes, path: Path, separator: str) -> list[str]:
     return header
 
 
-def _quickly(data: bytes, separator: str, header: list[str]) -> pl.DataFrame | None:
+def _parse_with_polars(data: bytes, separator: str, header: list[str]) -> pl.DataFrame | None:
     """Return what polars reads; None where it cannot, would misread, or must not try."""
     lines, regular = _survey(data, separator)
     # It takes a lone \r for text, a quote amid text for one that opens a field, and "x^" for the mark of zlib.
     if not regular or data.startswith(_ZLIB) or (b"\r" in data and _LONE_RETURN.search(data)):
         return None
     # It pads short rows, so that a small file could fill any memory.
-    if lines * len(header) > min(limits.cells(), PADDING * len(data)):
+    if lines * len(header) > min(limits.max_cells(), PADDING * len(data)):
         return None
     # It forgives a separator too many at the end of a last line that does not end.
     ended = data if data.endswith(b"\n") else data + b"\n"
@@ -112,7 +112,7 @@ def _survey(data: bytes, separator: str) -> tuple[int, bool]:
     return lines, regular and not inside
 
 
-def _slowly(data: bytes, path: Path, separator: str) -> pl.DataFrame:
+def _parse_with_csv(data: bytes, path: Path, separator: str) -> pl.DataFrame:
     rows = _rows(data, path, separator)
     schema = dict.fromkeys(next(rows), pl.String)
     frames = [pl.DataFrame(schema=schema)]
@@ -146,7 +146,7 @@ def _rows(data: bytes, path: Path, separator: str) -> Iterator[list[str]]:
             f"{reader.line_num:,}). Close each quote, and double those inside a field."
         ) from None
     except UnicodeDecodeError:
-        decoded(data, path)
+        decode_utf8(data, path)
         raise
 
 

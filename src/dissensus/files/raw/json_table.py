@@ -1,8 +1,7 @@
-"""JSON lines, or an array of objects, to a table of text: numbers stay as they are written."""
+"""JSON Lines and arrays of objects: tables of text, with numbers as written."""
 
 import json
 import re
-from collections import Counter
 from collections.abc import Iterator
 from io import BytesIO, TextIOWrapper
 from json import JSONDecodeError
@@ -12,10 +11,18 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.files.raw import limits
-from dissensus.files.raw.content import check_lines, decoded
-from dissensus.schema.hints import format_value
+from dissensus.files.raw.content import check_lines, decode_utf8
+from dissensus.files.raw.json_decoder import (
+    JsonObject,
+    UnusableJsonError,
+    check_object,
+    describe_decode_error,
+    is_unclosed,
+    max_row_size,
+    strict_decoder,
+)
 
-Row = dict[str, object]
+Row = JsonObject
 
 BATCH = 2**20
 """Cells that are held as Python objects at a time."""
@@ -32,11 +39,7 @@ _NEXT = re.compile(r"[ \t\n\r]*(?:,[ \t\n\r]*|(\]))")
 
 
 class _NotJsonError(InvalidInput):
-    """What was read as one object a line, or as an array of them, is neither."""
-
-
-class _UnusableError(ValueError):
-    """JSON that would lose a value, or is none by the letter."""
+    """The text is neither JSON Lines nor an array of objects."""
 
 
 def parse(data: bytes, path: Path) -> pl.DataFrame:
@@ -76,14 +79,14 @@ def one_object(data: bytes, path: Path) -> Row | None:
     """Return the object that a file is as a whole; None where it is an array, is large, or has one object a line."""
     if len(data) > WHOLE:
         return None
-    text = decoded(data, path)
+    text = decode_utf8(data, path)
     start = len(text) - len(text.lstrip())
     if text[start : start + 1] != "{":
         return None
     try:
         value, end = _DECODER.raw_decode(text, start)
     except (ValueError, RecursionError):
-        value, end = _loaded(text, path, 1), len(text)
+        value, end = _decode(text, path, 1), len(text)
     return value if isinstance(value, dict) and not text[end:].strip() else None
 
 
@@ -110,9 +113,9 @@ def _lines(data: bytes, path: Path) -> Iterator[Row]:
         try:
             text = line.decode("utf-8" if number > 1 else "utf-8-sig")
         except UnicodeDecodeError:
-            decoded(data, path)
+            decode_utf8(data, path)
             raise
-        yield _row(_loaded(text.rstrip("\r\n"), path, number), f"{path}, line {number:,}")
+        yield _row(_decode(text.rstrip("\r\n"), path, number), f"{path}, line {number:,}")
 
 
 def _elements(data: bytes, path: Path) -> Iterator[Row]:
@@ -120,13 +123,13 @@ def _elements(data: bytes, path: Path) -> Iterator[Row]:
     stream = TextIOWrapper(BytesIO(data), "utf-8-sig", newline="")
     number, start, place = 0, 0, 0
     try:
-        text = stream.read(3 * limits.ROW)
+        text = stream.read(3 * limits.MAX_ROW)
         found = _FIRST.match(text)
         while found and not found[1]:
             number, place = number + 1, found.end()
             value, place = _DECODER.raw_decode(text, place)
             yield _row(value, f"{path}, element {number:,}")
-            if place > limits.ROW:
+            if place > limits.MAX_ROW:
                 text, start, place = text[place:] + stream.read(place), start + place, 0
             found = _NEXT.match(text, place)
         if not found:
@@ -134,37 +137,28 @@ def _elements(data: bytes, path: Path) -> Iterator[Row]:
         if (text[found.end() :] + stream.read()).strip():
             raise JSONDecodeError("Extra data", text, found.end())
     except UnicodeDecodeError:
-        decoded(data, path)
+        decode_utf8(data, path)
         raise
-    except (JSONDecodeError, _UnusableError, RecursionError) as error:
-        if _is_cut(error, text) and stream.read(1):
+    except (JSONDecodeError, UnusableJsonError, RecursionError) as error:
+        if is_unclosed(error, text) and stream.read(1):
             raise InvalidInput(
-                f"{path}, element {number:,}: a quote or a bracket is not closed within "
-                f"{limits.ROW / 2**20:.0f} MiB, the most that is read."
+                f"{path}, element {number:,}: a quote or a bracket is not closed within {max_row_size()}."
             ) from None
-        before = decoded(data, path)[: start + (error.pos if isinstance(error, JSONDecodeError) else place)]
+        before = decode_utf8(data, path)[: start + (error.pos if isinstance(error, JSONDecodeError) else place)]
         line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
-        raise _refusal(error, path, line, column) from None
-
-
-def _is_cut(error: Exception, text: str) -> bool:
-    """Tell whether text may be wrong only because it ends."""
-    if not isinstance(error, JSONDecodeError):
-        return False
-    return error.pos + 1 >= len(text) or error.msg.startswith("Unterminated string")
+        raise _decode_error(error, path, line, column) from None
 
 
 def _row(value: object, where: str) -> Row:
     """Return an object, with text for all that it holds."""
-    if not isinstance(value, dict) or not value:
-        raise InvalidInput(f'{where} is not an object with values. Each row is one like {{"item_id": "1", …}}.')
-    for key, held in value.items():
+    row = check_object(value, f'{where} is not an object with values. Each row is one like {{"item_id": "1", …}}.')
+    for key, held in row.items():
         if held is not None and held.__class__ is not str:
             try:
-                value[key] = json.dumps(held, ensure_ascii=False)
+                row[key] = json.dumps(held, ensure_ascii=False)
             except RecursionError:
                 raise InvalidInput(f"{where}: the values are nested too deeply.") from None
-    return value
+    return row
 
 
 def _is_text(row: Row) -> bool:
@@ -174,36 +168,23 @@ def _is_text(row: Row) -> bool:
         return False
 
 
-def _loaded(text: str, path: Path, line: int) -> object:
+def _decode(text: str, path: Path, line: int) -> object:
     """Return parsed JSON whose numbers are text; `line` is where the text begins in the file."""
     try:
         return _DECODER.decode(text)
     except JSONDecodeError as error:
-        raise _refusal(error, path, line + error.lineno - 1, error.colno) from None
-    except (_UnusableError, RecursionError) as error:
-        raise _refusal(error, path, line, 0) from None
+        raise _decode_error(error, path, line + error.lineno - 1, error.colno) from None
+    except (UnusableJsonError, RecursionError) as error:
+        raise _decode_error(error, path, line, 0) from None
 
 
-def _refusal(error: Exception, path: Path, line: int, column: int) -> InvalidInput:
+def _decode_error(error: Exception, path: Path, line: int, column: int) -> InvalidInput:
     if isinstance(error, JSONDecodeError):
-        return _NotJsonError(f"{path}, line {line:,}, column {column:,}: not JSON ({error.msg}).")
-    reason = "the values are nested too deeply" if isinstance(error, RecursionError) else error
-    return InvalidInput(f"{path}, line {line:,} or later: {reason}.")
+        return _NotJsonError(f"{path}, line {line:,}, column {column:,}: {describe_decode_error(error)}.")
+    return InvalidInput(f"{path}, line {line:,} or later: {describe_decode_error(error)}.")
 
 
-def _unique(pairs: list[tuple[str, object]]) -> Row:
-    record = dict(pairs)
-    if len(record) < len(pairs):
-        key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise _UnusableError(f"an object names {format_value(key)} twice")
-    return record
-
-
-def _not_a_number(name: str) -> object:
-    raise _UnusableError(f"{name} is no JSON; write null for a value that is missing")
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_int=str, parse_float=str, parse_constant=_not_a_number)
+_DECODER = strict_decoder("an object", numbers_as_text=True)
 
 
 def dump(frame: pl.DataFrame, *, lines: bool) -> bytes:

@@ -1,4 +1,4 @@
-"""Parquet files to tables. Damage can end the process that reads one, so another process reads it first."""
+"""Parquet reader; a subprocess probes each file first, because damage can crash the reader."""
 
 import os
 import subprocess
@@ -11,26 +11,26 @@ from polars.exceptions import PanicException, PolarsError
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw import limits, parquet_probe
-from dissensus.files.raw.content import opened
+from dissensus.files.raw.content import open_checked
 
-PATIENCE: Final = 30
-"""Seconds that reading may take, beside one for each `SLOWEST` bytes of the file."""
+BASE_TIMEOUT: Final = 30
+"""Seconds that reading may take, beside one for each `MIN_BYTES_PER_SECOND` bytes of the file."""
 
-SLOWEST: Final = 2**22
+MIN_BYTES_PER_SECOND: Final = 2**22
 
 
 def read(path: Path) -> pl.DataFrame:
     """Return the table that a Parquet file holds, with the types that it has there."""
-    _try(path, PATIENCE + _check_ends(path) / SLOWEST)
+    _probe(path, BASE_TIMEOUT + _check_ends(path) / MIN_BYTES_PER_SECOND)
     try:
         return pl.read_parquet(path, glob=False)
     except (PolarsError, PanicException, OSError) as error:
-        raise InvalidInput(parquet_probe.damaged(path, error)) from None
+        raise InvalidInput(parquet_probe.describe_damage(path, error)) from None
 
 
 def _check_ends(path: Path) -> int:
     """Make sure that a file begins and ends as Parquet files do, and return its size."""
-    with opened(path) as (file, size):
+    with open_checked(path) as (file, size):
         start = file.read(4)
         file.seek(max(0, size - 4))
         end = file.read(4)
@@ -45,7 +45,7 @@ def _check_ends(path: Path) -> int:
     return size
 
 
-def _try(path: Path, seconds: float) -> None:
+def _probe(path: Path, seconds: float) -> None:
     """Read a file in another process, and raise what that one finds or dies of."""
     # -P and our own path: a polars.py in the current folder is not what is meant
     command = [sys.executable, "-P", "-m", parquet_probe.__name__, os.fspath(path)]
@@ -71,6 +71,7 @@ def _try(path: Path, seconds: float) -> None:
     if done.returncode == 1:
         raise Unavailable(f"{path} cannot be looked at: {sys.executable} does not run {parquet_probe.__name__}.")
     raise InvalidInput(
-        f"{path} is a damaged Parquet file, or one that needs more than {limits.memory() / 2**30:.3g} GiB of memory. "
+        f"{path} is a damaged Parquet file, or one that needs more than {limits.max_memory() / 2**30:.3g} GiB of "
+        "memory. "
         f"Copy or download it again. {limits.REMEDY}"
     )

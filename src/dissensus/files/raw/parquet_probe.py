@@ -1,4 +1,4 @@
-"""Read a Parquet file as `dissensus.files.raw.parquet` would, in a process that may end badly.
+"""Probe a Parquet file in a subprocess that may crash.
 
 Run as ``python -m dissensus.files.raw.parquet_probe FILE``. Exits with 0 where the file can be read, and with `REFUSED`
 where it is clear that it cannot be, and why, which is then on standard output.
@@ -21,7 +21,7 @@ REFUSED: Final = 65
 """Exit status for input that cannot be used, as sysexits.h has it."""
 
 
-def damaged(path: Path, error: BaseException) -> str:
+def describe_damage(path: Path, error: BaseException) -> str:
     """Say what polars finds wrong with a file."""
     reason = format_value(next(iter(str(error).splitlines()), type(error).__name__))
     return f"{path} is a damaged Parquet file ({reason}). Copy or download it again."
@@ -37,7 +37,7 @@ def check(path: Path) -> None:
         table = pl.read_parquet(path, glob=False)
         lengths = table.select(cs.by_dtype(pl.String, pl.Categorical, pl.Enum).cast(pl.String).str.len_bytes().sum())
     except (PolarsError, PanicException, OSError) as error:
-        raise InvalidInput(damaged(path, error)) from None
+        raise InvalidInput(describe_damage(path, error)) from None
     limits.check_bytes(sum(lengths.row(0)) if lengths.width else 0, path, "holds text that is")
 
 
@@ -47,7 +47,7 @@ def bound_memory() -> None:
         import resource
     except ImportError:  # Windows
         return
-    for kind, most in ((resource.RLIMIT_DATA, limits.memory()), (resource.RLIMIT_CORE, 0)):
+    for kind, most in ((resource.RLIMIT_DATA, limits.max_memory()), (resource.RLIMIT_CORE, 0)):
         hard = resource.getrlimit(kind)[1]
         resource.setrlimit(kind, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 

@@ -1,4 +1,4 @@
-"""Tables, from files and from memory."""
+"""Reader of tables from files and from memory."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -7,11 +7,43 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import narwhals as nw
 import polars as pl
+from narwhals.exceptions import DuplicateError
+from polars.exceptions import PolarsError
 
-from dissensus.errors import InvalidInput, NotFound
+from dissensus.errors import InvalidInput, NotFound, Unavailable
 from dissensus.files.raw import content, delimited, json_table, parquet
-from dissensus.files.raw.frames import to_polars
+
+
+def to_polars(source: Any) -> pl.DataFrame:
+    """Return a pandas, polars or Arrow table as a polars one.
+
+    Examples
+    --------
+    >>> to_polars(pl.DataFrame({"item_id": ["1"]})).columns
+    ['item_id']
+    """
+    if isinstance(source, pl.LazyFrame):
+        raise InvalidInput("The table is lazy. Call .collect() on it first.")
+    try:
+        table: pl.DataFrame = nw.from_native(source, eager_only=True).to_polars()
+    except ImportError as error:
+        missing = error.name or "pyarrow"
+        raise Unavailable(
+            f"To read a {type(source).__module__.split('.')[0]} table {missing} is needed, and it is not "
+            "installed. Install it with: pip install 'dissensus[frames]'"
+        ) from None
+    except DuplicateError as error:
+        raise InvalidInput(f"Two columns have the same name. Rename or drop one of them. ({error})") from None
+    except (TypeError, ValueError, OverflowError, PolarsError) as error:
+        if hasattr(source, "columns") or hasattr(source, "column_names"):
+            raise InvalidInput(f"The table cannot be read: {error}") from None
+        raise InvalidInput(
+            f"Give the path of a file, or a pandas, polars or Arrow table in memory, not {type(source).__name__}."
+        ) from None
+    return table
+
 
 PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
     "csv": partial(delimited.parse, separator=","),
@@ -23,14 +55,14 @@ PARSERS: dict[str, Callable[[bytes, Path], pl.DataFrame]] = {
 def read_frame(source: str | os.PathLike[str]) -> pl.DataFrame:
     """Read a table from a file: csv, tsv, jsonl, json (these also gzipped) or parquet."""
     path = Path(source)
-    kind = content.kind_of(path)
-    frame = parquet.read(path) if kind == "parquet" else PARSERS[kind](content.contents(path), path)
+    kind = content.detect_format(path)
+    frame = parquet.read(path) if kind == "parquet" else PARSERS[kind](content.read_content(path), path)
     if frame.is_empty():
         raise InvalidInput(f"{path} has no rows.")
     return frame
 
 
-def frame_of(source: Any) -> pl.DataFrame:
+def to_frame(source: Any) -> pl.DataFrame:
     """Return a table from a file or from memory."""
     return read_frame(source) if is_path(source) else to_polars(source)
 
@@ -41,8 +73,8 @@ def is_path(source: Any) -> bool:
 
 
 @contextmanager
-def named(source: Any) -> Iterator[None]:
-    """Put the name of the file before what is wrong with its table."""
+def name_source(source: Any) -> Iterator[None]:
+    """Prefix errors with the name of the file."""
     try:
         yield
     except (InvalidInput, NotFound) as error:

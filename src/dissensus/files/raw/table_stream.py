@@ -1,4 +1,4 @@
-"""Tables to files part by part, in memory that does not grow with them; a file is there whole or not at all."""
+"""Streaming table writer, in constant memory and atomic."""
 
 import gzip
 import os
@@ -14,7 +14,7 @@ from dissensus.errors import InvalidInput, Unavailable
 from dissensus.files.raw import delimited, json_table, table_writer
 from dissensus.schema.ratings import cells
 
-ENDS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
+EXTENSIONS: Final = (".csv", ".csv.gz", ".jsonl", ".jsonl.gz", ".parquet")
 FORMULAS: Final = ("=", "+", "-", "@", "\t", "\r")
 """What makes a spreadsheet take text for a formula."""
 NUMBER: Final = r"^[+-]?\d+(\.\d+)?$"
@@ -25,15 +25,15 @@ def write_parts(
     parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], path: Path, *, overwrite: bool = False
 ) -> None:
     """Write the parts of a table to a file, in the encoding that its name says."""
-    extension = table_writer.extension_of(path, ENDS)
-    table_writer.check_free(path, overwrite=overwrite)
-    with replacing(path) as part:
+    extension = table_writer.extension_of(path, EXTENSIONS)
+    table_writer.check_overwrite(path, overwrite=overwrite)
+    with replace_atomically(path) as part:
         _write(parts, schema, part, extension)
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
-    """Give the place of a file beside another, and put it in its place once it is whole and on the disk.
+def replace_atomically(path: Path) -> Iterator[Path]:
+    """Yield a temporary path, synced and renamed to the target on success.
 
     It may be read by whoever runs this alone.
     """
@@ -56,9 +56,9 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def written(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
-    """Give a file to write to, compressed if its name says so, which comes to its place once it is whole."""
-    with replacing(path) as part, part.open("wb") as file:
+def open_for_writing(path: Path) -> Iterator[BinaryIO | gzip.GzipFile]:
+    """Open a file for atomic writing, compressed if its name says so."""
+    with replace_atomically(path) as part, part.open("wb") as file:
         if not path.name.lower().endswith(".gz"):
             yield file
             return
@@ -73,12 +73,12 @@ def _write(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], pat
         _parquet(parts, schema, path)
         return
     encode = csv_parts if extension.startswith(".csv") else _json_parts
-    with path.open("wb") as file, _zipped(file) if extension.endswith(".gz") else nullcontext(file) as out:
+    with path.open("wb") as file, _open_gzip(file) if extension.endswith(".gz") else nullcontext(file) as out:
         for data in encode(parts, schema):
             out.write(data)
 
 
-def _zipped(file: BinaryIO) -> gzip.GzipFile:
+def _open_gzip(file: BinaryIO) -> gzip.GzipFile:
     # without a name and a time, so that the same table gives the same bytes
     return gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=file, mtime=0)
 
@@ -130,12 +130,12 @@ def _parquet(parts: Iterable[pl.DataFrame], schema: Mapping[str, pl.DataType], p
         raise
 
 
-def guarded(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """Return a table whose texts no spreadsheet takes for formulas, and how many got an apostrophe before them.
+def escape_formulas(frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Escape texts that spreadsheets take for formulas with an apostrophe, and count them.
 
     Examples
     --------
-    >>> frame, n = guarded(pl.DataFrame({"said": ["=1+1", "1+1", None], "n": [-1, 2, 3]}))
+    >>> frame, n = escape_formulas(pl.DataFrame({"said": ["=1+1", "1+1", None], "n": [-1, 2, 3]}))
     >>> frame["said"].to_list(), frame["n"].to_list(), n
     (["'=1+1", '1+1', None], [-1, 2, 3], 1)
     """

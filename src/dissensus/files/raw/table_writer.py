@@ -1,4 +1,4 @@
-"""Tables to files: text as it is, Parquet typed where that loses nothing, and a file whole or not at all."""
+"""Table writer: text as it is, typed Parquet where that is lossless, atomic."""
 
 import json
 import os
@@ -14,9 +14,9 @@ import polars as pl
 
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.files.raw import delimited, json_table
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.files.raw.content import EXTENSIONS
-from dissensus.files.raw.frames import to_polars
+from dissensus.files.raw.table_reader import to_polars
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import cells
@@ -63,20 +63,20 @@ def write_frame(table: Any, path: str | os.PathLike[str], *, overwrite: bool = F
     ...     Path(folder, "ratings.csv").read_text()
     'item_id,rater_id,Q_overall\n1,ann,No\n'
     """
-    place(to_polars(table), Path(path), overwrite=overwrite)
+    write_content(to_polars(table), Path(path), overwrite=overwrite)
 
 
-def place(content: pl.DataFrame | Entries, path: Path, *, overwrite: bool) -> None:
+def write_content(content: pl.DataFrame | Entries, path: Path, *, overwrite: bool) -> None:
     """Write a table or entries to a file, in the encoding that its name says."""
-    check_free(path, overwrite=overwrite)
+    check_overwrite(path, overwrite=overwrite)
     extension = extension_of(path)
     encode = _ENCODERS[extension.removesuffix(".gz")]
     data = encode(content) if isinstance(content, pl.DataFrame) else _entries(content)
-    write_whole(_zipped(data) if extension.endswith(".gz") else data, path)
+    write_atomically(_gzip(data) if extension.endswith(".gz") else data, path)
 
 
-def check_free(path: Path, *, overwrite: bool) -> None:
-    """Make sure that no file is replaced that should stay."""
+def check_overwrite(path: Path, *, overwrite: bool) -> None:
+    """Raise if the file exists and must not be overwritten."""
     with suppress(ValueError):  # no possible path, which writing tells
         if path.exists() and not overwrite:
             raise Conflict(
@@ -92,7 +92,7 @@ def extension_of(path: Path, allowed: Collection[str] = tuple(EXTENSIONS)) -> st
     return str(extension)
 
 
-def _zipped(data: bytes) -> bytes:
+def _gzip(data: bytes) -> bytes:
     buffer = BytesIO()
     # without a name and a time, so that the same table gives the same bytes
     with GzipFile(filename="", mode="wb", compresslevel=6, fileobj=buffer, mtime=0) as file:
@@ -100,14 +100,14 @@ def _zipped(data: bytes) -> bytes:
     return buffer.getvalue()
 
 
-def _separated(frame: pl.DataFrame, separator: str) -> bytes:
+def _encode_delimited(frame: pl.DataFrame, separator: str) -> bytes:
     data = delimited.dump(_texts(frame), separator=separator)
     if b"\0" in data:
-        raise _nul(_texts(frame))
+        raise _nul_error(_texts(frame))
     return data
 
 
-def _nul(frame: pl.DataFrame) -> InvalidInput:
+def _nul_error(frame: pl.DataFrame) -> InvalidInput:
     """Word the error for the one character that JSON can write and separated text cannot."""
     where = "The name of a column"
     for column in frame:
@@ -150,8 +150,8 @@ def _entries(entries: Entries) -> bytes:
 
 
 _ENCODERS: Final[Mapping[str, Callable[[pl.DataFrame], bytes]]] = {
-    ".csv": partial(_separated, separator=","),
-    ".tsv": partial(_separated, separator="\t"),
+    ".csv": partial(_encode_delimited, separator=","),
+    ".tsv": partial(_encode_delimited, separator="\t"),
     ".jsonl": partial(_json, lines=True),
     ".json": partial(_json, lines=False),
     ".parquet": _parquet,

@@ -1,4 +1,4 @@
-"""From granular questions to overall answers, and from raters to the labels of an item."""
+"""Aggregation: questions to overall answers, raters to item labels."""
 
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.aggregate.labels import plurality, soft_labels

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 CONVERGED = 1e-4
 
 
-class Answers(NamedTuple):
+class LabelMatrix(NamedTuple):
     """Item, rater and answer of each rating: codes from 0 without gaps, in the order of the items."""
 
     item: Codes
@@ -27,7 +27,7 @@ class Answers(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Fit:
+class LabelModelFit:
     """A fitted model."""
 
     probability: Floats  # Of each answer to be the true one, shape (I, K)
@@ -42,14 +42,16 @@ class Fit:
     log_likelihood: float | None = None
 
 
-def fitted(fit: Callable[..., Fit], answers: Answers, iterations: int, seed: int) -> tuple[Fit, tuple[str, ...]]:
+def fit_label_model(
+    fit: Callable[..., LabelModelFit], answers: LabelMatrix, iterations: int, seed: int
+) -> tuple[LabelModelFit, tuple[str, ...]]:
     """Fit a model to codes in the order of their first appearance, and return it in our order, with warnings.
 
     crowd-kit 1.4 reads MACE's counts in the order of the codes and all else in the order of appearance: only where the
     two are one, every rater keeps his or her own numbers.
     """
     rater, answer = _by_appearance(answers.rater), _by_appearance(answers.answer)
-    coded = Answers(answers.item, rater[answers.rater], answer[answers.answer])
+    coded = LabelMatrix(answers.item, rater[answers.rater], answer[answers.answer])
     with _heard() as said:
         found = fit(coded, iterations, seed)
     given = found.given
@@ -59,7 +61,7 @@ def fitted(fit: Callable[..., Fit], answers: Answers, iterations: int, seed: int
     return replace(found, probability=found.probability[:, answer], of_raters=of_raters, given=given), tuple(said)
 
 
-def dawid_skene(answers: Answers, iterations: int, _seed: int) -> Fit:
+def fit_dawid_skene(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
     """Fit one confusion matrix a rater; the algorithm starts from the shares of the answers, and draws nothing."""
     # The loss that crowd-kit 1.4 stops by counts the prior once a rating, not once an item, and may fall: it would stop
     # after two steps. Without a tolerance all steps are made, and convergence is judged here.
@@ -72,7 +74,7 @@ def dawid_skene(answers: Answers, iterations: int, _seed: int) -> Fit:
     with np.errstate(divide="ignore"):
         prior, rating = np.log(model.priors_[range(n_answers)].to_numpy()), np.log(given)
     following, log_likelihood = _expectation(answers.item, prior, rating[answers.rater, :, answers.answer])
-    return Fit(
+    return LabelModelFit(
         probability=probability,
         given=given,
         iterations=iterations,
@@ -81,7 +83,7 @@ def dawid_skene(answers: Answers, iterations: int, _seed: int) -> Fit:
     )
 
 
-def mace(answers: Answers, iterations: int, seed: int) -> Fit:
+def fit_mace(answers: LabelMatrix, iterations: int, seed: int) -> LabelModelFit:
     """Fit one competence a rater, and what he or she answers without it, by variational Bayes from one random start."""
     # Its restarts all draw the same start.
     start = int(np.random.SeedSequence(seed).generate_state(1)[0])
@@ -100,7 +102,7 @@ def mace(answers: Answers, iterations: int, seed: int) -> Fit:
         raise too_small
     # Variational Bayes leaves rows that sum to less than 1.
     knowing, given = (table / table.sum(axis=1, keepdims=True) for table in (model.spamming_, model.thetas_))
-    return Fit(
+    return LabelModelFit(
         probability=probability,
         of_raters={"competence": knowing[:, 1]},
         given=given,
@@ -108,7 +110,7 @@ def mace(answers: Answers, iterations: int, seed: int) -> Fit:
     )
 
 
-def glad(answers: Answers, iterations: int, _seed: int) -> Fit:
+def fit_glad(answers: LabelMatrix, iterations: int, _seed: int) -> LabelModelFit:
     """Fit one ability a rater and one difficulty an item; the algorithm draws nothing."""
     model = _crowdkit().GLAD(n_iter=iterations).fit(_frame(answers))
     n_items, n_raters, n_answers = (int(codes.max()) + 1 for codes in answers)
@@ -117,7 +119,7 @@ def glad(answers: Answers, iterations: int, _seed: int) -> Fit:
     right, wrong = -np.logaddexp(0, -knows), -np.logaddexp(0, knows) - np.log(n_answers - 1)
     rating = np.where(answers.answer[:, None] == np.arange(n_answers), right[:, None], wrong[:, None])
     _, log_likelihood = _expectation(answers.item, np.full(n_answers, -np.log(n_answers)), rating)
-    return Fit(
+    return LabelModelFit(
         probability=_probability(model, n_items, n_answers),
         of_raters={"ability": ability},
         of_items={"difficulty": 1 / ease},
@@ -148,7 +150,7 @@ def _by_appearance(codes: Codes) -> Codes:
     return np.asarray(np.unique(codes, return_index=True)[1].argsort().argsort())
 
 
-def _frame(answers: Answers) -> Any:
+def _frame(answers: LabelMatrix) -> Any:
     import pandas as pd
 
     return pd.DataFrame({"task": answers.item, "worker": answers.rater, "label": answers.answer})

@@ -1,4 +1,4 @@
-"""Labels of experts against those of the crowd."""
+"""Comparison of gold labels with crowd labels."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.aggregate.safety import CROWD, SAFE_UNSAFE, crowd_labels, expert_labels, full_name
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.agreement import krippendorff_alpha
@@ -22,7 +22,7 @@ Booleans = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GoldAgainstCrowd:
-    """Where experts and raters call the same items safe and unsafe, and where not; printed as a table.
+    """Comparison of gold labels with crowd labels, overall and by group; printed as a table.
 
     Parameters
     ----------
@@ -66,14 +66,14 @@ class GoldAgainstCrowd:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        from dissensus.pipeline.aggregate.gold_table import page
+        from dissensus.pipeline.aggregate.gold_table import gold_page
 
-        return page(self).as_text()
+        return gold_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.aggregate.gold_table import page
+        from dissensus.pipeline.aggregate.gold_table import gold_page
 
-        return page(self).as_html()
+        return gold_page(self).as_html()
 
 
 def gold_against_crowd(
@@ -174,9 +174,13 @@ def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) ->
     for answer in unsafe:
         if answer not in scale:
             hint = suggest(answer, scale)
-            raise InvalidInput(f"{format_value(answer)} is no answer to {question}; its answers are {format_list(scale)}.{hint}")
+            raise InvalidInput(
+                f"{format_value(answer)} is no answer to {question}; its answers are {format_list(scale)}.{hint}"
+            )
     if not set() < set(unsafe) < set(scale):
-        raise InvalidInput(f"Name some answers to {question} as unsafe, not all or none; they are {format_list(scale)}.")
+        raise InvalidInput(
+            f"Name some answers to {question} as unsafe, not all or none; they are {format_list(scale)}."
+        )
 
 
 def _summary(labels: pl.DataFrame, sizes: dict[str | None, int | None], ties: Ties) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""How a comparison with gold looks."""
+"""Display of the comparison of gold and crowd labels."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
 HEADINGS = ("raters", "items", "both safe", "both unsafe", "only gold", "only crowd", "tied", "alpha")
 
 
-def page(found: "GoldAgainstCrowd") -> Page:
+def gold_page(found: "GoldAgainstCrowd") -> Page:
     """Return the comparison as a page."""
-    return Page(summary(found), tuple(blocks(found)), tuple(footnotes(found)))
+    return Page(gold_summary(found), tuple(gold_blocks(found)), tuple(gold_footnotes(found)))
 
 
-def summary(found: "GoldAgainstCrowd") -> str:
+def gold_summary(found: "GoldAgainstCrowd") -> str:
     """Return what was compared, and the rule."""
     return f"{found.question} against {found.gold}. {found.rule}"
 
 
-def blocks(found: "GoldAgainstCrowd") -> Iterator[Grid]:
+def gold_blocks(found: "GoldAgainstCrowd") -> Iterator[Grid]:
     """Yield the whole pool, the groups if there are any, and with platinum all that the three labels do together."""
     rows = found.summary.rows(named=True)
     yield Grid(("whole pool", *HEADINGS), (_line(rows[0]),))
@@ -31,7 +31,7 @@ def blocks(found: "GoldAgainstCrowd") -> Iterator[Grid]:
         yield Grid(("crowd", found.gold, found.platinum, "items"), tuple(_three_way(found)))
 
 
-def footnotes(found: "GoldAgainstCrowd") -> Iterator[str]:
+def gold_footnotes(found: "GoldAgainstCrowd") -> Iterator[str]:
     """Yield what a reader needs to read the tables."""
     yield "Only gold, only crowd: the items that it alone calls unsafe, with their share (%)."
     yield from (f"{UNKNOWN} {reason}" for reason in found.summary["reason"].drop_nulls().unique(maintain_order=True))

@@ -1,4 +1,4 @@
-"""From raters to the labels of an item."""
+"""Soft labels and plurality labels of items."""
 
 from collections.abc import Collection, Sequence
 
@@ -46,7 +46,7 @@ def soft_labels(ratings: Ratings, question: str | None = None, *, by: str | None
     {'item_id': '1', 'n_ratings': 4, 'No': 0.75, 'Unsure': 0.25, 'Yes': 0.0}
     """
     question = ratings.asked(question)
-    counts = answer_counts(ratings, question, by)
+    counts = count_item_answers(ratings, question, by)
     return counts.with_columns(counts[answer] / counts["n_ratings"] for answer in ratings.scale(question))
 
 
@@ -77,8 +77,8 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     ('1', 2, ['No', 'Yes'], 0.5, True)
     """
     question = ratings.asked(question)
-    counts, scale = answer_counts(ratings, question, by), ratings.scale(question)
-    given = matrix(counts, scale)
+    counts, scale = count_item_answers(ratings, question, by), ratings.scale(question)
+    given = count_matrix_of(counts, scale)
     top = given.max(axis=1)
     wins = given == top[:, None]
     winners = [[answer for answer, won in zip(scale, row, strict=True) if won] for row in wins.tolist()]
@@ -89,10 +89,10 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     )
 
 
-def answer_counts(ratings: Ratings, question: str, by: str | None = None) -> pl.DataFrame:
+def count_item_answers(ratings: Ratings, question: str, by: str | None = None) -> pl.DataFrame:
     """Return how many raters gave each answer to each item, by group: item_id, group, n_ratings, one column each."""
     scale = ratings.scale(question)
-    refuse_clashes(scale, ["item_id", "n_ratings"] if by is None else ["item_id", "group", "n_ratings"])
+    check_name_clashes(scale, ["item_id", "n_ratings"] if by is None else ["item_id", "group", "n_ratings"])
     item, rater, answer = ratings.coded(question)
     groups: tuple[str, ...] = ("",)
     group = np.zeros(item.size, dtype=np.int32)
@@ -111,17 +111,17 @@ def answer_counts(ratings: Ratings, question: str, by: str | None = None) -> pl.
     return pl.DataFrame([*columns, *(pl.Series(name, counts[:, k]) for k, name in enumerate(scale))])
 
 
-def matrix(counts: pl.DataFrame, scale: Sequence[str]) -> NDArray[np.int64]:
-    """Return the columns of `answer_counts` that count answers, whatever these are called."""
+def count_matrix_of(counts: pl.DataFrame, scale: Sequence[str]) -> NDArray[np.int64]:
+    """Return the columns of `count_item_answers` that count answers, whatever these are called."""
     return np.column_stack([counts[answer].to_numpy().astype(np.int64) for answer in scale])
 
 
 def keys(counts: pl.DataFrame, scale: Sequence[str]) -> pl.DataFrame:
-    """Return the other columns of `answer_counts`."""
+    """Return the other columns of `count_item_answers`."""
     return counts[[name for name in counts.columns if name not in scale]]
 
 
-def refuse_clashes(scale: Collection[str], columns: Collection[str]) -> None:
+def check_name_clashes(scale: Collection[str], columns: Collection[str]) -> None:
     """Refuse answers that are named as columns of the result."""
     if clash := set(scale) & set(columns):
         raise InvalidInput(f"The answer {min(clash)!r} is also the name of a column of the result; rename the answer.")

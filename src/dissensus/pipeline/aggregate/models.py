@@ -1,4 +1,4 @@
-"""Labels by models that take one answer for true and the rest for error."""
+"""Label models with one true answer per item: Dawid–Skene, MACE and GLAD."""
 
 import json
 from collections.abc import Callable
@@ -10,16 +10,23 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.aggregate.crowd_kit import Answers, Fit, dawid_skene, fitted, glad, mace
-from dissensus.pipeline.aggregate.labels import refuse_clashes
+from dissensus.pipeline.aggregate.crowd_kit import (
+    LabelMatrix,
+    LabelModelFit,
+    fit_dawid_skene,
+    fit_glad,
+    fit_label_model,
+    fit_mace,
+)
+from dissensus.pipeline.aggregate.labels import check_name_clashes
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
 
 Method = Literal["dawid-skene", "mace", "glad"]
-FITS: dict[str, tuple[Callable[..., Fit], int]] = {
-    "dawid-skene": (dawid_skene, 100),
-    "mace": (mace, 50),
-    "glad": (glad, 100),
+FITS: dict[str, tuple[Callable[..., LabelModelFit], int]] = {
+    "dawid-skene": (fit_dawid_skene, 100),
+    "mace": (fit_mace, 50),
+    "glad": (fit_glad, 100),
 }
 # Probabilities this near to the largest are tied with it: they differ by rounding, or by MACE's random start.
 TIED = 1e-5
@@ -146,7 +153,7 @@ def label_model(
     ratings.require_raters("A model of raters")
     answered = ratings.answering(question)
     answers, used = _answers(answered, question)
-    found, said = fitted(fit, answers, steps, seed)
+    found, said = fit_label_model(fit, answers, steps, seed)
     without = ratings.n_items - answered.n_items
     left_out = f"{without:,} of {ratings.n_items:,} items have no answer to {question} and get no label."
     return LabelModel(
@@ -162,13 +169,13 @@ def label_model(
     )
 
 
-def _fit(method: str) -> tuple[Callable[..., Fit], int]:
+def _fit(method: str) -> tuple[Callable[..., LabelModelFit], int]:
     if method not in FITS:
         raise InvalidInput(f"method is {method!r}; choose one of {', '.join(get_args(Method))}.")
     return FITS[method]
 
 
-def _answers(ratings: Ratings, question: str) -> tuple[Answers, list[str]]:
+def _answers(ratings: Ratings, question: str) -> tuple[LabelMatrix, list[str]]:
     """Return the answers as codes of those that were given, and these in the order of the scale."""
     item, rater, answer = ratings.coded(question)
     given, code = np.unique(answer, return_inverse=True)
@@ -179,12 +186,12 @@ def _answers(ratings: Ratings, question: str) -> tuple[Answers, list[str]]:
         raise UndefinedEstimate(f"Everybody answered {scale[given[0]]} throughout; there is nothing to model.")
     if np.bincount(item).max() < 2:
         raise UndefinedEstimate("A label model compares raters on the same item, and no item has two ratings.")
-    return Answers(item, rater, code), [scale[k] for k in given]
+    return LabelMatrix(item, rater, code), [scale[k] for k in given]
 
 
-def _labels(ratings: Ratings, answers: Answers, fit: Fit, question: str, used: list[str]) -> pl.DataFrame:
+def _labels(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
     scale = list(ratings.scale(question))
-    refuse_clashes(scale, ["item_id", "n_ratings", "answers", "tied", *fit.of_items])
+    check_name_clashes(scale, ["item_id", "n_ratings", "answers", "tied", *fit.of_items])
     top = fit.probability >= fit.probability.max(axis=1, keepdims=True) - TIED
     winners = [[name for name, wins in zip(used, row, strict=True) if wins] for row in top.tolist()]
     return pl.DataFrame(
@@ -199,9 +206,9 @@ def _labels(ratings: Ratings, answers: Answers, fit: Fit, question: str, used: l
     )
 
 
-def _raters(ratings: Ratings, answers: Answers, fit: Fit, question: str, used: list[str]) -> pl.DataFrame:
+def _raters(ratings: Ratings, answers: LabelMatrix, fit: LabelModelFit, question: str, used: list[str]) -> pl.DataFrame:
     scale = list(ratings.scale(question))
-    refuse_clashes(scale, ["rater_id", "n_ratings", "truth", *fit.of_raters])
+    check_name_clashes(scale, ["rater_id", "n_ratings", "truth", *fit.of_raters])
     about = pl.DataFrame(
         {
             "rater_id": ratings.raters["rater_id"],

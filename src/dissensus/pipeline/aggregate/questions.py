@@ -1,4 +1,4 @@
-"""From granular questions to overall answers, within a rater."""
+"""Overall answers of each rater from the granular questions."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list
-from dissensus.schema.questionnaire.overall import worst_answer
+from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.table import Ratings
 
@@ -56,7 +56,7 @@ def worst_answer(ratings: Ratings, questions: Sequence[str]) -> pl.Series:
                 f"{question} has the scale {', '.join(ratings.scale(question))} and {questions[0]} has "
                 f"{', '.join(scale)}; the rule needs one scale."
             )
-    return worst_answer(ratings.answers.select(questions)).alias("worst_answer")
+    return take_worst(ratings.answers.select(questions)).alias("worst_answer")
 
 
 def overall_answers(ratings: Ratings, questionnaire: Questionnaire | None = None) -> pl.DataFrame:
@@ -111,7 +111,8 @@ def _questionnaire_of(ratings: Ratings) -> Questionnaire:
     raise NotFound(
         "The DICES rule makes overall answers from granular questions, and those read "
         f"({format_list(ratings.questions, 5)}) are not all that a questionnaire has. Questionnaires here are "
-        f"{format_list(published_questionnaires())}; {nearest.name} would also need {format_list(_missing(ratings, nearest), 3)}."
+        f"{format_list(published_questionnaires())}; {nearest.name} would also need "
+        f"{format_list(_missing(ratings, nearest), 3)}."
     )
 
 

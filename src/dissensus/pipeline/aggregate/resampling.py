@@ -1,4 +1,4 @@
-"""What the labels of items would be with fewer raters."""
+"""Item labels at lower replication."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix, refuse_clashes
+from dissensus.pipeline.aggregate.labels import check_name_clashes, count_item_answers, count_matrix_of, keys
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.replication import subsampled
@@ -96,7 +96,7 @@ def resampled_labels(
     [(1, 0.375, 0.25), (2, 0.25, 0.5)]
     """
     sizes = _sizes(raters_per_item)
-    counts = answer_counts(ratings, question, by)
+    counts = count_item_answers(ratings, question, by)
     scale = ratings.scale(question)
     most = int(counts["n_ratings"].to_numpy().max())
     for size in sizes:
@@ -132,14 +132,14 @@ def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
 
 def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float) -> pl.DataFrame:
     """Return the rows of one number of raters."""
-    found = subsampled(matrix(counts, scale), size, level=level)
+    found = subsampled(count_matrix_of(counts, scale), size, level=level)
     columns = {"tied": found.tied, "same_plurality": found.same, "distance": found.distance}
     spread = {
         f"{answer}_{name}": values[:, k]
         for k, answer in enumerate(scale)
         for name, values in (("sd", found.sd), ("low", found.low), ("high", found.high), ("plurality", found.alone))
     }
-    refuse_clashes(scale, ["raters_per_item", *columns, *spread])
+    check_name_clashes(scale, ["raters_per_item", *columns, *spread])
     size_column = pl.lit(size, dtype=pl.UInt32).alias("raters_per_item")
     shares = [counts[answer] / counts["n_ratings"] for answer in scale]
     others = [pl.Series(name, values) for name, values in {**spread, **columns}.items()]

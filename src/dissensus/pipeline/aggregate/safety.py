@@ -1,4 +1,4 @@
-"""What experts and the crowd call safe and unsafe."""
+"""Safe and unsafe classes of expert and crowd labels."""
 
 from collections.abc import Sequence
 
@@ -6,8 +6,8 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.aggregate.labels import answer_counts, keys, matrix
-from dissensus.schema.hints import suggest, format_list, count_rest, format_value
+from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of, keys
+from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
 
@@ -19,18 +19,22 @@ def expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[s
     """Return whether experts call each item safe or unsafe, null where they say nothing."""
     attributes = ratings.items.columns[1:]
     if name not in attributes:
-        have = f"Attributes of items here are {format_list(attributes)}." if attributes else "Items have no attributes here."
+        have = (
+            f"Attributes of items here are {format_list(attributes)}."
+            if attributes
+            else "Items have no attributes here."
+        )
         raise NotFound(
-            f"The items have no {format_value(name)}.{suggest(name, attributes)} {have} A table with one row an item can "
-            "be joined: --items FILE (in Python: items=...)."
+            f"The items have no {format_value(name)}.{suggest(name, attributes)} {have} A table with one row "
+            "an item can be joined: --items FILE (in Python: items=...)."
         )
     scale, values = ratings.scale(question), ratings.items[name]
     wrong = (~values.is_in(scale)).fill_null(value=False).arg_true()
     if len(wrong):
         row = int(wrong[0])
         raise InvalidInput(
-            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is no answer to "
-            f"{question}; its answers are {format_list(scale)}.{suggest(values[row], scale)}"
+            f"Item {format_value(ratings.items[ITEM_ID][row])} has {name} {format_value(values[row])}, which is no "
+            f"answer to {question}; its answers are {format_list(scale)}.{suggest(values[row], scale)}"
             f"{count_rest(len(wrong) - 1, 'such item')}"
         )
     return _safe_or_unsafe(values.is_in(unsafe))
@@ -56,7 +60,7 @@ def crowd_labels(
     ratings: Ratings, question: str, by: str | None, unsafe: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str | None, int | None]]:
     """Return the label of the crowd for each item, of the whole pool and of each group, and the raters of each."""
-    pool = _crowd_label(answer_counts(ratings, question), ratings.scale(question), unsafe)
+    pool = _crowd_label(count_item_answers(ratings, question), ratings.scale(question), unsafe)
     everybody = pool.with_columns(group=pl.lit(None, dtype=pl.String))
     sizes: dict[str | None, int | None] = {None: ratings.n_raters or None}
     if by is None:
@@ -67,7 +71,7 @@ def crowd_labels(
         sizes |= _raters_by_kind(ratings, by)
     else:
         codes, names = ratings.group_codes(by)
-        own = _crowd_label(answer_counts(ratings, question, by), ratings.scale(question), unsafe)
+        own = _crowd_label(count_item_answers(ratings, question, by), ratings.scale(question), unsafe)
         sizes |= dict(zip(names, np.bincount(codes[codes >= 0], minlength=len(names)).tolist(), strict=True))
     return pl.concat([everybody, own], how="diagonal"), sizes
 
@@ -81,8 +85,8 @@ def _raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
 
 
 def _crowd_label(counts: pl.DataFrame, scale: Sequence[str], unsafe: Sequence[str]) -> pl.DataFrame:
-    """Return the rows of `answer_counts` with the label of the crowd."""
-    given, is_unsafe = matrix(counts, scale), np.isin(scale, unsafe)
+    """Return the rows of `count_item_answers` with the label of the crowd."""
+    given, is_unsafe = count_matrix_of(counts, scale), np.isin(scale, unsafe)
     wins = given == given.max(axis=1, keepdims=True)
     some_safe, some_unsafe = wins[:, ~is_unsafe].any(axis=1), wins[:, is_unsafe].any(axis=1)
     label = np.where(some_safe & some_unsafe, "tied", np.where(some_unsafe, "unsafe", "safe"))

@@ -1,4 +1,4 @@
-"""Which groups are compared with whom on each axis."""
+"""Comparisons of groups on each axis."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Codes = npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, eq=False)
-class Axis:
+class AxisComparison:
     """The groups of one axis, or of crossed axes, and the comparisons asked for."""
 
     name: str | None  # Full name, or None for the whole pool as one group
@@ -42,12 +42,14 @@ class Axis:
         return REST if outside < 0 else self.groups[outside]
 
 
-def whole_pool(n_raters: int) -> Axis:
+def whole_pool(n_raters: int) -> AxisComparison:
     """Return everybody as one group, compared with nobody."""
-    return Axis(None, np.zeros(n_raters, np.int32), ("everybody",), np.array([0], np.int32), np.array([-1], np.int32))
+    return AxisComparison(
+        None, np.zeros(n_raters, np.int32), ("everybody",), np.array([0], np.int32), np.array([-1], np.int32)
+    )
 
 
-def axis_of(ratings: Ratings, name: str, against: str) -> Axis:
+def compare_axis(ratings: Ratings, name: str, against: str) -> AxisComparison:
     """Return the comparisons on an axis: each group with the rest, or with the group named `against`."""
     codes, groups = ratings.group_codes(name)
     if len(groups) < 2:
@@ -60,10 +62,10 @@ def axis_of(ratings: Ratings, name: str, against: str) -> Axis:
         raise InvalidInput(f"Axis {name} has no group {against!r}. Its groups are {', '.join(groups)}; or say {REST}.")
     inside = np.arange(len(groups), dtype=np.int32)
     other = -1 if against == REST else groups.index(against)
-    return Axis(name, codes, groups, inside, np.full(len(groups), other, np.int32))
+    return AxisComparison(name, codes, groups, inside, np.full(len(groups), other, np.int32))
 
 
-def exchangeable(ratings: Ratings, within: str | None, axes: Sequence[Axis]) -> Codes:
+def exchangeable_attributes(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Codes:
     """Return strata within which raters change places: those asked for, and the axes on which they are known.
 
     A rater without a known group takes no part in an axis, and must not lend answers to one who does.

@@ -1,4 +1,4 @@
-"""How an analysis looks: blocks of cells, and a page of them."""
+"""Display of an analysis: blocks of cells, and a page of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ ADJUSTMENTS = {"bh": "Benjamini–Hochberg", "max-t": "step-down max-T"}
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class DisplayCell:
     """An estimate with its stars, and its interval below."""
 
     value: str
@@ -36,31 +36,31 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DisplayBlock:
     """The groups of one axis."""
 
     title: str
     headings: tuple[str, ...]
-    lines: tuple[tuple[str, str, tuple[Cell, ...]], ...]
+    lines: tuple[tuple[str, str, tuple[DisplayCell, ...]], ...]
     caption: str = ""
 
 
-def blocks(analysis: Analysis) -> Iterator[Block]:
+def analysis_blocks(analysis: Analysis) -> Iterator[DisplayBlock]:
     """Yield the whole pool, then one block an axis: name and raters of each group, and its cells."""
     pool = {row.metric: row for row in analysis.overall}
     cells = tuple(_cell(pool[metric]) for metric in WITHIN)
     headings = tuple(HEADINGS[metric] for metric in WITHIN)
-    yield Block("whole pool", headings, (("everybody", _number(analysis.n_raters), cells),))
+    yield DisplayBlock("whole pool", headings, (("everybody", _number(analysis.n_raters), cells),))
     for axis in analysis.settings.axes:
         rows = [row for row in analysis.rows if row.axis == axis]
         groups = dict.fromkeys(row.group for row in rows if row.group is not None)
         lines = tuple(_line([row for row in rows if row.group == group], analysis) for group in groups)
         dsi = next((row for row in rows if row.metric == "dsi"), None)
         against = "" if analysis.settings.against == "rest" else f" against {analysis.settings.against}"
-        yield Block(axis + against, tuple(HEADINGS.values()), lines, _caption(dsi))
+        yield DisplayBlock(axis + against, tuple(HEADINGS.values()), lines, _caption(dsi))
 
 
-def footnotes(analysis: Analysis) -> Iterator[str]:
+def analysis_footnotes(analysis: Analysis) -> Iterator[str]:
     """Yield what a reader needs to read the table, and what to keep in mind."""
     settings = analysis.settings
     tested = sum(row.p is not None for row in analysis.rows)
@@ -89,7 +89,7 @@ def footnotes(analysis: Analysis) -> Iterator[str]:
     yield from (f"Warning: {warning}" for warning in analysis.warnings)
 
 
-def summary(analysis: Analysis) -> str:
+def analysis_summary(analysis: Analysis) -> str:
     """Return one line on what was analysed."""
     return (
         f"{analysis.settings.question}: {analysis.n_ratings:,} ratings of {analysis.n_items:,} items by "
@@ -97,12 +97,14 @@ def summary(analysis: Analysis) -> str:
     )
 
 
-def page(analysis: Analysis) -> Page:
+def analysis_page(analysis: Analysis) -> Page:
     """Return the table as a page, with intervals below the estimates."""
-    return Page(summary(analysis), tuple(map(_grid, blocks(analysis))), tuple(footnotes(analysis)))
+    return Page(
+        analysis_summary(analysis), tuple(map(_grid, analysis_blocks(analysis))), tuple(analysis_footnotes(analysis))
+    )
 
 
-def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[Cell, ...]]:
+def _line(rows: list[Row], analysis: Analysis) -> tuple[str, str, tuple[DisplayCell, ...]]:
     by_metric = {row.metric: row for row in rows}
     first = rows[0]
     small = FEW if _small(first, analysis) else ""
@@ -121,11 +123,11 @@ def _number(n: int | None, unknown: str = UNKNOWN) -> str:
     return unknown if n is None else f"{n:,}"
 
 
-def _cell(row: Row) -> Cell:
+def _cell(row: Row) -> DisplayCell:
     if row.estimate is None:
-        return Cell(UNKNOWN)
+        return DisplayCell(UNKNOWN)
     interval = "" if row.ci_low is None or row.ci_high is None else f"[{short(row.ci_low)}, {short(row.ci_high)}]"
-    return Cell(f"{row.estimate:.3f}", row.stars, interval)
+    return DisplayCell(f"{row.estimate:.3f}", row.stars, interval)
 
 
 def _caption(dsi: Row | None) -> str:
@@ -136,10 +138,10 @@ def _caption(dsi: Row | None) -> str:
     return f"DSI {dsi.estimate:.3f}{dsi.stars}" + ("" if dsi.p is None else f" (p {short(dsi.p, 3)})")
 
 
-def _grid(block: Block) -> Grid:
+def _grid(block: DisplayBlock) -> Grid:
     lines = tuple((group, raters, *map(_text, cells)) for group, raters, cells in block.lines)
     return Grid((block.title, "raters", *block.headings), lines, block.caption)
 
 
-def _text(cell: Cell) -> str:
+def _text(cell: DisplayCell) -> str:
     return f"{cell.value}{cell.stars}" + (f"\n{cell.interval}" if cell.interval else "")

@@ -1,4 +1,4 @@
-"""How far apart the soft labels of groups are, and how far they would be by chance."""
+"""Divergence of soft labels between groups, beside permutation replicates."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.pipeline.analyse.comparisons import Codes, strata_of
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.resampling import Progress
-from dissensus.pipeline.analyse.result import known
+from dissensus.pipeline.analyse.result import select_defined
 from dissensus.schema.hints import suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.table import Ratings
@@ -28,7 +28,7 @@ MEASURES: dict[str, measures.Divergence] = {
 }
 
 
-def group_divergence(
+def group_divergence(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     axis: str,
     *,
@@ -136,8 +136,8 @@ def group_divergence(
         n_items=_items_of_two(design, codes),
         null=null,
         pair_null=pair_null,
-        null_mean=known(float(_mean(null, axis=0))),
-        p=known(float(permutation_p(estimate, null))),
+        null_mean=select_defined(float(_mean(null, axis=0))),
+        p=select_defined(float(permutation_p(estimate, null))),
         permute_within=permute_within,
         seed=seed,
     )
@@ -188,11 +188,11 @@ def _pairs(
     return tuple(
         PairDivergence(
             groups=pair,
-            estimate=known(estimate),
+            estimate=select_defined(estimate),
             n_items=int(n),
-            null_mean=known(by_chance),
-            p=known(raw),
-            p_adjusted=known(adjusted),
+            null_mean=select_defined(by_chance),
+            p=select_defined(raw),
+            p_adjusted=select_defined(adjusted),
         )
         for pair, (estimate, n, by_chance, raw, adjusted) in zip(combinations(groups, 2), columns, strict=True)
     )

@@ -1,4 +1,4 @@
-"""The divergence of every two groups, and how it looks."""
+"""Result of a group divergence, and its display."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Replicates of every group: with raters and items resampled, and with demographic rows shuffled."""
+"""Bootstrap and permutation replicates of every group."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import Axis
-from dissensus.pipeline.analyse.settings import Settings
+from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.settings import AnalysisSettings
 from dissensus.stats.bootstrap import interval, resampled, two_way_interval
 from dissensus.stats.design import Design, chunks, statistics
 from dissensus.stats.permutation import shuffles
@@ -19,20 +19,20 @@ Progress = Callable[[float], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class GroupTable:
     """One axis on its way: estimates (C, M), intervals (2, C, M), observed (C, M) and null (B, C, M) by the kernels."""
 
-    axis: Axis
+    axis: AxisComparison
     estimates: list[dict[str, Estimate | UndefinedEstimate]]
     intervals: Floats | None = None
     observed: Floats | None = None
     null: Floats | None = None
 
 
-class Ticks:
+class ProgressTicks:
     """Progress over all replicates of all axes."""
 
-    def __init__(self, report: Progress | None, settings: Settings) -> None:
+    def __init__(self, report: Progress | None, settings: AnalysisSettings) -> None:
         self._report = report
         self._total = (1 + len(settings.axes)) * settings.bootstrap + len(settings.axes) * settings.permutations
         self._done = 0
@@ -44,8 +44,12 @@ class Ticks:
             self._report(self._done / max(1, self._total))
 
 
-def intervals_of(
-    design: Design, table: Table, seeds: list[np.random.SeedSequence], settings: Settings, tick: Ticks
+def compute_intervals(
+    design: Design,
+    table: GroupTable,
+    seeds: list[np.random.SeedSequence],
+    settings: AnalysisSettings,
+    tick: ProgressTicks,
 ) -> Floats:
     """Return the lower and upper ends, shape (2, C, M); each axis resamples raters within its groups."""
     axis = table.axis
@@ -74,7 +78,7 @@ def intervals_of(
 
 def _resampled(
     design: Design,
-    axis: Axis,
+    axis: AxisComparison,
     group: npt.NDArray[np.int32],
     raters: npt.NDArray[np.int32] | None,
     items: npt.NDArray[np.int32] | None,
@@ -82,13 +86,13 @@ def _resampled(
     return statistics(design, group, axis.inside, axis.outside, rater_weight=raters, item_weight=items)
 
 
-def tested(
+def compute_tests(
     design: Design,
-    tables: list[Table],
+    tables: list[GroupTable],
     seeds: list[np.random.SeedSequence],
     within: npt.NDArray[np.int32],
-    tick: Ticks,
-) -> list[Table]:
+    tick: ProgressTicks,
+) -> list[GroupTable]:
     """Add the replicates of the null: every axis sees the same permutations, so crossings stay intact."""
     null: list[list[Floats]] = [[] for _ in tables]
     most = max(len(table.axis.inside) for table in tables)

@@ -1,4 +1,4 @@
-"""The result of an analysis."""
+"""Result of an analysis."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.analyse.settings import Settings
+from dissensus.pipeline.analyse.settings import AnalysisSettings
 
 SCHEMA_VERSION = 1
 # With fewer raters than this the 95 % intervals of simulated pools held the estimand less than 93 % of the time, or
@@ -102,7 +102,7 @@ class Analysis:
 
     overall: tuple[Row, ...]
     rows: tuple[Row, ...]
-    settings: Settings
+    settings: AnalysisSettings
     n_raters: int | None
     n_items: int
     n_ratings: int
@@ -149,17 +149,17 @@ class Analysis:
         return frame.with_columns(pl.lit(value).alias(name) for name, value in about.items())
 
     def __str__(self) -> str:
-        from dissensus.pipeline.analyse.display import page
+        from dissensus.pipeline.analyse.display import analysis_page
 
-        return page(self).as_text()
+        return analysis_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.analyse.display import page
+        from dissensus.pipeline.analyse.display import analysis_page
 
-        return page(self).as_html()
+        return analysis_page(self).as_html()
 
 
-def known(value: float) -> float | None:
+def select_defined(value: float) -> float | None:
     """Return None for NaN, which no row holds."""
     return None if np.isnan(value) else float(value)
 

@@ -1,4 +1,4 @@
-"""Rows of the table: estimates of each group, and why one is missing."""
+"""Rows of the analysis table: estimates, or the reason why one is missing."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -7,9 +7,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import Axis
-from dissensus.pipeline.analyse.resampling import Floats, Table
-from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row, known
+from dissensus.pipeline.analyse.comparisons import AxisComparison
+from dissensus.pipeline.analyse.resampling import Floats, GroupTable
+from dissensus.pipeline.analyse.result import CALIBRATED_FROM, Row, select_defined
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.association import gai
 from dissensus.stats.cohesion import negentropy, plurality_size
@@ -30,7 +30,7 @@ ACROSS: dict[str, Callable[..., Estimate]] = {
 }
 
 
-def estimates_of(design: Design, axis: Axis) -> list[dict[str, Estimate | UndefinedEstimate]]:
+def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Estimate | UndefinedEstimate]]:
     """Return the statistics of each comparison by the estimators on counts, or the error that says why not."""
     counts = design.counts(axis.codes)
     total = counts.sum(axis=0)
@@ -51,7 +51,7 @@ def _attempt(function: Callable[..., Estimate], *counts: npt.NDArray[np.int32]) 
         return reason
 
 
-def rows_of(table: Table) -> Iterator[Row]:
+def build_rows(table: GroupTable) -> Iterator[Row]:
     """Yield the rows of each comparison in the order of `METRICS`, then DSI."""
     axis = table.axis
     for c, estimates in enumerate(table.estimates):
@@ -61,7 +61,9 @@ def rows_of(table: Table) -> Iterator[Row]:
     yield _dsi(table)
 
 
-def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None) -> Row:
+def _row(
+    axis: AxisComparison, c: int, metric: str, found: Estimate | UndefinedEstimate | None, ends: Floats | None
+) -> Row:
     n_raters = int(axis.sizes[axis.inside[c]])
     blank = Row(
         axis=axis.name,
@@ -77,7 +79,7 @@ def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | 
         return replace(blank, reason=f"compares groups; {what}")
     if isinstance(found, UndefinedEstimate):
         return replace(blank, reason=str(found))
-    low, high = (None, None) if ends is None else (known(ends[0]), known(ends[1]))
+    low, high = (None, None) if ends is None else (select_defined(ends[0]), select_defined(ends[1]))
     enough = CALIBRATED_FROM[metric]
     few = low is not None and n_raters < enough
     return replace(
@@ -92,7 +94,7 @@ def _row(axis: Axis, c: int, metric: str, found: Estimate | UndefinedEstimate | 
     )
 
 
-def _dsi(table: Table) -> Row:
+def _dsi(table: GroupTable) -> Row:
     axis = table.axis
     n_raters = int(axis.sizes.sum())
     blank = Row(axis=axis.name, group=None, against=None, metric="dsi", estimate=None, n_raters=n_raters, n_items=0)

@@ -1,4 +1,4 @@
-"""What an analysis was asked for, kept with its result so that it can be repeated."""
+"""Settings of an analysis, stored with its result so that it can be repeated."""
 
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -7,7 +7,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import REST
 from dissensus.stats.bootstrap import Resample
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 from dissensus.stats.significance import Method
 
 Family = Literal["table", "metric", "axis", "axis-metric"]
@@ -15,7 +15,7 @@ Adjust = Literal["bh", "max-t"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class AnalysisSettings:
     """All that determines an analysis besides the ratings; see `analyse`."""
 
     question: str

@@ -1,17 +1,17 @@
-"""P-values, raw and adjusted, and directions of all rows together."""
+"""P-values, raw and adjusted, and directions of all rows."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from dissensus.pipeline.analyse.resampling import Floats, Table
-from dissensus.pipeline.analyse.result import Row, known
-from dissensus.pipeline.analyse.settings import Family, Settings
+from dissensus.pipeline.analyse.resampling import Floats, GroupTable
+from dissensus.pipeline.analyse.result import Row, select_defined
+from dissensus.pipeline.analyse.settings import AnalysisSettings, Family
 from dissensus.stats.design import METRICS
 from dissensus.stats.significance import ROUNDING, benjamini_hochberg, max_t, medians, permutation_p
 
 
-def with_significance(rows: list[Row], tables: list[Table], settings: Settings) -> tuple[list[Row], Floats]:
+def add_significance(rows: list[Row], tables: list[GroupTable], settings: AnalysisSettings) -> tuple[list[Row], Floats]:
     """Add p-values, raw and adjusted, and directions; return the replicates of all rows beside them."""
     if settings.permutations == 0 or not rows:
         return rows, np.empty((0, len(rows)))
@@ -28,7 +28,9 @@ def with_significance(rows: list[Row], tables: list[Table], settings: Settings) 
     tested = [
         _untested(row)
         if np.isnan(p[r])
-        else replace(row, p=float(p[r]), p_adjusted=known(adjusted[r]), direction=_direction(observed[r], middle[r]))
+        else replace(
+            row, p=float(p[r]), p_adjusted=select_defined(adjusted[r]), direction=_direction(observed[r], middle[r])
+        )
         for r, row in enumerate(rows)
     ]
     return tested, null

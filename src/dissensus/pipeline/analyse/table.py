@@ -1,4 +1,4 @@
-"""From ratings to the table of groups."""
+"""Analysis of a ratings table by group."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -7,12 +7,18 @@ from importlib.metadata import version
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.comparisons import Axis, Codes, axis_of, exchangeable, whole_pool
-from dissensus.pipeline.analyse.resampling import Progress, Table, Ticks, intervals_of, tested
+from dissensus.pipeline.analyse.comparisons import (
+    AxisComparison,
+    Codes,
+    compare_axis,
+    exchangeable_attributes,
+    whole_pool,
+)
+from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals, compute_tests
 from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.analyse.rows import estimates_of, rows_of
-from dissensus.pipeline.analyse.settings import Adjust, Family, Settings
-from dissensus.pipeline.analyse.significance import with_significance
+from dissensus.pipeline.analyse.rows import build_rows, compute_estimates
+from dissensus.pipeline.analyse.settings import Adjust, AnalysisSettings, Family
+from dissensus.pipeline.analyse.significance import add_significance
 from dissensus.schema.ratings.columns import REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.bootstrap import Resample
@@ -20,7 +26,7 @@ from dissensus.stats.design import Design
 from dissensus.stats.significance import Method
 
 
-def analyse(
+def analyse(  # noqa: PLR0913 - options are keyword-only
     ratings: Ratings,
     *,
     by: str | Sequence[str] = (),
@@ -102,7 +108,7 @@ def analyse(
     >>> row.axis, row.group, row.against, round(row.estimate, 3), row.n_raters
     ('rater_gender', 'Man', 'rest', 0.091, 18)
     """
-    settings = Settings(
+    settings = AnalysisSettings(
         question=ratings.asked(question),
         axes=_axis_names(ratings, by, cross),
         against=against,
@@ -126,22 +132,22 @@ def analyse(
     categories = ratings.scale(settings.question)
     n_raters = ratings.n_raters if ratings.has_raters else item.size
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories))
-    axes = [axis_of(ratings, name, settings.against) for name in settings.axes]
+    axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
     pool = whole_pool(design.n_raters)
-    tick = Ticks(progress, settings)
+    tick = ProgressTicks(progress, settings)
     for_permutation, for_bootstrap = np.random.SeedSequence(settings.seed).spawn(2)
-    within = exchangeable(ratings, settings.permute_within, axes)
-    tables = [Table(axis, estimates_of(design, axis)) for axis in (pool, *axes)]
+    within = exchangeable_attributes(ratings, settings.permute_within, axes)
+    tables = [GroupTable(axis, compute_estimates(design, axis)) for axis in (pool, *axes)]
     if settings.bootstrap:
         seeds = for_bootstrap.spawn(settings.bootstrap)
-        tables = [replace(table, intervals=intervals_of(design, table, seeds, settings, tick)) for table in tables]
+        tables = [replace(table, intervals=compute_intervals(design, table, seeds, settings, tick)) for table in tables]
     if settings.permutations and axes:
         seeds = for_permutation.spawn(settings.permutations)
-        tables = [tables[0], *tested(design, tables[1:], seeds, within, tick)]
-    overall = rows_of(tables[0])
+        tables = [tables[0], *compute_tests(design, tables[1:], seeds, within, tick)]
+    overall = build_rows(tables[0])
     if not ratings.has_raters:
         overall = (replace(row, n_raters=None) for row in overall)
-    rows, null = with_significance([row for table in tables[1:] for row in rows_of(table)], tables, settings)
+    rows, null = add_significance([row for table in tables[1:] for row in build_rows(table)], tables, settings)
     return Analysis(
         overall=tuple(overall),
         rows=tuple(rows),
@@ -157,7 +163,7 @@ def analyse(
     )
 
 
-def _refuse_what_needs_raters(ratings: Ratings, settings: Settings) -> None:
+def _refuse_what_needs_raters(ratings: Ratings, settings: AnalysisSettings) -> None:
     if settings.permutations or settings.permute_within:
         ratings.require_raters("A permutation test")
     if settings.bootstrap and settings.resample != "items":
@@ -171,14 +177,14 @@ def _axis_names(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ...
     return tuple({frozenset(name.split("*")): name for name in reversed(names)}.values())[::-1]
 
 
-def _notes(axes: list[Axis]) -> Iterator[str]:
+def _notes(axes: list[AxisComparison]) -> Iterator[str]:
     for axis in axes:
         if axis.n_unknown:
             who = "1 rater without a" if axis.n_unknown == 1 else f"{axis.n_unknown} raters without a"
             yield f"Left out of the comparisons on {axis.name}: {who} known value."
 
 
-def _warnings(design: Design, settings: Settings, axes: list[Axis], within: Codes) -> Iterator[str]:
+def _warnings(design: Design, settings: AnalysisSettings, axes: list[AxisComparison], within: Codes) -> Iterator[str]:
     if 0 < settings.bootstrap < 2 / (1 - settings.level):
         tails = f"{100 * settings.level:g} % interval"
         yield f"{settings.bootstrap} bootstrap replicates do not reach the tails of a {tails}."

@@ -1,1 +1,1 @@
-"""Collect: conversations of people with chatbots, and what they prefer of two responses."""
+"""Collection: conversations with chatbots, and preferences between responses."""

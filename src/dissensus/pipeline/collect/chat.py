@@ -1,4 +1,4 @@
-"""A conversation as it grows: what comes next, who responds, and with which response it goes on."""
+"""State of a conversation: next step, chatbot of each turn, chosen response."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.campaign.chat import LONGEST_SAID, STRONGEST, Chat, Mode
+from dissensus.schema.campaign.chat import MAX_MESSAGE_LENGTH, MAX_STRENGTH, ChatMode, ChatSettings
 from dissensus.schema.records.conversation import Conversation, Speaker
 
 Place: TypeAlias = Literal[0, 1]
@@ -18,7 +18,7 @@ LARGEST: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Candidate:
+class ResponseCandidate:
     """One response that somebody may pick."""
 
     place: Place  # On which side it stands
@@ -28,51 +28,43 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pick:
-    """What somebody preferred.
+class ResponsePick:
+    """Preference between the two responses of a turn."""
 
-    Parameters
-    ----------
-    strength
-        From ``-STRONGEST``, much more for A, over 0, equal, to ``STRONGEST``, much more for B.
-    edit
-        What they made of the better one; None where they left it as it is.
-    """
-
-    strength: int
-    edit: str | None = None
+    strength: int  # From ``-STRONGEST``, much more for A, over 0, equal, to ``MAX_STRENGTH``, much more for B
+    edit: str | None = None  # What they made of the better one; None where they left it as it is
 
     @property
     def place(self) -> Place | None:
-        """Which one was picked, None where both are equal."""
+        """Index of the picked response; None for a tie."""
         return None if self.strength == 0 else 1 if self.strength > 0 else 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Exchange:
-    """What a person said, and what came back."""
+    """Message of a person and the responses to it."""
 
     mode: str  # Under which it was said
     said: str
-    candidates: tuple[Candidate, ...]  # The responses, A first
-    pick: Pick | None = None  # What was preferred; None where nothing was yet, or nothing is asked
+    candidates: tuple[ResponseCandidate, ...]  # The responses, A first
+    pick: ResponsePick | None = None  # What was preferred; None where nothing was yet, or nothing is asked
     continues: Place | None = None  # With which response the conversation goes on; None where that is not settled
 
     @property
     def complete(self) -> bool:
-        """Whether all responses have come."""
+        """True once all responses have arrived."""
         return all(one.text is not None for one in self.candidates)
 
     @property
     def response(self) -> str | None:
-        """What the conversation goes on with, as it was edited."""
+        """Response with which the conversation continues, as edited."""
         if self.continues is None:
             return None
         edited = self.pick is not None and self.pick.edit is not None and self.pick.place == self.continues
         return self.pick.edit if edited and self.pick is not None else self.candidates[self.continues].text
 
 
-def moment(chat: Chat, exchanges: Sequence[Exchange]) -> Moment:
+def next_step(chat: ChatSettings, exchanges: Sequence[Exchange]) -> Moment:
     """Return what comes next in a conversation.
 
     Examples
@@ -88,7 +80,7 @@ def moment(chat: Chat, exchanges: Sequence[Exchange]) -> Moment:
     return "pick" if exchanges[-1].complete else "answering"
 
 
-def conversation_of(exchanges: Sequence[Exchange], said: str | None = None) -> Conversation:
+def build_conversation(exchanges: Sequence[Exchange], said: str | None = None) -> Conversation:
     """Return what was said so far, and what is said now if anything is."""
     turns: list[tuple[Speaker, str]] = []
     for one in exchanges:
@@ -98,7 +90,7 @@ def conversation_of(exchanges: Sequence[Exchange], said: str | None = None) -> C
     return Conversation.from_turns(turns if said is None else [*turns, ("human", said)])
 
 
-def chatbots_for(chat: Chat, talk: str, drawn: str, *, compared: bool) -> tuple[str, ...]:
+def draw_chatbots(chat: ChatSettings, talk: str, drawn: str, *, compared: bool) -> tuple[str, ...]:
     """Return the names of who responds, on the side of each, so that no side tells who it is."""
     names = [one.name for one in sorted(chat.chatbots, key=lambda one: _digest(talk, one.name))]
     if not compared:
@@ -107,12 +99,12 @@ def chatbots_for(chat: Chat, talk: str, drawn: str, *, compared: bool) -> tuple[
     return (two[1], two[0]) if _digest(drawn, "sides") % 2 else (two[0], two[1])
 
 
-def seed_for(drawn: str, place: int) -> int:
+def derive_seed(drawn: str, place: int) -> int:
     """Return the seed of a response."""
     return _digest(drawn, f"seed {place}") % LARGEST
 
 
-def continued(mode: Mode, pick: Pick, drawn: str) -> Place:
+def continue_conversation(mode: ChatMode, pick: ResponsePick, drawn: str) -> Place:
     """Return with which response a conversation goes on after a pick; where both are equal it is drawn."""
     place = pick.place
     by_chance: Place = 1 if _digest(drawn, "continues") % 2 else 0
@@ -122,40 +114,42 @@ def continued(mode: Mode, pick: Pick, drawn: str) -> Place:
     return place if mode.continues == "picked" else other
 
 
-def check_said(text: str) -> None:
+def check_message(text: str) -> None:
     """Refuse what cannot be said."""
     if not text.strip():
         raise InvalidInput("There is nothing to send. Write something first.")
-    if len(text) > LONGEST_SAID:
-        raise InvalidInput(f"It has {len(text):,} characters, and {LONGEST_SAID:,} can be sent at once. Shorten it.")
+    if len(text) > MAX_MESSAGE_LENGTH:
+        raise InvalidInput(
+            f"It has {len(text):,} characters, and {MAX_MESSAGE_LENGTH:,} can be sent at once. Shorten it."
+        )
 
 
-def check_pick(chat: Chat, mode: Mode, pick: Pick) -> None:
+def check_pick(chat: ChatSettings, mode: ChatMode, pick: ResponsePick) -> None:
     """Refuse a pick that the mode does not have."""
     if mode.compared is None:
         raise InvalidInput("There is one response, and nothing to pick.")
-    if abs(pick.strength) > STRONGEST or (pick.strength == 0 and not chat.equal):
+    if abs(pick.strength) > MAX_STRENGTH or (pick.strength == 0 and not chat.equal):
         around = "" if chat.equal else " but 0"
-        raise InvalidInput(f"The strength is {pick.strength}. Give one from {-STRONGEST} to {STRONGEST}{around}.")
+        raise InvalidInput(f"The strength is {pick.strength}. Give one from {-MAX_STRENGTH} to {MAX_STRENGTH}{around}.")
     if pick.edit is not None:
         if not mode.edits or pick.strength == 0:
             raise InvalidInput("Nothing can be edited here.")
-        check_said(pick.edit)
+        check_message(pick.edit)
 
 
-def better(mode: Mode, pick: Pick) -> Place | None:
+def better(mode: ChatMode, pick: ResponsePick) -> Place | None:
     """Return which response is the better one, by what was asked: less harmful is better, None where both are equal."""
     if pick.place is None or mode.compared != "more harmful":
         return pick.place
     return 0 if pick.place else 1
 
 
-def said_digest(exchange: Exchange) -> str:
+def digest_message(exchange: Exchange) -> str:
     """Return the SHA-256 of what a person said, in hexadecimal; what is kept of it later must have the same."""
     return _sha256([exchange.mode, exchange.said])
 
 
-def picked_digest(exchange: Exchange) -> str:
+def digest_pick(exchange: Exchange) -> str:
     """Return the SHA-256 of what a person preferred, and of how the conversation went on."""
     pick = exchange.pick
     return _sha256([None if pick is None else [pick.strength, pick.edit], exchange.continues])

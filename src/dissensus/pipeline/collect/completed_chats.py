@@ -1,11 +1,11 @@
-"""What came of conversations: preferences, red-team attempts, and items to be rated."""
+"""Preferences, red-team attempts and items from completed conversations."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dissensus.pipeline.collect.chat import Candidate, Exchange, Pick, Place, better, conversation_of
-from dissensus.schema.campaign.chat import STRONGEST, Chat, Mode
-from dissensus.schema.campaign.chatbot import Samples
+from dissensus.pipeline.collect.chat import Exchange, Place, ResponseCandidate, ResponsePick, better, build_conversation
+from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
+from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.records.attempt import Attempt
 from dissensus.schema.records.item import Item
 from dissensus.schema.records.preference import SIDES, Edit, Phase, Preference, Side
@@ -17,7 +17,7 @@ BETWEEN = " + "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Talked:
+class CompletedChat:
     """A conversation that has ended."""
 
     id: str  # Its id in files
@@ -28,7 +28,7 @@ class Talked:
     success: int | None = None  # How well it went, from 0 to 4; None where they did not say
 
 
-def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
+def to_preferences(talked: CompletedChat, chat: ChatSettings) -> Iterator[Preference]:
     """Yield what was picked in a conversation, as it was picked and asked."""
     for number, exchange in enumerate(talked.exchanges):
         mode, pick = chat.mode(exchange.mode), exchange.pick
@@ -39,12 +39,12 @@ def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
         yield Preference(
             preference_id=f"{talked.id}-{number + 1}",
             conversation_id=talked.id,
-            context=conversation_of(talked.exchanges[:number], exchange.said).turns,
+            context=build_conversation(talked.exchanges[:number], exchange.said).turns,
             a=a,
             b=b,
             asked=mode.compared,
             picks=(Said(talked.rater_id, _side(pick.place), abs(pick.strength)),),
-            levels=STRONGEST,
+            levels=MAX_STRENGTH,
             edits=_edits(talked.rater_id, mode, pick),
             models=(types[0], types[1]),
             ranked_by=_ranked_by(exchange),
@@ -52,7 +52,7 @@ def preferences_of(talked: Talked, chat: Chat) -> Iterator[Preference]:
         )
 
 
-def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
+def to_attempt(talked: CompletedChat, chat: ChatSettings) -> Attempt | None:
     """Return a conversation as a red-team attempt, None where none of its modes asks for an intent or a success.
 
     Models are those whose responses the conversation went on with; of several all types are named.
@@ -62,7 +62,7 @@ def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
         return None
     types, sizes = _models(talked, chat)
     return Attempt(
-        transcript=join_hh((turn.speaker, turn.text) for turn in conversation_of(talked.exchanges).turns),
+        transcript=join_hh((turn.speaker, turn.text) for turn in build_conversation(talked.exchanges).turns),
         min_harmlessness_score_transcript=None,
         num_params=sizes,
         model_type=types,
@@ -75,7 +75,7 @@ def attempt_of(talked: Talked, chat: Chat) -> Attempt | None:
     )
 
 
-def item_of(talked: Talked, chat: Chat) -> Item | None:
+def to_item(talked: CompletedChat, chat: ChatSettings) -> Item | None:
     """Return a conversation up to the last response as an item to be rated, None where there was no response.
 
     Its attributes say the mode in which it began, with what it was had, and what was tried.
@@ -86,22 +86,28 @@ def item_of(talked: Talked, chat: Chat) -> Item | None:
     types, sizes = _models(talked, chat)
     said = {"item_model_type": types, "item_num_params": sizes, "item_intent": talked.intent}
     known = {name: value for name, value in said.items() if value}
-    return Item(talked.id, conversation_of(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode, **known})
+    return Item(
+        talked.id, build_conversation(talked.exchanges[:answered]), {"phase": talked.exchanges[0].mode, **known}
+    )
 
 
-def _models(talked: Talked, chat: Chat) -> tuple[str, str | None]:
+def _models(talked: CompletedChat, chat: ChatSettings) -> tuple[str, str | None]:
     """Return types and sizes of the chatbots whose responses a conversation went on with."""
     models = {_model(chat, one.candidates[one.continues]) for one in talked.exchanges if one.continues is not None}
     types, sizes = ({model[place] for model in models} for place in range(2))
     return BETWEEN.join(sorted(types)), BETWEEN.join(sorted(filter(None, sizes))) or None
 
 
-def _model(chat: Chat, candidate: Candidate) -> tuple[str, str]:
+def _model(chat: ChatSettings, candidate: ResponseCandidate) -> tuple[str, str]:
     """Return type and size of the model that gave a response: of what a line did not choose, those of who was asked."""
     chatbot = chat.chatbot(candidate.chatbot)
     if chatbot is None:
         return "", ""
-    if isinstance(chatbot.source, Samples) and chatbot.line is not None and candidate.ranked_by is None:
+    if (
+        isinstance(chatbot.source, BestOfNSettings)
+        and chatbot.registered_model is not None
+        and candidate.ranked_by is None
+    ):
         chatbot = chatbot.source.of
     return chatbot.model_type, chatbot.num_params
 
@@ -111,10 +117,12 @@ def _ranked_by(exchange: Exchange) -> tuple[str | None, str | None]:
     return a, b
 
 
-def _phase(chat: Chat, exchange: Exchange) -> Phase | None:
+def _phase(chat: ChatSettings, exchange: Exchange) -> Phase | None:
     """Return how a line chose a response, going on or by one version; None where types of models tell the phase."""
     chose = [chat.chatbot(one.chatbot) for one in exchange.candidates if one.ranked_by is not None]
-    lines = [chatbot.line for chatbot in chose if chatbot is not None and chatbot.line is not None]
+    lines = [
+        chatbot.registered_model for chatbot in chose if chatbot is not None and chatbot.registered_model is not None
+    ]
     if any(line.version is None for line in lines):
         return "online"
     return "rejection-sampled" if lines else None
@@ -124,6 +132,6 @@ def _side(place: Place | None) -> Side | None:
     return None if place is None else SIDES[place]
 
 
-def _edits(rater_id: str, mode: Mode, pick: Pick) -> tuple[Edit, ...]:
+def _edits(rater_id: str, mode: ChatMode, pick: ResponsePick) -> tuple[Edit, ...]:
     side = _side(better(mode, pick))
     return () if pick.edit is None or side is None else (Edit(rater_id, side, pick.edit),)

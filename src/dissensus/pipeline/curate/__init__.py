@@ -1,8 +1,8 @@
-"""Curation: which items of a corpus are rated, by a plan that is recorded and can be repeated."""
+"""Curation: stratified samples of a corpus by a recorded, repeatable plan."""
 
-from dissensus.pipeline.curate.attribute_table import labelled
+from dissensus.pipeline.curate.attribute_table import join_attributes
 from dissensus.pipeline.curate.plan import Allocation, SamplePlan
 from dissensus.pipeline.curate.sampler import curate
 from dissensus.pipeline.curate.selection import Outcome, Selection
 
-__all__ = ["Allocation", "Outcome", "SamplePlan", "Selection", "curate", "labelled"]
+__all__ = ["Allocation", "Outcome", "SamplePlan", "Selection", "curate", "join_attributes"]

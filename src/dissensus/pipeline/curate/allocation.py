@@ -1,9 +1,9 @@
-"""How many items each stratum gives."""
+"""Allocation of a sample to strata."""
 
 from collections.abc import Sequence
 
 
-def proportional(n: int, left: Sequence[int]) -> list[int]:
+def allocate_proportionally(n: int, left: Sequence[int]) -> list[int]:
     """Divide n in proportion to what is left of each stratum, by largest remainders; ties to the larger, the earlier.
 
     Examples
@@ -19,7 +19,7 @@ def proportional(n: int, left: Sequence[int]) -> list[int]:
     return given
 
 
-def equal(n: int, left: Sequence[int]) -> list[int]:
+def allocate_equally(n: int, left: Sequence[int]) -> list[int]:
     """Divide n evenly, with what remains for those of which most is left; ties to the earlier.
 
     Examples
@@ -34,7 +34,7 @@ def equal(n: int, left: Sequence[int]) -> list[int]:
     return given
 
 
-def filled(wanted: Sequence[int], left: Sequence[int]) -> list[int]:
+def fill_strata(wanted: Sequence[int], left: Sequence[int]) -> list[int]:
     """Return what each stratum gives, where the others share evenly in what some have too few of.
 
     Examples

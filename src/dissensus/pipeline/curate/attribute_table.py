@@ -1,4 +1,4 @@
-"""What divides items, where another table has it."""
+"""Item attributes from a second table."""
 
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +13,7 @@ from dissensus.schema.ratings.findings import raise_failed_check, to_row_indices
 from dissensus.schema.records.item import Item
 
 
-def labelled(
+def join_attributes(
     items: Sequence[Item], table: pl.DataFrame, columns: Sequence[str], *, item: str = ITEM_ID
 ) -> tuple[Item, ...]:
     """Return items with attributes from a table of items or of ratings, such as their gold labels.
@@ -27,7 +27,10 @@ def labelled(
     {'safety_gold': 'Yes'}
     """
     require_column(item, table.columns, "item")
-    ids, owners = cells.read_ids(table[item], raise_failed_check), pl.Series([one.item_id for one in items], dtype=pl.String)
+    ids, owners = (
+        cells.read_ids(table[item], raise_failed_check),
+        pl.Series([one.item_id for one in items], dtype=pl.String),
+    )
     codes = to_row_indices(ids.replace_strict(owners, pl.Series(range(len(owners))), default=-1, return_dtype=pl.Int64))
     if not (codes >= 0).any():
         raise InvalidInput(
@@ -35,7 +38,9 @@ def labelled(
             f"{format_list(ids.to_list(), 3)}."
         )
     known = [name for name in columns if name in table.columns]
-    values = pl.DataFrame([cells.read_attribute(table[name], codes, owners, "item", raise_failed_check) for name in known])
+    values = pl.DataFrame(
+        [cells.read_attribute(table[name], codes, owners, "item", raise_failed_check) for name in known]
+    )
     rows = values.iter_rows(named=True) if known else ({} for _ in items)
     return tuple(_with(one, row) for one, row in zip(items, rows, strict=True))
 
@@ -45,7 +50,8 @@ def _with(item: Item, row: Mapping[str, str | None]) -> Item:
     clash = next((name for name in added if item.attributes.get(name, added[name]) != added[name]), None)
     if clash is not None:
         raise InvalidInput(
-            f"Item {format_value(item.item_id)} has {clash} {format_value(item.attributes[clash])}, and {format_value(added[clash])} in the "
-            "table of labels. Correct one of the two, or drop the column from it."
+            f"Item {format_value(item.item_id)} has {clash} {format_value(item.attributes[clash])}, "
+            f"and {format_value(added[clash])} in the table of labels. Correct one of the two, or drop the column from "
+            "it."
         )
     return Item(item.item_id, item.conversation, {**item.attributes, **added})

@@ -1,4 +1,4 @@
-"""How a sample looks: a block of cells."""
+"""Display of a sample as a block of cells."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
@@ -23,7 +23,7 @@ EXAMPLES: Final = 3
 """Items that are named for each reason for which some are left out."""
 
 
-def page(selection: Selection) -> Page:
+def sample_page(selection: Selection) -> Page:
     """Return the strata, and the whole."""
     plan = selection.plan
     shown = [name for name in HEADINGS if _asked(name, plan)]
@@ -68,7 +68,7 @@ def _notes(selection: Selection) -> Iterator[str]:
     yield f"Items given: SHA-256 {selection.digest}."
 
 
-class LeftOut(NamedTuple):
+class ExclusionCounts(NamedTuple):
     """Items that could not be drawn for one reason, and some of them by their ids."""
 
     why: str
@@ -76,12 +76,13 @@ class LeftOut(NamedTuple):
     examples: tuple[str, ...]
 
 
-def left_out(selection: Selection) -> tuple[LeftOut, ...]:
+def count_exclusions(selection: Selection) -> tuple[ExclusionCounts, ...]:
     """Return what could not be drawn, and why; never what an item says."""
     could = pl.col("outcome").is_in(["chosen", "not drawn"])
     parts = selection.items.filter(~could).sort("outcome", "item_id").partition_by("outcome", maintain_order=True)
     return tuple(
-        LeftOut(part["outcome"][0], part.height, tuple(map(_example, part.head(EXAMPLES).to_dicts()))) for part in parts
+        ExclusionCounts(part["outcome"][0], part.height, tuple(map(_example, part.head(EXAMPLES).to_dicts())))
+        for part in parts
     )
 
 

@@ -1,4 +1,4 @@
-"""What is kept of a sample: every item with what became of it, the counts, and the digest of what was given."""
+"""Manifest of a sample: the fate of every item, counts, and the digest of the input."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.curate.screening import Candidate
+from dissensus.pipeline.curate.screening import SampleCandidate
 from dissensus.pipeline.curate.selection import OUTCOMES
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.item import Item
@@ -26,7 +26,7 @@ _ITEMS: Mapping[str, Any] = {
 }
 
 
-def outcomes(pool: Sequence[Candidate]) -> pl.DataFrame:
+def outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
     """Return what became of every item."""
     rows = [(one.item.item_id, one.stratum, one.outcome, one.duplicate_of, one.personal_data) for one in pool]
     return pl.DataFrame(rows, schema=_ITEMS, orient="row")

@@ -1,11 +1,11 @@
-"""What a sample was asked to be, kept with it so that it can be repeated."""
+"""Plan of a sample, stored with it so that it can be repeated."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Literal, Self, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.numbers import check_number, check_whole
 from dissensus.text.near_duplicates import LEAST
 from dissensus.text.personal_data import KINDS, Kind
@@ -67,8 +67,8 @@ class SamplePlan:
             object.__setattr__(self, "n", _total(dict(self.allocation), self.by, self.n))
         elif self.allocation not in get_args(Rule):
             raise InvalidInput(
-                f"allocation is {format_value(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a number "
-                "for each stratum."
+                f"allocation is {format_value(self.allocation)}; choose one of {', '.join(get_args(Rule))}, or give a "
+                "number for each stratum."
             )
         if not isinstance(self.fill, bool):
             raise InvalidInput(f"fill is {format_value(self.fill)}; give True or False.")
@@ -79,7 +79,9 @@ class SamplePlan:
         unknown = next((kind for kind in self.personal_data if kind not in KINDS), None)
         if unknown is not None:
             hint = suggest(unknown, KINDS)
-            raise InvalidInput(f"There is no kind {format_value(unknown)} of personal data.{hint} Known are {format_list(KINDS)}.")
+            raise InvalidInput(
+                f"There is no kind {format_value(unknown)} of personal data.{hint} Known are {format_list(KINDS)}."
+            )
 
     @classmethod
     def from_dict(cls, values: object) -> Self:

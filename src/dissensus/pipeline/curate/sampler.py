@@ -1,4 +1,4 @@
-"""Stratified samples of items, screened and drawn by a plan."""
+"""Stratified sampling of items: screening, then drawing by plan."""
 
 import hashlib
 from collections import Counter
@@ -9,9 +9,9 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate import allocation
 from dissensus.pipeline.curate.manifest import LISTED, counts, digest, notes, outcomes
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.curate.screening import Candidate, Progress, candidates, screen
+from dissensus.pipeline.curate.screening import Progress, SampleCandidate, list_candidates, screen_items
 from dissensus.pipeline.curate.selection import Selection
-from dissensus.schema.hints import suggest, format_list, count_rest, format_value
+from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.records.item import Item
 
 
@@ -64,15 +64,15 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     >>> [item.item_id for item in found.sample]
     ['2', '4']
     """
-    pool = candidates(_in_order(items), plan.by)
+    pool = list_candidates(_in_order(items), plan.by)
     strata = _strata(pool, plan)
-    left = screen(pool, plan, strata, progress=progress)
+    left = screen_items(pool, plan, strata, progress=progress)
     if len(left) < plan.n:
         raise _too_few(plan, len(left), len(pool))
     sizes = Counter(one.stratum for one in left)
     room = [sizes[stratum] for stratum in strata]
     wanted = _wanted(plan, room)
-    given = allocation.filled(wanted, room) if plan.fill else list(map(min, wanted, room))
+    given = allocation.fill_strata(wanted, room) if plan.fill else list(map(min, wanted, room))
     _draw(left, dict(zip(strata, given, strict=True)), plan.seed)
     table = outcomes(pool)
     counted = counts(table, dict(zip(strata, wanted, strict=True)))
@@ -105,7 +105,7 @@ def _checked(item: object) -> Item:
     return item
 
 
-def _strata(pool: Sequence[Candidate], plan: SamplePlan) -> list[str]:
+def _strata(pool: Sequence[SampleCandidate], plan: SamplePlan) -> list[str]:
     """Return the names of the strata that are drawn from, in order."""
     there = sorted({one.stratum for one in pool if one.stratum is not None})
     if not there:
@@ -139,11 +139,11 @@ def _wanted(plan: SamplePlan, room: list[int]) -> list[int]:
     """Return how many items of each stratum are wanted."""
     if isinstance(plan.allocation, Mapping):
         return list(plan.allocation.values())
-    divide = allocation.equal if plan.allocation == "equal" else allocation.proportional
+    divide = allocation.allocate_equally if plan.allocation == "equal" else allocation.allocate_proportionally
     return divide(plan.n, room)
 
 
-def _draw(left: Sequence[Candidate], given: Mapping[str, int], seed: int) -> None:
+def _draw(left: Sequence[SampleCandidate], given: Mapping[str, int], seed: int) -> None:
     """Settle who is drawn: of each stratum those that rank first."""
     drawn = Counter[str | None]()
     for one in sorted(left, key=lambda one: _rank(seed, one.item.item_id)):

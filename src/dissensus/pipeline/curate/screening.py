@@ -1,4 +1,4 @@
-"""Which items of a corpus may be drawn, and why the others may not."""
+"""Screens that leave items out of a sample, with reasons."""
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ import numpy as np
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.selection import Outcome
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
@@ -25,7 +25,7 @@ Progress: TypeAlias = Callable[[float], None]
 
 
 @dataclass(slots=True)
-class Candidate:
+class SampleCandidate:
     """An item on its way: its stratum, and once that is settled what becomes of it."""
 
     item: Item
@@ -35,7 +35,7 @@ class Candidate:
     personal_data: list[Kind] = field(default_factory=list)
 
 
-def candidates(items: Sequence[Item], by: Sequence[str]) -> list[Candidate]:
+def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCandidate]:
     """Return items with their strata, None where a value is missing."""
     for name in by:
         _require(name, items)
@@ -46,16 +46,17 @@ def candidates(items: Sequence[Item], by: Sequence[str]) -> list[Candidate]:
         stratum = (CROSSED.join(values) if by else ALL) if len(values) == len(by) else None
         if stratum is not None and known.setdefault(stratum, values) != values:
             raise InvalidInput(
-                f"Two strata are called {format_value(stratum)}: {format_list(known[stratum])}, and {format_list(values)}. Rename a "
-                "value."
+                f"Two strata are called {format_value(stratum)}: {format_list(known[stratum])}, and "
+                f"{format_list(values)}. "
+                "Rename a value."
             )
-        found.append(Candidate(item, stratum))
+        found.append(SampleCandidate(item, stratum))
     return found
 
 
-def screen(
-    pool: Sequence[Candidate], plan: SamplePlan, strata: Collection[str], *, progress: Progress | None = None
-) -> list[Candidate]:
+def screen_items(
+    pool: Sequence[SampleCandidate], plan: SamplePlan, strata: Collection[str], *, progress: Progress | None = None
+) -> list[SampleCandidate]:
     """Settle those that may not be drawn, and return the others.
 
     An item is only a duplicate of one that might be drawn itself, so that no text is lost with another that has
@@ -81,8 +82,8 @@ def _require(name: str, items: Sequence[Item]) -> None:
 
 
 def _without_personal_data(
-    pool: list[Candidate], kinds: Collection[Kind], progress: Progress | None
-) -> list[Candidate]:
+    pool: list[SampleCandidate], kinds: Collection[Kind], progress: Progress | None
+) -> list[SampleCandidate]:
     for number, one in enumerate(pool, start=1):
         spans = [span for turn in one.item.conversation.turns for span in find_personal_data(turn.text)]
         one.personal_data = sorted({span.kind for span in spans if span.kind in kinds})
@@ -93,7 +94,7 @@ def _without_personal_data(
     return [one for one in pool if one.outcome is None]
 
 
-def _without_duplicates(pool: list[Candidate], threshold: float) -> list[Candidate]:
+def _without_duplicates(pool: list[SampleCandidate], threshold: float) -> list[SampleCandidate]:
     texts = ["\n".join(turn.text for turn in one.item.conversation.turns) for one in pool]
     # Seeded apart from the draw: what is a duplicate does not depend on who is drawn.
     found = near_duplicates(texts, threshold=threshold, seed=0)

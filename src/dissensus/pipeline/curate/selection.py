@@ -1,4 +1,4 @@
-"""The result of curation: the sample, and what became of every item."""
+"""Result of curation: the sample, and the fate of every item."""
 
 import json
 from dataclasses import dataclass, field
@@ -53,7 +53,7 @@ class Selection:
 
     @property
     def short(self) -> int:
-        """How many items the sample has fewer than were wanted."""
+        """Number of items by which the sample falls short of the plan."""
         return self.plan.n - len(self.sample)
 
     def to_dict(self) -> dict[str, Any]:
@@ -75,11 +75,11 @@ class Selection:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        from dissensus.pipeline.curate.display import page
+        from dissensus.pipeline.curate.display import sample_page
 
-        return page(self).as_text()
+        return sample_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.curate.display import page
+        from dissensus.pipeline.curate.display import sample_page
 
-        return page(self).as_html()
+        return sample_page(self).as_html()

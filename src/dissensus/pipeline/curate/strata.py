@@ -1,4 +1,4 @@
-"""What may divide items into strata: their attributes, and how often each value stands."""
+"""Candidate attributes for strata, with value counts."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from dissensus.schema.records.item import Item
 
 
 @dataclass(frozen=True, slots=True)
-class Divider:
+class StratumAttribute:
     """An attribute of items."""
 
     name: str
@@ -17,12 +17,12 @@ class Divider:
 
     @property
     def divides(self) -> bool:
-        """Whether there are several values, each of which stands twice or more on average."""
+        """True for several values that occur at least twice on average."""
         n_items = sum(n for _, n in self.counts)
         return 2 <= len(self.counts) <= n_items / 2
 
 
-def dividers(items: Sequence[Item]) -> tuple[Divider, ...]:
+def list_stratum_attributes(items: Sequence[Item]) -> tuple[StratumAttribute, ...]:
     """Return the attributes of items, in the order in which they are met.
 
     Examples
@@ -37,7 +37,7 @@ def dividers(items: Sequence[Item]) -> tuple[Divider, ...]:
     return tuple(_divider(name, items) for name in names)
 
 
-def _divider(name: str, items: Sequence[Item]) -> Divider:
+def _divider(name: str, items: Sequence[Item]) -> StratumAttribute:
     counts = Counter(item.attributes[name] for item in items if name in item.attributes)
     in_order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return Divider(name, tuple(in_order), len(items) - counts.total())
+    return StratumAttribute(name, tuple(in_order), len(items) - counts.total())

@@ -1,25 +1,33 @@
-"""Watching a campaign while its ratings come in: what was collected so far, in figures."""
+"""Monitoring: figures of a campaign while ratings come in."""
 
-from dissensus.pipeline.monitor.computation import Person, figures_of
-from dissensus.pipeline.monitor.pace import Forecast, forecast, wanted
-from dissensus.pipeline.monitor.results import CELL, Agreement, Figures, Flagged, Group, Quartiles, Stretch
-from dissensus.pipeline.monitor.state import Collected, Finished, Scales, scales_of
+from dissensus.pipeline.monitor.computation import MonitoredRater, compute_figures
+from dissensus.pipeline.monitor.pace import Forecast, count_missing, forecast
+from dissensus.pipeline.monitor.results import (
+    CELL,
+    CampaignFigures,
+    FlaggedRater,
+    GroupFigures,
+    PoolAgreement,
+    Quartiles,
+    TimeBucket,
+)
+from dissensus.pipeline.monitor.state import FinishedRating, MonitorState, QuestionScales, read_scales
 
 __all__ = [
     "CELL",
-    "Agreement",
-    "Collected",
-    "Figures",
-    "Finished",
-    "Flagged",
+    "CampaignFigures",
+    "FinishedRating",
+    "FlaggedRater",
     "Forecast",
-    "Group",
-    "Person",
+    "GroupFigures",
+    "MonitorState",
+    "MonitoredRater",
+    "PoolAgreement",
     "Quartiles",
-    "Scales",
-    "Stretch",
-    "figures_of",
+    "QuestionScales",
+    "TimeBucket",
+    "compute_figures",
+    "count_missing",
     "forecast",
-    "scales_of",
-    "wanted",
+    "read_scales",
 ]

@@ -1,4 +1,4 @@
-"""From what was collected to figures."""
+"""Computation of monitoring figures from the accumulated state."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +9,17 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.monitor.results import EDGES_S, Agreement, Figures, Flagged, Group, Measure, Quartiles, Stretch
-from dissensus.pipeline.monitor.state import Collected, Scales
+from dissensus.pipeline.monitor.results import (
+    EDGES_S,
+    CampaignFigures,
+    FlaggedRater,
+    GroupFigures,
+    PoolAgreement,
+    Quartiles,
+    RaterMeasure,
+    TimeBucket,
+)
+from dissensus.pipeline.monitor.state import MonitorState, QuestionScales
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.agreement_interval import Coefficient, agreement_interval, evenly_rated, halves
 from dissensus.stats.bootstrap import resampled, two_way_interval
@@ -28,7 +37,7 @@ IRR: Final = METRICS.index("irr")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Person:
+class MonitoredRater:
     """A rater who takes part."""
 
     rater_id: str
@@ -36,39 +45,23 @@ class Person:
     groups: Mapping[str, str]  # Of each axis on which it is known
 
 
-def figures_of(
-    collected: Collected,
-    people: Sequence[Person],
+def compute_figures(
+    collected: MonitorState,
+    people: Sequence[MonitoredRater],
     items: Mapping[str, str | None],
     axes: Mapping[str, Sequence[str]],
     *,
     criteria: Criteria = Criteria(),  # noqa: B008 - frozen
     replicates: int = REPLICATES,
-) -> Figures:
-    """Return a campaign in figures.
-
-    Parameters
-    ----------
-    collected
-        The ratings.
-    people
-        Whose ratings count; those of others do not.
-    items
-        The name of each item, with its gold label if it has one.
-    axes
-        The axes that raters are grouped by, each with its groups in order; other groups follow these.
-    criteria
-        When a rater is flagged.
-    replicates
-        Of the bootstrap. The same ratings have the same intervals.
-    """
+) -> CampaignFigures:
+    """Return a campaign in figures."""
     found = _Ratings(collected, sorted(people, key=lambda one: one.number), list(items))
     pool = _groups(found, "", [""], np.zeros(len(found.people), np.int32), replicates)[0]
-    groups: list[Group] = []
+    groups: list[GroupFigures] = []
     for axis, known in axes.items():
         names, codes = _coded(found.people, axis, known)
         groups += _groups(found, axis, names, codes, replicates)
-    return Figures(
+    return CampaignFigures(
         scales=collected.scales.all,
         counted=collected.scales.counted,
         n_items=len(items),
@@ -89,7 +82,7 @@ def figures_of(
 class _Ratings:
     """The ratings that count, by rater and item, as codes."""
 
-    def __init__(self, collected: Collected, people: Sequence[Person], names: Sequence[str]) -> None:
+    def __init__(self, collected: MonitorState, people: Sequence[MonitoredRater], names: Sequence[str]) -> None:
         raters, items = collected.raters([one.rater_id for one in people]), collected.items(names)
         order = np.lexsort((items, raters))
         order = order[(raters[order] >= 0) & (items[order] >= 0)]
@@ -115,7 +108,9 @@ class _Ratings:
         return Design(*codes, self.n_items, len(self.people), len(self.scales[self.counted]))
 
 
-def _coded(people: Sequence[Person], axis: str, known: Sequence[str]) -> tuple[list[str], npt.NDArray[np.int32]]:
+def _coded(
+    people: Sequence[MonitoredRater], axis: str, known: Sequence[str]
+) -> tuple[list[str], npt.NDArray[np.int32]]:
     """Return the groups of an axis that somebody is in, and the code of each rater's group."""
     said = {one.groups[axis] for one in people if axis in one.groups}
     names = [*(name for name in known if name in said), *sorted(said - set(known))]
@@ -125,7 +120,7 @@ def _coded(people: Sequence[Person], axis: str, known: Sequence[str]) -> tuple[l
 
 def _groups(
     found: _Ratings, axis: str, names: Sequence[str], codes: npt.NDArray[np.int32], replicates: int
-) -> list[Group]:
+) -> list[GroupFigures]:
     """Return the groups of an axis that somebody is in; a pool always."""
     intervals = _intervals(found.design, codes, len(names), replicates)
     inside = [np.flatnonzero((codes == code)[found.raters]) for code in range(len(names))] if len(codes) else []
@@ -136,10 +131,10 @@ def _groups(
     ]
 
 
-def _group(found: _Ratings, axis: str, name: str, rows: Codes, agreement: Agreement) -> Group:
+def _group(found: _Ratings, axis: str, name: str, rows: Codes, agreement: PoolAgreement) -> GroupFigures:
     loads, times = np.bincount(found.items[rows], minlength=found.n_items), found.times[rows]
     quartiles = np.quantile(times, (0.25, 0.5, 0.75)).tolist() if times.size else None
-    return Group(
+    return GroupFigures(
         axis=axis,
         group=name,
         n_raters=np.unique(found.raters[rows]).size,
@@ -156,18 +151,18 @@ def _counted(given: Codes, scale: Sequence[str]) -> tuple[int, ...]:
     return tuple(np.bincount(given[given >= 0], minlength=len(scale)).tolist())
 
 
-def _agreement(design: Design | None, member: npt.NDArray[np.bool_], ends: npt.NDArray[np.float64]) -> Agreement:
+def _agreement(design: Design | None, member: npt.NDArray[np.bool_], ends: npt.NDArray[np.float64]) -> PoolAgreement:
     if design is None:
-        return Agreement(estimate=None, reason="Nothing is asked on a scale, or nothing is rated yet.")
+        return PoolAgreement(estimate=None, reason="Nothing is asked on a scale, or nothing is rated yet.")
     try:
         estimate = krippendorff_alpha(design.counts(np.where(member, 0, -1))[0]).estimate
     except UndefinedEstimate as error:
-        return Agreement(estimate=None, reason=str(error))
+        return PoolAgreement(estimate=None, reason=str(error))
     low, high = (float(end) if np.isfinite(end) else None for end in ends)
-    return Agreement(estimate=estimate, low=low, high=high)
+    return PoolAgreement(estimate=estimate, low=low, high=high)
 
 
-def _measures(found: _Ratings, scales: Scales, replicates: int) -> Iterator[Measure]:
+def _measures(found: _Ratings, scales: QuestionScales, replicates: int) -> Iterator[RaterMeasure]:
     """Yield what reviewers of a scale of steps are measured by: as steps, and in two classes."""
     if found.design is None or not scales.steps:
         return
@@ -182,14 +177,14 @@ def _measures(found: _Ratings, scales: Scales, replicates: int) -> Iterator[Meas
 
 def _measure(
     name: str, counts: Codes, coefficient: Coefficient, replicates: int, *, level: Level = "nominal"
-) -> Measure:
+) -> RaterMeasure:
     try:
         used = evenly_rated(counts) if coefficient == "fleiss_kappa" else counts
         made = agreement_interval(used, coefficient, level=level, replicates=replicates, seed=SEED)
     except UndefinedEstimate as error:
-        return Measure(name=name, n_items=0, agreement=Agreement(estimate=None, reason=str(error)))
-    agreement = Agreement(estimate=made.estimate.estimate, low=made.low, high=made.high)
-    return Measure(name=name, n_items=made.estimate.n_items, agreement=agreement)
+        return RaterMeasure(name=name, n_items=0, agreement=PoolAgreement(estimate=None, reason=str(error)))
+    agreement = PoolAgreement(estimate=made.estimate.estimate, low=made.low, high=made.high)
+    return RaterMeasure(name=name, n_items=made.estimate.n_items, agreement=agreement)
 
 
 def _intervals(
@@ -211,12 +206,12 @@ def _intervals(
     return np.stack(two_way_interval(observed, *(np.concatenate(part) for part in parts)))
 
 
-def _stretches(found: _Ratings, length_s: int) -> tuple[Stretch, ...]:
+def _stretches(found: _Ratings, length_s: int) -> tuple[TimeBucket, ...]:
     starts, of_rating, n = np.unique(found.seconds // length_s * length_s, return_inverse=True, return_counts=True)
     pairs = np.unique(np.stack([of_rating, found.raters]), axis=1)
     n_raters = np.bincount(pairs[0], minlength=starts.size)
     rows = zip(starts.tolist(), n.tolist(), n_raters.tolist(), strict=True)
-    return tuple(Stretch(start=start, n_ratings=ratings, n_raters=raters) for start, ratings, raters in rows)
+    return tuple(TimeBucket(start=start, n_ratings=ratings, n_raters=raters) for start, ratings, raters in rows)
 
 
 def _gold(found: _Ratings, items: Mapping[str, str | None]) -> tuple[tuple[int, ...], ...] | None:
@@ -234,7 +229,7 @@ def _gold(found: _Ratings, items: Mapping[str, str | None]) -> tuple[tuple[int, 
     return tuple(tuple(row) for row in table.tolist())
 
 
-def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[Flagged, ...]:
+def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[FlaggedRater, ...]:
     if found.design is None:
         return ()
     design, n = found.design, len(found.people)
@@ -248,7 +243,7 @@ def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Crite
     scale = found.scales[str(found.counted)]
     n_ratings = np.bincount(found.raters, minlength=n)
     return tuple(
-        Flagged(
+        FlaggedRater(
             rater_id=found.people[r].rater_id,
             number=found.people[r].number,
             n_ratings=int(n_ratings[r]),

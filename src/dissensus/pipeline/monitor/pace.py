@@ -1,11 +1,11 @@
-"""How fast ratings come, and when there may be enough."""
+"""Rating pace, and the forecast of completion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
-from dissensus.pipeline.monitor.results import Stretch
+from dissensus.pipeline.monitor.results import TimeBucket
 from dissensus.schema.campaign.definition import Campaign
 
 HOUR: Final = timedelta(hours=1)
@@ -16,17 +16,17 @@ FURTHEST: Final = timedelta(days=1000)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Forecast:
-    """When there may be enough ratings."""
+    """Forecast of the time at which there are enough ratings."""
 
     wanted: int | None  # How many are wanted in the end, and still missing; None where no number is set
     missing: int | None
-    an_hour: float | None  # How many came an hour lately; None where that is not told
+    per_hour: float | None  # How many came an hour lately; None where that is not told
     # When there are enough at that pace; None where that is not known or too far away, there are enough, or none came
     # lately
     done_at: datetime | None
 
 
-def wanted(campaign: Campaign, n_items: int) -> int | None:
+def count_missing(campaign: Campaign, n_items: int) -> int | None:
     """Return how many ratings a campaign is to have: of its items, or by the raters of its quota; None where neither.
 
     Examples
@@ -42,7 +42,7 @@ def wanted(campaign: Campaign, n_items: int) -> int | None:
     return sum(campaign.quota.targets.values()) * min(n_items, campaign.most_items or n_items)
 
 
-def forecast(hours: Sequence[Stretch], n_ratings: int, wanted: int | None, *, now: datetime) -> Forecast:
+def forecast(hours: Sequence[TimeBucket], n_ratings: int, wanted: int | None, *, now: datetime) -> Forecast:
     """Say when there may be enough, at the pace of the last 24 hours, or since the first rating if that was later.
 
     Examples
@@ -51,7 +51,7 @@ def forecast(hours: Sequence[Stretch], n_ratings: int, wanted: int | None, *, no
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
     >>> hours = [Stretch(start=int(noon.timestamp()) - 3600 * n, n_ratings=30, n_raters=5) for n in (2, 1)]
     >>> found = forecast(hours, 60, 150, now=noon)
-    >>> found.an_hour, found.missing, f"{found.done_at:%H:%M}"
+    >>> found.per_hour, found.missing, f"{found.done_at:%H:%M}"
     (30.0, 90, '15:00')
     """
     hour_s = HOUR.total_seconds()
@@ -59,8 +59,8 @@ def forecast(hours: Sequence[Stretch], n_ratings: int, wanted: int | None, *, no
     since = (now - LATELY).timestamp() // hour_s * hour_s
     since = max(since, min((one.start for one in hours), default=since))
     n_hours = max(1.0, (now.timestamp() - since) / hour_s)
-    an_hour = sum(one.n_ratings for one in hours if one.start >= since) / n_hours
+    per_hour = sum(one.n_ratings for one in hours if one.start >= since) / n_hours
     missing = None if wanted is None else max(0, wanted - n_ratings)
-    soon = missing and an_hour and missing / an_hour <= FURTHEST / HOUR
-    done_at = now + HOUR * (missing / an_hour) if soon and missing else None
-    return Forecast(wanted=wanted, missing=missing, an_hour=an_hour, done_at=done_at)
+    soon = missing and per_hour and missing / per_hour <= FURTHEST / HOUR
+    done_at = now + HOUR * (missing / per_hour) if soon and missing else None
+    return Forecast(wanted=wanted, missing=missing, per_hour=per_hour, done_at=done_at)

@@ -1,4 +1,4 @@
-"""What is seen of a campaign that is under way."""
+"""Monitoring results of a running campaign."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Quartiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class PoolAgreement:
     """Krippendorff's alpha of some raters."""
 
     estimate: float | None  # Unrounded; None where it is undefined
@@ -30,16 +30,16 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Measure:
+class RaterMeasure:
     """Another coefficient of agreement of all raters."""
 
     name: str  # Which one, of what
     n_items: int  # Items with the ratings that it takes
-    agreement: Agreement  # The coefficient, with its interval for other items
+    agreement: PoolAgreement  # The coefficient, with its interval for other items
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class GroupFigures:
     """Some raters: all of them, or those of one group of an axis."""
 
     axis: str  # Which group of what; both empty for all raters
@@ -51,11 +51,11 @@ class Group:
     # How often each answer was given, by question or overall, in the order of its scale
     answers: Mapping[str, tuple[int, ...]]
     times: Quartiles | None  # Of all their answer times; None where there are none
-    agreement: Agreement  # About the question that agreement is measured by
+    agreement: PoolAgreement  # About the question that agreement is measured by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stretch:
+class TimeBucket:
     """An hour or a day: when it began, in seconds since 1970, ratings that came in it, and by how many raters."""
 
     start: int
@@ -64,7 +64,7 @@ class Stretch:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flagged:
+class FlaggedRater:
     """A rater who meets a criterion, with the evidence."""
 
     rater_id: str
@@ -78,7 +78,7 @@ class Flagged:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figures:
+class CampaignFigures:
     """A campaign under way in figures."""
 
     scales: Mapping[str, tuple[str, ...]]  # What is counted, each with its answers in order
@@ -86,20 +86,20 @@ class Figures:
     counted: str | None
     n_items: int  # Items that are to be rated
     loads: tuple[tuple[int, int], ...]  # How many items have each number of ratings, from the fewest on
-    hours: tuple[Stretch, ...]  # When ratings came, those with any alone; hours of the last two days that have some
-    days: tuple[Stretch, ...]
+    hours: tuple[TimeBucket, ...]  # When ratings came, those with any alone; hours of the last two days that have some
+    days: tuple[TimeBucket, ...]
     # Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on
     times: tuple[int, ...]
-    pool: Group  # All raters, and those of each group of each axis
-    groups: tuple[Group, ...]
-    measures: tuple[Measure, ...]  # Of the question that agreement is measured by, where its answers are steps
+    pool: GroupFigures  # All raters, and those of each group of each axis
+    groups: tuple[GroupFigures, ...]
+    measures: tuple[RaterMeasure, ...]  # Of the question that agreement is measured by, where its answers are steps
     # Items by what experts call them, in rows, and what most raters do, in columns, both in the order of the scale; the
     # last column has those where answers are tied. None where no item has a gold label.
     gold: tuple[tuple[int, ...], ...] | None
-    flagged: tuple[Flagged, ...]  # Raters who meet a criterion, in the order in which they came
+    flagged: tuple[FlaggedRater, ...]  # Raters who meet a criterion, in the order in which they came
 
     @property
-    def axes(self) -> dict[str, tuple[Group, ...]]:
+    def axes(self) -> dict[str, tuple[GroupFigures, ...]]:
         """The groups of each axis."""
         return {
             name: tuple(group for group in self.groups if group.axis == name)

@@ -1,4 +1,4 @@
-"""The finished ratings of a campaign as columns of codes, which take one more rating at a time."""
+"""Accumulated state of monitoring: finished ratings as columns of codes, updated rating by rating."""
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ FIRST_ROOM: Final = 1024
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finished:
+class FinishedRating:
     """One item as one rater rated it."""
 
     assignment_id: str  # Which one: the same one again takes the place of the earlier one
@@ -28,7 +28,7 @@ class Finished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scales:
+class QuestionScales:
     """The questions whose answers are counted."""
 
     questions: Mapping[str, tuple[str, ...]]  # Those that raters answer, each with its scale
@@ -45,7 +45,7 @@ class Scales:
         return {**self.questions, **{name: scales[parts[0]] for name, parts in self.overalls.items()}}
 
 
-def scales_of(questionnaire: Questionnaire) -> Scales:
+def read_scales(questionnaire: Questionnaire) -> QuestionScales:
     """Return what is counted: the overall of everything where there is one, else the first question that counts.
 
     Examples
@@ -60,7 +60,7 @@ def scales_of(questionnaire: Questionnaire) -> Scales:
     whole = next((name for name in questionnaire.overalls if name not in categories), None)
     first = next((one for one in scaled if one.counts), None)
     steps = whole is None and first is not None and first.kind == "likert"
-    return Scales(
+    return QuestionScales(
         questions={one.name: one.scale for one in scaled},
         overalls={name: tuple(map(names.index, parts)) for name, parts in questionnaire.overalls.items()},
         counted=whole or (None if first is None else first.name),
@@ -69,7 +69,7 @@ def scales_of(questionnaire: Questionnaire) -> Scales:
     )
 
 
-class Collected:
+class MonitorState:
     """Finished ratings, by their assignments: the same one again takes the place of the earlier one.
 
     What is made of them does not depend on the order in which they came, nor on how often.
@@ -87,7 +87,7 @@ class Collected:
     (1, [1])
     """
 
-    def __init__(self, scales: Scales) -> None:
+    def __init__(self, scales: QuestionScales) -> None:
         self.scales = scales
         self._questions = scales.all
         self._codes = {
@@ -104,7 +104,7 @@ class Collected:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, ratings: Iterable[Finished]) -> None:
+    def add(self, ratings: Iterable[FinishedRating]) -> None:
         """Take ratings in."""
         batch = {one.assignment_id: one for one in ratings}
         if not batch:
@@ -134,12 +134,12 @@ class Collected:
 
     @property
     def times_ms(self) -> Codes:
-        """How long each rating took, shape (N,)."""
+        """Duration of each rating in milliseconds, shape (N,)."""
         return self._column(2)
 
     @property
     def seconds(self) -> Codes:
-        """When each rating was submitted, in whole seconds since 1970, shape (N,)."""
+        """Submission time of each rating, in whole seconds since 1970, shape (N,)."""
         return self._column(3)
 
     def answers(self, question: str) -> Codes:
@@ -167,19 +167,19 @@ class Collected:
         self._rows[assignment_id] = row
         return row
 
-    def _about(self, one: Finished) -> tuple[int, int, int, int]:
+    def _about(self, one: FinishedRating) -> tuple[int, int, int, int]:
         rater = self._rater_codes.setdefault(one.rater_id, _next(self._rater_codes))
         item = self._item_codes.setdefault(one.item, _next(self._item_codes))
         return rater, item, one.time_ms, int(one.at.timestamp())
 
-    def _answers(self, batch: Sequence[Finished]) -> npt.NDArray[np.int16]:
+    def _answers(self, batch: Sequence[FinishedRating]) -> npt.NDArray[np.int16]:
         given = [[codes.get(_text(one, name), -1) for one in batch] for name, codes in self._codes.items()]
         own = np.array(given, np.int16).reshape(len(given), len(batch))
         made = [_worst(own[list(parts)], len(self._questions[name])) for name, parts in self.scales.overalls.items()]
         return np.concatenate([own, *(row[None] for row in made)])
 
 
-def _text(one: Finished, question: str) -> str:
+def _text(one: FinishedRating, question: str) -> str:
     answer = one.answers.get(question)
     return answer if isinstance(answer, str) else ""
 
@@ -190,7 +190,7 @@ def _next(codes: dict[str, int]) -> int:
 
 
 def _worst(parts: npt.NDArray[np.int16], n_categories: int) -> npt.NDArray[np.int16]:
-    """Return the last answer on the scale, as `dissensus.schema.questionnaire.overall.worst_answer` has it."""
+    """Return the last answer on the scale, as `dissensus.schema.questionnaire.scale.worst_answer` has it."""
     highest = parts.max(axis=0)
     return np.where((parts >= 0).all(axis=0) | (highest == n_categories - 1), highest, -1).astype(np.int16)
 

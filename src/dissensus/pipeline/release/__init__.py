@@ -1,4 +1,4 @@
-"""Release: what was collected, in the form in which it is published."""
+"""Release: collected data in their published form."""
 
 from dissensus.pipeline.release.pairs import released_pairs
 from dissensus.pipeline.release.policy import PairPolicy

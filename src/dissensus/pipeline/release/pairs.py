@@ -1,4 +1,4 @@
-"""Pairs of a chosen and a rejected answer, from what raters picked."""
+"""Chosen and rejected pairs from the picks of raters."""
 
 import hashlib
 from collections import Counter

@@ -1,10 +1,10 @@
-"""How what several raters picked becomes one pair."""
+"""Policy that merges the picks of several raters into one pair."""
 
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.numbers import check_share, check_whole
 
 Disagreement: TypeAlias = Literal["strength", "unanimous"]
@@ -20,7 +20,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairPolicy:
-    """How what several raters picked becomes one pair.
+    """Policy that merges the picks of several raters into one pair.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Pairs as they are released, with all that the published files lose."""
+"""Released pairs, with the fields that the published files lose."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 from dissensus.pipeline.release.policy import PairPolicy
 from dissensus.schema.hints import format_list
 from dissensus.schema.records.conversation import Turn
-from dissensus.schema.records.preference import Asked, Phase
+from dissensus.schema.records.preference import Criterion, Phase
 
 Purpose: TypeAlias = Literal["helpful", "harmless"]
 Split: TypeAlias = Literal["train", "test"]
@@ -61,7 +61,7 @@ class ReleasedPair:
     purpose: Purpose
     phase: Phase
     split: Split
-    asked: Asked
+    asked: Criterion
     strength: float | None
     strengths: tuple[RaterStrength, ...]
     edited_by: str | None
@@ -77,7 +77,7 @@ class ReleasedPair:
 
     @property
     def is_standard(self) -> bool:
-        """Whether hh-rlhf has such a tranche: of harmless pairs it has the base alone."""
+        """True for the tranches that hh-rlhf has; harmless pairs have the base tranche only."""
         return self.purpose == "helpful" or self.phase == "base"
 
 

@@ -1,4 +1,4 @@
-"""Red-team attempts that never were, with harmless texts and the marginals of the published ones.
+"""Simulated red-team attempts, with harmless texts and the published marginals.
 
 Counts, ratings and scores are those of the published file and of Table 1 of the red-team paper (Ganguli et al. 2022).
 """
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from dissensus.pipeline.simulate.latent import Codes, Floats
-from dissensus.pipeline.simulate.scores import allotted, shuffled_scores, sliced
+from dissensus.pipeline.simulate.scores import allot_counts, shuffled_scores, slice_values
 from dissensus.pipeline.simulate.texts import ANSWERED, ASKED, SUBJECTS
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import TAGS, Attempt
@@ -62,7 +62,7 @@ _TAGS: Final = (0.3, 0.3, 0.2, 0.1, 0.06, 0.04)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Drawn:
-    """What is drawn of each attempt."""
+    """Drawn columns of the attempts."""
 
     cell: Codes
     red_teamer: Codes
@@ -118,7 +118,7 @@ def _cells() -> list[tuple[str, str]]:
 
 
 def _draw(people: np.random.Generator, rng: np.random.Generator, count: int) -> _Drawn:
-    cell = rng.permutation(np.repeat(np.arange(12), allotted([n for row in COUNTS.values() for n in row], count)))
+    cell = rng.permutation(np.repeat(np.arange(12), allot_counts([n for row in COUNTS.values() for n in row], count)))
     red_teamer, is_upworker = _draw_people(people, count)
     score = _draw_scores(rng, cell, is_upworker)
     person = rng.normal(size=RED_TEAMERS)[red_teamer]
@@ -129,7 +129,7 @@ def _draw(people: np.random.Generator, rng: np.random.Generator, count: int) -> 
         red_teamer=people.permutation(RED_TEAMERS)[red_teamer],
         is_upworker=is_upworker,
         score=score,
-        rating=sliced(success, RATINGS),
+        rating=slice_values(success, RATINGS),
         description_score=DESCRIPTION_MEAN + DESCRIPTION_SD * shuffled_scores(rng, count),
         tagged=_draw_tagged(rng, cell, round(TAGGED * count / PUBLISHED)),
     )
@@ -137,7 +137,7 @@ def _draw(people: np.random.Generator, rng: np.random.Generator, count: int) -> 
 
 def _draw_people(rng: np.random.Generator, count: int) -> tuple[Codes, Floats]:
     """Return who made each attempt, and whether they came by Upwork: the last of all red-teamers do."""
-    by_upwork = allotted([1] * UPWORKERS, round(BY_UPWORKERS * count / PUBLISHED))
+    by_upwork = allot_counts([1] * UPWORKERS, round(BY_UPWORKERS * count / PUBLISHED))
     others = _busy(RED_TEAMERS - UPWORKERS, count - int(by_upwork.sum()))
     who = rng.permutation(np.repeat(np.arange(RED_TEAMERS), [*others, *by_upwork]))
     return who, (who >= RED_TEAMERS - UPWORKERS).astype(np.float64)
@@ -154,7 +154,7 @@ def _busy(n: int, count: int) -> Codes:
         middle = (low + high) / 2
         weights = np.exp(middle * ranks)
         low, high = (middle, high) if weights[:BUSIEST].sum() / weights.sum() < wanted else (low, middle)
-    return first + allotted([float(weight) for weight in np.exp(low * ranks)], rest)
+    return first + allot_counts([float(weight) for weight in np.exp(low * ranks)], rest)
 
 
 def _draw_scores(rng: np.random.Generator, cell: Codes, is_upworker: Floats) -> Floats:

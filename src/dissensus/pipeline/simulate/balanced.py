@@ -1,4 +1,4 @@
-"""Ratings of a small balanced pool: the quickest data to try something on."""
+"""Simulated ratings of a small balanced pool."""
 
 from itertools import product
 

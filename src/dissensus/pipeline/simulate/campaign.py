@@ -1,17 +1,17 @@
-"""Everything that a campaign is drawn from."""
+"""Parameters of a simulated campaign."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.careless import Careless
-from dissensus.pipeline.simulate.effects import Effects
-from dissensus.pipeline.simulate.items import Items
+from dissensus.pipeline.simulate.effects import SimulatedEffects
+from dissensus.pipeline.simulate.items import SimulatedItems
 from dissensus.pipeline.simulate.latent import SCALE
 from dissensus.pipeline.simulate.pool import Pool
 from dissensus.pipeline.simulate.questions import Questions
-from dissensus.pipeline.simulate.times import Times
-from dissensus.schema.hints import suggest, format_list
+from dissensus.pipeline.simulate.times import SimulatedTimes
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import check_number, check_share, check_weights
 from dissensus.schema.questionnaire.shipped import load_questionnaire
 
@@ -20,7 +20,7 @@ MOST_RATINGS = 5_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Campaign:
+class SimulationDesign:
     """Everything that a campaign is drawn from, besides the seed.
 
     Parameters
@@ -55,13 +55,13 @@ class Campaign:
     """
 
     questionnaire: str
-    items: Items
+    items: SimulatedItems
     pool: Pool
     questions: Questions
     answers: Mapping[str, float]
-    effects: Effects = field(default_factory=Effects)
+    effects: SimulatedEffects = field(default_factory=SimulatedEffects)
     careless: Careless = field(default_factory=Careless)
-    times: Times | None = None
+    times: SimulatedTimes | None = None
     per_item: float | None = None
     dropout: float = 0.0
     missing: float = 0.0

@@ -1,4 +1,4 @@
-"""Raters who do not judge."""
+"""Careless raters of a simulation."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import SCALE, Codes
 from dissensus.pipeline.simulate.pool import Pool
-from dissensus.pipeline.simulate.scores import dealt
+from dissensus.pipeline.simulate.scores import deal_values
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 
 CAREFUL, SPEEDER, STRAIGHT_LINER, CLICKER = range(4)
@@ -39,19 +39,19 @@ class Careless:
 
     @property
     def count(self) -> int:
-        """How many they are."""
+        """Number of careless raters."""
         return self.speeders + self.straight_liners + self.clickers
 
 
 @dataclass(frozen=True, slots=True)
-class Kinds:
-    """Which raters are careless, and how: the kind of each, and the code that a straight-liner gives (or LOOKS)."""
+class CarelessKinds:
+    """Careless raters by kind, and the code that a straight-liner gives (or LOOKS)."""
 
     kind: Codes
     given: Codes
 
 
-def draw_kinds(rng: np.random.Generator, careless: Careless, pool: Pool, cell: Codes) -> Kinds:
+def draw_careless_raters(rng: np.random.Generator, careless: Careless, pool: Pool, cell: Codes) -> CarelessKinds:
     """Draw who is careless: first from the cells that say so, then from everywhere."""
     first = np.zeros(cell.size, dtype=bool)
     for code, each in enumerate(pool.cells):
@@ -64,12 +64,12 @@ def draw_kinds(rng: np.random.Generator, careless: Careless, pool: Pool, cell: C
     )
     given = np.full(cell.size, LOOKS)
     codes = np.array([SCALE.index(answer) for answer in careless.answers])
-    given[kind == STRAIGHT_LINER] = codes[dealt(rng, list(careless.answers.values()), careless.straight_liners)]
-    return Kinds(kind, given)
+    given[kind == STRAIGHT_LINER] = codes[deal_values(rng, list(careless.answers.values()), careless.straight_liners)]
+    return CarelessKinds(kind, given)
 
 
-def disturbed(
-    rng: np.random.Generator, answer: NDArray[np.int16], rater: Codes, kinds: Kinds, constancy: float
+def disturb_answers(
+    rng: np.random.Generator, answer: NDArray[np.int16], rater: Codes, kinds: CarelessKinds, constancy: float
 ) -> NDArray[np.int16]:
     """Return the answers with those that careless raters give without looking."""
     blind = (kinds.kind[rater] == STRAIGHT_LINER) & (rng.random(answer.size) < constancy)

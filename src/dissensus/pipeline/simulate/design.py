@@ -1,9 +1,9 @@
-"""Who rates what, in which order."""
+"""Assignment design of a simulation: raters × items, in order."""
 
 import numpy as np
 
 from dissensus.pipeline.simulate.latent import Codes
-from dissensus.pipeline.simulate.scores import dealt
+from dissensus.pipeline.simulate.scores import deal_values
 
 Pairs = tuple[Codes, Codes]
 
@@ -14,17 +14,17 @@ def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: f
         rater = np.repeat(np.arange(cell.size), n_items)
         item = rng.permuted(np.tile(np.arange(n_items), (cell.size, 1)), axis=1).ravel()
     else:
-        rater, item = balanced(rng, n_items, cell, round(per_item * n_items))
+        rater, item = draw_balanced(rng, n_items, cell, round(per_item * n_items))
     return _dropped_out(rng, rater, item, dropout) if dropout else (rater, item)
 
 
-def balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int) -> Pairs:
+def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int) -> Pairs:
     """Spread ratings evenly over items and, within each item, over cells in proportion to their raters.
 
     Ratings of items differ by one at most; so do those that an item gets from a cell and its exact share of them, and
     those of two raters of one cell.
     """
-    sizes = dealt(rng, np.ones(n_items).tolist(), n_ratings)
+    sizes = deal_values(rng, np.ones(n_items).tolist(), n_ratings)
     replication = np.bincount(sizes, minlength=n_items)
     edges = np.concatenate([[0], np.cumsum(np.bincount(cell))])
     load = np.zeros(cell.size, dtype=np.int64)
@@ -43,7 +43,7 @@ def balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int
     return rater[order], item[order]
 
 
-def places(rater: Codes) -> Codes:
+def rating_positions(rater: Codes) -> Codes:
     """Return where each rating stands among those of its rater, from 0."""
     begins = np.flatnonzero(np.diff(rater, prepend=-1))
     return np.arange(rater.size) - np.repeat(begins, np.diff(begins, append=rater.size))
@@ -56,5 +56,5 @@ def _dropped_out(rng: np.random.Generator, rater: Codes, item: Codes, share: flo
     stops[begun] = n_ratings
     quitters = rng.choice(begun, round(share * begun.size), replace=False)
     stops[quitters] = np.ceil(rng.random(quitters.size) * (stops[quitters] - 1)).clip(1)
-    kept = places(rater) < stops[rater]
+    kept = rating_positions(rater) < stops[rater]
     return rater[kept], item[kept]

@@ -13,7 +13,7 @@ from dissensus.schema.numbers import check_number, check_spread
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupEffects:
-    """What the groups of one axis see apart from everybody else; a group not named sees nothing of its own."""
+    """Effects of the groups of one axis; groups not named have none."""
 
     main: Mapping[str, float] = field(default_factory=dict)  # How much more unsafe a group finds everything
     # How much more unsafe a group finds an item for each standard deviation of its severity
@@ -35,7 +35,7 @@ class GroupEffects:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Effects:
+class SimulatedEffects:
     """Settings of the true effects, in standard deviations of the noise of a single rating."""
 
     item_sd: float = 0.8  # Standard deviations of the effects of items and of raters
@@ -55,7 +55,7 @@ class Effects:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DrawnGroups:
-    """What the groups of one axis see, as it was drawn."""
+    """Drawn effects of the groups of one axis."""
 
     axis: str  # The axis and its groups
     groups: tuple[str, ...]
@@ -87,14 +87,14 @@ def draw_groups(
     )
 
 
-def of_groups(drawn: Sequence[DrawnGroups]) -> pl.DataFrame:
+def group_effects(drawn: Sequence[DrawnGroups]) -> pl.DataFrame:
     """Return the effects of every group in everything and in severity."""
     schema = {"axis": pl.String(), "group": pl.String(), "main": pl.Float64(), "severity": pl.Float64()}
     rows = [row for one in drawn for row in zip(repeat(one.axis), one.groups, one.main, one.severity, strict=False)]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def of_group_items(drawn: Sequence[DrawnGroups], item_ids: pl.Series) -> pl.DataFrame:
+def group_item_effects(drawn: Sequence[DrawnGroups], item_ids: pl.Series) -> pl.DataFrame:
     """Return what each group alone sees in each item, of the groups that see anything."""
     empty = pl.DataFrame({"axis": [""], "group": [""], item_ids.name: item_ids[:1], "effect": [0.0]}).clear()
     tables = [

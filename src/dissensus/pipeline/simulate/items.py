@@ -1,4 +1,4 @@
-"""The items of a campaign: how severe they are, what they are about, what they say."""
+"""Simulated items: severity, topic and text."""
 
 import json
 from collections.abc import Mapping
@@ -9,9 +9,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.simulate.effects import Effects
+from dissensus.pipeline.simulate.effects import SimulatedEffects
 from dissensus.pipeline.simulate.latent import Floats
-from dissensus.pipeline.simulate.scores import allotted, dealt, related_scores, shuffled_scores, sliced
+from dissensus.pipeline.simulate.scores import allot_counts, deal_values, related_scores, shuffled_scores, slice_values
 from dissensus.pipeline.simulate.texts import texts
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
@@ -29,43 +29,19 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Items:
-    """Settings of the items.
-
-    Parameters
-    ----------
-    count
-        I.
-    first_id
-        Their ids are whole numbers from here.
-    severities
-        Values of ``degree_of_harm`` from harmless to harmful, with weights.
-    topics
-        What they are about.
-    topics_per_item
-        Weights of items with one topic, with two, and so on.
-    turns
-        Weights of contexts in which the person speaks once, twice, and so on.
-    phases
-        Values of ``phase`` with weights.
-    labelled
-        Share of items whose degree of harm and topics are in the file.
-    unsafe
-        Share of items whose gold label is Yes.
-    contexts, responses
-        Distinct texts, as a share of the items.
-    """
+class SimulatedItems:
+    """Settings of the items."""
 
     count: int
-    first_id: int = 1
-    severities: Mapping[str, float]
-    topics: tuple[Topic, ...]
-    topics_per_item: tuple[float, ...] = (1.0,)
-    turns: tuple[float, ...] = (1.0,)
-    phases: Mapping[str, float]
-    labelled: float = 1.0
-    unsafe: float = 0.5
-    contexts: float = 1.0
+    first_id: int = 1  # Their ids are whole numbers from here
+    severities: Mapping[str, float]  # Values of ``degree_of_harm`` from harmless to harmful, with weights
+    topics: tuple[Topic, ...]  # What they are about
+    topics_per_item: tuple[float, ...] = (1.0,)  # Weights of items with one topic, with two, and so on
+    turns: tuple[float, ...] = (1.0,)  # Weights of contexts in which the person speaks once, twice, and so on
+    phases: Mapping[str, float]  # Values of ``phase`` with weights
+    labelled: float = 1.0  # Share of items whose degree of harm and topics are in the file
+    unsafe: float = 0.5  # Share of items whose gold label is Yes
+    contexts: float = 1.0  # Distinct texts, as a share of the items
     responses: float = 1.0
 
     def __post_init__(self) -> None:
@@ -94,11 +70,11 @@ class DrawnItems:
     topics: NDArray[np.bool_]  # Which topics it has, shape (I, topics)
 
 
-def draw_items(rng: np.random.Generator, items: Items, effects: Effects) -> DrawnItems:
+def draw_items(rng: np.random.Generator, items: SimulatedItems, effects: SimulatedEffects) -> DrawnItems:
     """Draw items whose severity and gold label go with their effect."""
     score = shuffled_scores(rng, items.count)
     severity = related_scores(rng, score, effects.severity)
-    gold = sliced(related_scores(rng, score, effects.gold), [1 - items.unsafe, items.unsafe])
+    gold = slice_values(related_scores(rng, score, effects.gold), [1 - items.unsafe, items.unsafe])
     topics = _draw_topics(rng, items)
     names_of = [[topic.name for topic, has in zip(items.topics, row, strict=True) if has] for row in topics]
     truth = pl.DataFrame(
@@ -106,7 +82,9 @@ def draw_items(rng: np.random.Generator, items: Items, effects: Effects) -> Draw
             names.ITEM_ID: np.arange(items.first_id, items.first_id + items.count),
             "effect": effects.item_sd * score,
             "severity": severity,
-            "degree_of_harm": pl.Series(list(items.severities)).gather(sliced(severity, [*items.severities.values()])),
+            "degree_of_harm": pl.Series(list(items.severities)).gather(
+                slice_values(severity, [*items.severities.values()])
+            ),
             "harm_type": [",".join(each) for each in names_of],
             "safety_gold": pl.Series(GOLD).gather(gold),
         }
@@ -117,26 +95,26 @@ def draw_items(rng: np.random.Generator, items: Items, effects: Effects) -> Draw
     return DrawnItems(table=table, truth=truth, effect=effects.item_sd * score, severity=severity, topics=topics)
 
 
-def _draw_topics(rng: np.random.Generator, items: Items) -> NDArray[np.bool_]:
+def _draw_topics(rng: np.random.Generator, items: SimulatedItems) -> NDArray[np.bool_]:
     """Draw topics without replacement, each in proportion to its weight: the largest Gumbel keys."""
     weights = np.array([topic.weight for topic in items.topics], dtype=np.float64)
     with np.errstate(divide="ignore"):
         keys = np.log(weights) + rng.gumbel(size=(items.count, weights.size))
-    wanted = 1 + dealt(rng, items.topics_per_item, items.count)
+    wanted = 1 + deal_values(rng, items.topics_per_item, items.count)
     rank = np.argsort(np.argsort(-keys, axis=1), axis=1)
     return rank < wanted[:, None]
 
 
-def _released(rng: np.random.Generator, items: Items, truth: pl.DataFrame) -> pl.DataFrame:
+def _released(rng: np.random.Generator, items: SimulatedItems, truth: pl.DataFrame) -> pl.DataFrame:
     """Return what the file tells of the items: their texts, and the labels of those that experts looked at."""
     n = items.count
-    contexts, responses = (int(allotted([share, 1 - share], n)[0]) for share in (items.contexts, items.responses))
+    contexts, responses = (int(allot_counts([share, 1 - share], n)[0]) for share in (items.contexts, items.responses))
     context, response = texts(rng, n, items.turns, max(1, contexts), max(1, responses))
-    labelled = pl.Series(dealt(rng, [items.labelled, 1 - items.labelled], n) == 0)
+    labelled = pl.Series(deal_values(rng, [items.labelled, 1 - items.labelled], n) == 0)
     labels = pl.col("degree_of_harm", "harm_type")
     return truth.select(
         names.ITEM_ID,
-        pl.Series("phase", list(items.phases)).gather(dealt(rng, [*items.phases.values()], n)),
+        pl.Series("phase", list(items.phases)).gather(deal_values(rng, [*items.phases.values()], n)),
         pl.Series("context", context),
         pl.Series("response", response),
         pl.when(labelled).then(labels),

@@ -1,4 +1,4 @@
-"""The model that all simulations share: a cumulative probit with crossed effects of raters, items and groups."""
+"""Latent model of all simulations: cumulative probit with crossed rater, item and group effects."""
 
 from collections.abc import Iterable
 

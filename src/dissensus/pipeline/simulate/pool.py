@@ -1,4 +1,4 @@
-"""The raters of a campaign: who they are, how they lean, which of them do not judge."""
+"""Simulated rater pool: demographics, leanings, careless raters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,8 +9,8 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.latent import Codes
-from dissensus.pipeline.simulate.scores import dealt
-from dissensus.schema.hints import suggest, format_list
+from dissensus.pipeline.simulate.scores import deal_values
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.numbers import MAX_COUNT, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
 
@@ -19,7 +19,7 @@ FIRST_ID, IDS = 900_000_000_000_000, 10**14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class PoolCell:
     """Raters who are alike on the axes of the pool."""
 
     values: tuple[str, ...]  # Their group on each axis
@@ -52,7 +52,7 @@ class Pool:
     """Settings of the raters."""
 
     axes: tuple[str, ...]  # Attributes that the cells cross, as columns name them
-    cells: tuple[Cell, ...]  # The cells; `crossed` makes equal ones
+    cells: tuple[PoolCell, ...]  # The cells; `cross_axes` makes equal ones
     # Attributes that depend on nothing else, with the weights of their values
     margins: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     details: Mapping[str, Detail] = field(default_factory=dict)  # Attributes that depend on one of these
@@ -60,7 +60,9 @@ class Pool:
     def __post_init__(self) -> None:
         for cell in self.cells:
             if len(cell.values) != len(self.axes):
-                raise InvalidInput(f"A cell has the values {format_list(cell.values)}; it needs one of {format_list(self.axes)}.")
+                raise InvalidInput(
+                    f"A cell has the values {format_list(cell.values)}; it needs one of {format_list(self.axes)}."
+                )
         if self.size == 0:
             raise InvalidInput("The pool has no raters. Give a cell at least one.")
         for name, weights in self.margins.items():
@@ -85,7 +87,7 @@ class Pool:
         raise InvalidInput(f"The pool has no axis {axis!r}.{suggest(axis, known)} Its axes are {format_list(known)}.")
 
 
-def crossed(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[Cell, ...]:
+def cross_axes(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[PoolCell, ...]:
     """Return a cell of so many raters for every combination of the groups of some axes.
 
     Examples
@@ -94,7 +96,7 @@ def crossed(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[Cell, ...]:
     >>> [cell.values for cell in cells]
     [('gen z', 'Man'), ('gen z', 'Woman'), ('gen x+', 'Man'), ('gen x+', 'Woman')]
     """
-    return tuple(Cell(values=values, raters=raters) for values in product(*axes.values()))
+    return tuple(PoolCell(values=values, raters=raters) for values in product(*axes.values()))
 
 
 def draw_cells(rng: np.random.Generator, pool: Pool) -> Codes:
@@ -110,7 +112,7 @@ def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.Dat
     for place, axis in enumerate(pool.axes):
         columns[axis] = pl.Series([each.values[place] for each in pool.cells]).gather(cell)
     for name, weights in pool.margins.items():
-        columns[name] = pl.Series(list(weights)).gather(dealt(rng, list(weights.values()), n))
+        columns[name] = pl.Series(list(weights)).gather(deal_values(rng, list(weights.values()), n))
     for name, detail in pool.details.items():
         columns[name] = _detail(rng, detail, columns[detail.of])
     return pl.DataFrame(columns)
@@ -120,5 +122,5 @@ def _detail(rng: np.random.Generator, detail: Detail, known: pl.Series) -> pl.Se
     values = np.empty(len(known), dtype=object)
     for value, weights in detail.values.items():
         there = np.flatnonzero((known == value).to_numpy())
-        values[there] = np.array(list(weights), dtype=object)[dealt(rng, list(weights.values()), there.size)]
+        values[there] = np.array(list(weights), dtype=object)[deal_values(rng, list(weights.values()), there.size)]
     return pl.Series(values, dtype=pl.String)

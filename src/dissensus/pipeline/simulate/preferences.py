@@ -1,4 +1,4 @@
-"""Preferences that never were, of people whose groups like different words."""
+"""Simulated preferences of raters whose groups favour different words."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -143,7 +143,7 @@ def _spoken(rng: np.random.Generator, n: int) -> Codes:
 
 
 def _preference(number: int, spoken: Codes, asked: Codes, felt: Floats, raters: list[str]) -> Preference:
-    a, b = (speaking_of([WORDS[word] for word in words]) for words in spoken)
+    a, b = (draw_texts([WORDS[word] for word in words]) for words in spoken)
     return Preference(
         preference_id=f"p-{number + 1}",
         conversation_id=f"c-{number + 1}",
@@ -156,7 +156,7 @@ def _preference(number: int, spoken: Codes, asked: Codes, felt: Floats, raters: 
     )
 
 
-def speaking_of(words: Sequence[str]) -> str:
+def draw_texts(words: Sequence[str]) -> str:
     """Return an answer that speaks of some words."""
     *others, last = words
     return f"Let us speak of {', '.join(others)} and {last}."

@@ -1,4 +1,4 @@
-"""Which questions carry an overall answer."""
+"""Granular answers that explain a simulated overall answer."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from dissensus.pipeline.simulate.items import Topic
 from dissensus.pipeline.simulate.latent import Codes, Floats
-from dissensus.pipeline.simulate.scores import allotted, shuffled_scores
+from dissensus.pipeline.simulate.scores import allot_counts, shuffled_scores
 from dissensus.schema.numbers import check_number, check_spread, check_weights
 
 YES = 2
@@ -40,7 +40,7 @@ class Questions:
         check_spread("questions.comprehension_sd", self.comprehension_sd)
 
 
-def carrying(
+def draw_carriers(
     questions: Questions, counting: Sequence[str], topics: Sequence[Topic], has: NDArray[np.bool_], carried: Codes
 ) -> Floats:
     """Return how likely each question is to carry an answer to each item, shape (I, Q), rows summing to 1.
@@ -77,7 +77,7 @@ def draw_questions(
 
 def draw_comprehension(rng: np.random.Generator, questions: Questions, rater: Codes, n_raters: int) -> Codes:
     """Draw the answers to the question that does not count: each exactly as often as allotted, some raters oftener."""
-    counts = allotted(list(questions.comprehension.values()), rater.size)
+    counts = allot_counts(list(questions.comprehension.values()), rater.size)
     leaning = questions.comprehension_sd * shuffled_scores(rng, n_raters)
     order = np.argsort(-(leaning[rater] + rng.gumbel(size=rater.size)), kind="stable")
     problems = rng.permutation(np.repeat(np.arange(1, counts.size), counts[1:]))

@@ -1,4 +1,4 @@
-"""The pool as it was drawn, and the overall answers that it gives."""
+"""Drawn pool of raters and their overall answers."""
 
 from dataclasses import dataclass
 
@@ -6,8 +6,16 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.pipeline.simulate.campaign import Campaign
-from dissensus.pipeline.simulate.careless import CLICKER, KINDS, LOOKS, STRAIGHT_LINER, Kinds, disturbed, draw_kinds
+from dissensus.pipeline.simulate.campaign import SimulationDesign
+from dissensus.pipeline.simulate.careless import (
+    CLICKER,
+    KINDS,
+    LOOKS,
+    STRAIGHT_LINER,
+    CarelessKinds,
+    disturb_answers,
+    draw_careless_raters,
+)
 from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, coded, cuts_for
 from dissensus.pipeline.simulate.pool import draw_attributes, draw_cells
 from dissensus.pipeline.simulate.scores import shuffled_scores
@@ -20,7 +28,7 @@ class DrawnRaters:
 
     table: pl.DataFrame  # One row each, with the columns of the file
     cell: Codes  # Cell of the pool that each is of, shape (R,)
-    kinds: Kinds  # Who is careless, and how
+    kinds: CarelessKinds  # Who is careless, and how
     # How unsafe each finds everything, and how wide their band of Unsure is, relative to others; shape (R,)
     effect: Floats
     width: Floats
@@ -42,11 +50,11 @@ class DrawnRaters:
         )
 
 
-def draw_raters(rng: np.random.Generator, campaign: Campaign) -> DrawnRaters:
+def draw_raters(rng: np.random.Generator, campaign: SimulationDesign) -> DrawnRaters:
     """Draw the raters of a campaign."""
     pool, effects, times = campaign.pool, campaign.effects, campaign.times
     cell = draw_cells(rng, pool)
-    kinds = draw_kinds(rng, campaign.careless, pool, cell)
+    kinds = draw_careless_raters(rng, campaign.careless, pool, cell)
     return DrawnRaters(
         table=draw_attributes(rng, pool, cell),
         cell=cell,
@@ -58,7 +66,7 @@ def draw_raters(rng: np.random.Generator, campaign: Campaign) -> DrawnRaters:
 
 
 def draw_overall(
-    rng: np.random.Generator, campaign: Campaign, raters: DrawnRaters, rater: Codes, sight: Floats
+    rng: np.random.Generator, campaign: SimulationDesign, raters: DrawnRaters, rater: Codes, sight: Floats
 ) -> tuple[NDArray[np.int16], float, float]:
     """Draw the overall answers from the latent values before noise; return them with the cut and the width."""
     seen = sight + rng.normal(size=sight.size)
@@ -70,4 +78,4 @@ def draw_overall(
         seen[counted], stretch[counted], campaign.answers["Unsure"] / total, campaign.answers["Yes"] / total
     )
     answer = coded(seen, np.stack([cut - width * stretch, np.full_like(stretch, cut)], axis=-1))
-    return disturbed(rng, answer, rater, raters.kinds, campaign.careless.constancy), cut, width
+    return disturb_answers(rng, answer, rater, raters.kinds, campaign.careless.constancy), cut, width

@@ -1,4 +1,4 @@
-"""Effects and counts whose spread is exact rather than so on average."""
+"""Effects and counts with an exact rather than average spread."""
 
 from collections.abc import Sequence
 from statistics import NormalDist
@@ -27,7 +27,7 @@ def related_scores(rng: np.random.Generator, scores: Floats, correlation: float)
     return found
 
 
-def allotted(weights: Sequence[float], n: int) -> Codes:
+def allot_counts(weights: Sequence[float], n: int) -> Codes:
     """Share n among weights by largest remainders.
 
     Examples
@@ -42,13 +42,15 @@ def allotted(weights: Sequence[float], n: int) -> Codes:
     return counts
 
 
-def dealt(rng: np.random.Generator, weights: Sequence[float], n: int) -> Codes:
+def deal_values(rng: np.random.Generator, weights: Sequence[float], n: int) -> Codes:
     """Draw n categories in random order, each as often as its weight allots."""
-    return rng.permutation(np.repeat(np.arange(len(weights)), allotted(weights, n)))
+    return rng.permutation(np.repeat(np.arange(len(weights)), allot_counts(weights, n)))
 
 
-def sliced(scores: Floats, weights: Sequence[float]) -> Codes:
+def slice_values(scores: Floats, weights: Sequence[float]) -> Codes:
     """Cut scores into ordered categories, each as large as its weight allots."""
     categories = np.empty(scores.size, dtype=np.int64)
-    categories[np.argsort(scores, kind="stable")] = np.repeat(np.arange(len(weights)), allotted(weights, scores.size))
+    categories[np.argsort(scores, kind="stable")] = np.repeat(
+        np.arange(len(weights)), allot_counts(weights, scores.size)
+    )
     return categories

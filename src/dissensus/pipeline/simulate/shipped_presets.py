@@ -1,18 +1,18 @@
-"""Campaigns that ship with the package, read from the TOML files beside this module."""
+"""Simulation presets, read from the TOML files in `presets/`."""
 
 import tomllib
 from importlib.resources import files
 from typing import Any
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.simulate.campaign import Campaign
+from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.careless import Careless
-from dissensus.pipeline.simulate.effects import Effects, GroupEffects
-from dissensus.pipeline.simulate.items import Items, Topic
-from dissensus.pipeline.simulate.pool import Cell, Detail, Pool
+from dissensus.pipeline.simulate.effects import GroupEffects, SimulatedEffects
+from dissensus.pipeline.simulate.items import SimulatedItems, Topic
+from dissensus.pipeline.simulate.pool import Detail, Pool, PoolCell
 from dissensus.pipeline.simulate.questions import Questions
-from dissensus.pipeline.simulate.times import Times
-from dissensus.schema.hints import suggest, format_list
+from dissensus.pipeline.simulate.times import SimulatedTimes
+from dissensus.schema.hints import format_list, suggest
 
 _FOLDER = files("dissensus.pipeline.simulate") / "presets"
 
@@ -29,7 +29,7 @@ def presets() -> tuple[str, ...]:
     return tuple(sorted(name.removesuffix(".toml") for name in names if name.endswith(".toml")))
 
 
-def preset(name: str) -> Campaign:
+def preset(name: str) -> SimulationDesign:
     """Return a campaign that ships with the package; `dataclasses.replace` changes what it is drawn from.
 
     Parameters
@@ -59,27 +59,27 @@ def preset(name: str) -> Campaign:
     return _parse(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")))
 
 
-def _parse(data: dict[str, Any]) -> Campaign:
+def _parse(data: dict[str, Any]) -> SimulationDesign:
     groups = {axis: GroupEffects(**effects) for axis, effects in data["effects"].pop("groups", {}).items()}
-    return Campaign(
+    return SimulationDesign(
         **{name: value for name, value in data.items() if not isinstance(value, dict)},
         items=_items(data["items"]),
         pool=_pool(data["pool"]),
         answers=data["answers"],
         questions=Questions(**data["questions"]),
-        effects=Effects(**data["effects"], groups=groups),
+        effects=SimulatedEffects(**data["effects"], groups=groups),
         careless=Careless(**data["careless"]),
-        times=Times(**data["times"]) if "times" in data else None,
+        times=SimulatedTimes(**data["times"]) if "times" in data else None,
     )
 
 
-def _items(data: dict[str, Any]) -> Items:
+def _items(data: dict[str, Any]) -> SimulatedItems:
     topics = tuple(
         Topic(name=name, weight=topic["weight"], questions=tuple(topic.get("questions", ())))
         for name, topic in data.pop("topics").items()
     )
     per_item, turns = tuple(data.pop("topics_per_item")), tuple(data.pop("turns"))
-    return Items(**data, topics=topics, topics_per_item=per_item, turns=turns)
+    return SimulatedItems(**data, topics=topics, topics_per_item=per_item, turns=turns)
 
 
 def _pool(data: dict[str, Any]) -> Pool:
@@ -87,7 +87,7 @@ def _pool(data: dict[str, Any]) -> Pool:
     return Pool(
         axes=tuple(data["axes"]),
         cells=tuple(
-            Cell(values=tuple(row[:n]), raters=sum(row[n:]), careless=sum(row[n + 1 :])) for row in data["cells"]
+            PoolCell(values=tuple(row[:n]), raters=sum(row[n:]), careless=sum(row[n + 1 :])) for row in data["cells"]
         ),
         margins=data.get("margins", {}),
         details={name: Detail(**detail) for name, detail in data.get("details", {}).items()},

@@ -1,4 +1,4 @@
-"""Drawing a campaign."""
+"""Simulation of a campaign."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.simulate.campaign import Campaign
+from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.careless import CAREFUL, KINDS
 from dissensus.pipeline.simulate.design import draw_design
-from dissensus.pipeline.simulate.effects import draw_groups, of_group_items, of_groups
+from dissensus.pipeline.simulate.effects import draw_groups, group_effects, group_item_effects
 from dissensus.pipeline.simulate.items import draw_items
 from dissensus.pipeline.simulate.latent import latent
 from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
@@ -52,7 +52,7 @@ class Simulation:
         return Ratings.from_frame(frame, questions=questions)
 
 
-def simulate(campaign: Campaign, *, seed: int = 0) -> Simulation:
+def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
     r"""Draw a campaign in the official schema of its questionnaire.
 
     The latent value of a rating is
@@ -126,7 +126,7 @@ def simulate(campaign: Campaign, *, seed: int = 0) -> Simulation:
         width=width,
         raters=raters.truth(rater),
         items=items.truth,
-        groups=of_groups(groups),
-        group_items=of_group_items(groups, items.truth[names.ITEM_ID]),
+        groups=group_effects(groups),
+        group_items=group_item_effects(groups, items.truth[names.ITEM_ID]),
     )
     return Simulation(official(questionnaire, raters.table, items.table, rater, item, own), truth)

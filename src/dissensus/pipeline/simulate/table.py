@@ -1,4 +1,4 @@
-"""A campaign as the file of its questionnaire."""
+"""Simulated campaign as a ratings table of its questionnaire."""
 
 from collections.abc import Sequence
 
@@ -6,11 +6,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from dissensus.pipeline.simulate.campaign import Campaign
+from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.design import Pairs
 from dissensus.pipeline.simulate.latent import Codes
-from dissensus.pipeline.simulate.questions import carrying, draw_comprehension, draw_questions
-from dissensus.schema.questionnaire.overall import worst_answer
+from dissensus.pipeline.simulate.questions import draw_carriers, draw_comprehension, draw_questions
+from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire
 from dissensus.schema.ratings import columns as names
 
@@ -40,14 +40,18 @@ def official(
 
 
 def draw_answer_columns(
-    rng: np.random.Generator, campaign: Campaign, overall: NDArray[np.int16], pairs: Pairs, topics: NDArray[np.bool_]
+    rng: np.random.Generator,
+    campaign: SimulationDesign,
+    overall: NDArray[np.int16],
+    pairs: Pairs,
+    topics: NDArray[np.bool_],
 ) -> pl.DataFrame:
     """Draw the questions that carry the overall answers; return the columns of all questions and overalls."""
     rater, item = pairs
     questionnaire = load_questionnaire(campaign.questionnaire)
     counting = [question.name for question in questionnaire.questions if question.counts]
     carried = np.bincount(item[overall > 0], minlength=campaign.items.count)
-    shares = carrying(campaign.questions, counting, campaign.items.topics, topics, carried)
+    shares = draw_carriers(campaign.questions, counting, campaign.items.topics, topics, carried)
     answers = draw_questions(rng, campaign.questions, overall, item, shares)
     comprehension = draw_comprehension(rng, campaign.questions, rater, campaign.pool.size)
     return _answer_columns(questionnaire, answers, comprehension, list(campaign.questions.comprehension))
@@ -65,7 +69,7 @@ def _answer_columns(
             for place, question in enumerate(counting)
         }
     )
-    overalls = {name: worst_answer(granular.select(parts)) for name, parts in questionnaire.overalls.items()}
+    overalls = {name: take_worst(granular.select(parts)) for name, parts in questionnaire.overalls.items()}
     understood = pl.Series(values).gather(comprehension)
     return granular.with_columns(**overalls).cast(pl.String).with_columns(understood.alias(name) for name in other)
 

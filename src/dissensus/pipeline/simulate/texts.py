@@ -1,11 +1,11 @@
-"""Harmless texts where the items of a real campaign have adversarial ones."""
+"""Harmless stand-ins for adversarial texts."""
 
 from collections.abc import Sequence
 from math import lcm
 
 import numpy as np
 
-from dissensus.pipeline.simulate.scores import dealt
+from dissensus.pipeline.simulate.scores import deal_values
 
 # Commas, quotation marks and letters beyond ASCII are there because real conversations have them.
 SUBJECTS = (
@@ -36,7 +36,7 @@ def texts(
     if lcm(contexts, responses) < n:
         # counting through both would meet the same pair again
         responses = n
-    asked = [_context(number, 1 + turn) for number, turn in enumerate(dealt(rng, turns, contexts))]
+    asked = [_context(number, 1 + turn) for number, turn in enumerate(deal_values(rng, turns, contexts))]
     answered = [f"{_sentence(ANSWERED, number)} (simulated response {number + 1})" for number in range(responses)]
     order = rng.permutation(n)
     return [asked[i % contexts] for i in order], [answered[i % responses] for i in order]

@@ -1,4 +1,4 @@
-"""How long ratings take, and when they are given."""
+"""Simulated answer times and timestamps."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -7,7 +7,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.careless import SPEEDER
-from dissensus.pipeline.simulate.design import places
+from dissensus.pipeline.simulate.design import rating_positions
 from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.pipeline.simulate.scores import shuffled_scores
 from dissensus.schema.numbers import MAX_COUNT, check_spread, check_whole
@@ -18,7 +18,7 @@ SPEEDER_SD = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Times:
+class SimulatedTimes:
     """Settings of the answer times, which are log-normal."""
 
     median_s: float = 120.0  # Median of all ratings, in seconds
@@ -38,14 +38,14 @@ class Times:
             raise InvalidInput(f"times.median_s is {self.median_s}; give seconds, above 0 and up to 3600.")
 
 
-def draw_pace(rng: np.random.Generator, times: Times, kind: Codes, pace: float) -> Floats:
+def draw_pace(rng: np.random.Generator, times: SimulatedTimes, kind: Codes, pace: float) -> Floats:
     """Draw the pace of each rater: their time as a share of the pool's, as a logarithm."""
     score = shuffled_scores(rng, kind.size)
     return np.where(kind == SPEEDER, np.log(pace) + SPEEDER_SD * score, times.rater_sd * score)
 
 
 def draw_times(
-    rng: np.random.Generator, times: Times, pace: Floats, rater: Codes, item: Codes, n_items: int
+    rng: np.random.Generator, times: SimulatedTimes, pace: Floats, rater: Codes, item: Codes, n_items: int
 ) -> tuple[Codes, Codes]:
     """Draw how many milliseconds each rating took, and when it was given, in seconds of Unix time."""
     slow = times.item_sd * shuffled_scores(rng, n_items)
@@ -56,9 +56,9 @@ def draw_times(
     return taken_ms, _given(rng, times, taken_ms, rater)
 
 
-def _given(rng: np.random.Generator, times: Times, taken: Codes, rater: Codes) -> Codes:
+def _given(rng: np.random.Generator, times: SimulatedTimes, taken: Codes, rater: Codes) -> Codes:
     """Let each rater begin some time and pause after every sitting."""
-    place = places(rater)
+    place = rating_positions(rater)
     pause = np.where(place % times.sitting == 0, rng.random(rater.size) * DAY_MS, 0)
     pause[place == 0] *= times.days
     step = taken + np.rint(pause).astype(np.int64)

@@ -1,4 +1,4 @@
-"""What is true of a simulated campaign, for those who want to find it again."""
+"""True parameters of a simulated campaign."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from dissensus.pipeline.simulate.campaign import Campaign
+from dissensus.pipeline.simulate.campaign import SimulationDesign
 
 SCHEMA_VERSION = 1
 
@@ -17,7 +17,9 @@ SCHEMA_VERSION = 1
 class Truth:
     """All that a campaign was drawn from."""
 
-    campaign: Campaign  # The settings, the seed and the version of the package: the same three give the same campaign
+    campaign: (
+        SimulationDesign  # The settings, the seed and the version of the package: the same three give the same campaign
+    )
     seed: int
     version: str
     cut: float  # The latent value above which an answer is Yes, and how far below it an average rater is Unsure
@@ -36,18 +38,18 @@ class Truth:
     def to_json(self) -> str:
         """Return all of it as JSON."""
         head = {"schema_version": SCHEMA_VERSION, "dissensus_version": self.version}
-        body = {field.name: plain(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
+        body = {field.name: to_plain(getattr(self, field.name)) for field in fields(self) if field.name != "version"}
         return json.dumps(head | body, ensure_ascii=False, indent=1)
 
 
-def plain(value: Any) -> Any:
+def to_plain(value: Any) -> Any:
     """Return settings and tables as dictionaries and lists."""
     if isinstance(value, pl.DataFrame):
         return value.to_dicts()
     if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+        return {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items()}
+        return {key: to_plain(each) for key, each in value.items()}
     if isinstance(value, (tuple, list)):
-        return [plain(each) for each in value]
+        return [to_plain(each) for each in value]
     return value.isoformat() if isinstance(value, date) else value

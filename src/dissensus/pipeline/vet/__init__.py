@@ -1,4 +1,4 @@
-"""Vetting: evidence on each rater, flags by stated criteria, and the audit of a filter that removes raters."""
+"""Vetting: evidence on each rater, flags by stated criteria, and the audit of a filter."""
 
 from dissensus.pipeline.vet.audit import audit_filter, audit_flagged
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove

@@ -1,4 +1,4 @@
-"""What a filter does: whom it removes, how far labels move, and whether chance would do the same."""
+"""Audit of a filter: removed raters, label shifts, and the same for random removal."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,15 +13,15 @@ from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.pipeline.vet.options import axes_of
 from dissensus.pipeline.vet.result import Vetting
-from dissensus.schema.hints import suggest, format_value
+from dissensus.schema.hints import format_value, suggest
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.ratings.columns import FLAG, RATER_ID, REST
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.design import Design
 from dissensus.stats.exact import freeman_halton, odds_ratio
-from dissensus.stats.level import check_level
 from dissensus.stats.permutation import shuffles
 from dissensus.stats.removal import MOVES, label_shift, moves
+from dissensus.stats.result import check_level
 from dissensus.stats.significance import benjamini_hochberg, upper_p
 
 Bools = npt.NDArray[np.bool_]

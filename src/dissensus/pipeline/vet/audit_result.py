@@ -1,4 +1,4 @@
-"""The result of the audit of a filter."""
+"""Result of a filter audit."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -12,7 +12,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupRemoval:
-    """How many raters of a group were removed."""
+    """Removed raters of a group."""
 
     group: str
     n_removed: int  # Raters removed, of how many
@@ -29,7 +29,7 @@ class GroupRemoval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AxisRemoval:
-    """Whether removal is independent of the groups of an axis."""
+    """Test of independence between removal and the groups of an axis."""
 
     axis: str  # The axis, and each of its groups
     groups: tuple[GroupRemoval, ...]
@@ -43,7 +43,7 @@ class AxisRemoval:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LabelMove:
-    """How far labels move on the whole, beside the removal of as many raters at random."""
+    """Label shift on the whole, beside random removal of as many raters."""
 
     measure: str  # mean_total_variation, mean_jensen_shannon, changed or disjoint; see `label_shift`
     observed: float | None  # Its value; None where no item has a rater left
@@ -56,7 +56,7 @@ class LabelMove:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FilterAudit:
-    """What the removal of raters does to the pool and to the labels; printed as tables, in a notebook too.
+    """Effect of removing raters on the pool and on the labels; printed as tables, in a notebook too.
 
     Parameters
     ----------
@@ -125,14 +125,14 @@ class FilterAudit:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        from dissensus.pipeline.vet.display import of_audit
+        from dissensus.pipeline.vet.display import audit_page
 
-        return of_audit(self).as_text()
+        return audit_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.vet.display import of_audit
+        from dissensus.pipeline.vet.display import audit_page
 
-        return of_audit(self).as_html()
+        return audit_page(self).as_html()
 
 
 def _finite(axis: dict[str, Any]) -> dict[str, Any]:

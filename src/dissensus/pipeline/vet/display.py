@@ -1,4 +1,4 @@
-"""How vetting and an audit look: blocks of cells."""
+"""Display of vetting and of a filter audit as blocks of cells."""
 
 from collections.abc import Iterator
 from math import isinf
@@ -32,7 +32,7 @@ MEASURES = {
 }
 
 
-def of_vetting(vetting: Vetting) -> Page:
+def vetting_page(vetting: Vetting) -> Page:
     """Return the flagged raters below the middle of the pool."""
     shown = [name for name in (*HEADINGS, *_agreements(vetting)) if name not in vetting.absent]
     known = vetting.raters["flagged_in_file"].null_count() == 0
@@ -46,7 +46,7 @@ def of_vetting(vetting: Vetting) -> Page:
     return Page(_summary(vetting), (Grid(head, tuple(lines)),), tuple(_notes(vetting)))
 
 
-def of_audit(audit: FilterAudit) -> Page:
+def audit_page(audit: FilterAudit) -> Page:
     """Return one block an axis, and one for the labels."""
     n = len(audit.removed)
     summary = (

@@ -1,4 +1,4 @@
-"""From ratings to the evidence on each rater."""
+"""Evidence on each rater, from ratings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

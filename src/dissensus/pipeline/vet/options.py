@@ -1,4 +1,4 @@
-"""What vetting and an audit look at: questions and axes."""
+"""Questions and axes that vetting and filter audits share."""
 
 from collections.abc import Sequence
 

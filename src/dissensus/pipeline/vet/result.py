@@ -120,11 +120,11 @@ class Vetting:
         return lines.with_columns(pl.lit(value).alias(name) for name, value in about.items())
 
     def __str__(self) -> str:
-        from dissensus.pipeline.vet.display import of_vetting
+        from dissensus.pipeline.vet.display import vetting_page
 
-        return of_vetting(self).as_text()
+        return vetting_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.vet.display import of_vetting
+        from dissensus.pipeline.vet.display import vetting_page
 
-        return of_vetting(self).as_html()
+        return vetting_page(self).as_html()

@@ -1,4 +1,4 @@
-"""Pairs as numbers, for training."""
+"""Training examples: pairs as numeric features."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +7,13 @@ from typing import Final, Self
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.preference.data.features import Kind, Vocabulary, counted, log_length
+from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, answers, asked, dialogues
-from dissensus.preference.data.sparse import Floats, Integers, Rows
-from dissensus.preference.data.weighting import Counting
-from dissensus.preference.fit.logistic import Choices
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.data.weighting import Weighting
+from dissensus.preference.fit.logistic import PairChoices
 from dissensus.preference.models.encoder import Encoder, Progress, Vectors
-from dissensus.preference.models.linear import stacked
+from dissensus.preference.models.linear import stack_features
 
 RATER: Final = "rater_id"
 """Axis of which each rater is a group of their own."""
@@ -25,9 +25,9 @@ Labels = npt.NDArray[np.object_]
 class Examples:
     """Pairs as numbers."""
 
-    counts: dict[Kind, Rows]  # Runs of each kind, two rows a pair: chosen, rejected
+    counts: dict[Kind, FeatureRows]  # Runs of each kind, two rows a pair: chosen, rejected
     log_lengths: Floats  # Of both answers of each pair, likewise
-    choices: Choices  # What each pair counts for
+    choices: PairChoices  # What each pair counts for
     dialogue: Integers
     who: Mapping[str, Labels]  # By axis the group of the rater of each pair, None where it is not known
     # What made vectors of both answers of each pair, and these; None where there are none
@@ -38,7 +38,7 @@ class Examples:
     def of(
         cls,
         pairs: Sequence[Pair],
-        counting: Counting | None = None,
+        counting: Weighting | None = None,
         encoder: Encoder | None = None,
         *,
         progress: Progress | None = None,
@@ -46,10 +46,10 @@ class Examples:
         """Return pairs as numbers, with vectors where there is an encoder."""
         texts = answers(pairs)
         kinds: tuple[Kind, ...] = ("characters", "words")
-        counts = {kind: counted(texts, kind) for kind in kinds}
-        choices = (counting or Counting()).choices(pairs)
+        counts = {kind: count_features(texts, kind) for kind in kinds}
+        choices = (counting or Weighting()).choices(pairs)
         vectors = None if encoder is None else Vectors.of(encoder, texts, asked(pairs), progress=progress)
-        return cls(counts, log_length(texts), choices, dialogues(pairs), labels_of(pairs), encoder, vectors)
+        return cls(counts, log_length(texts), choices, dialogues(pairs), pair_labels(pairs), encoder, vectors)
 
     @property
     def lengths(self) -> Floats:
@@ -79,21 +79,21 @@ class Examples:
         """Return the vocabulary of all answers."""
         return {kind: Vocabulary.learn(self.counts[kind]) for kind in kinds}
 
-    def parts(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, Rows]:
+    def parts(self, vocabularies: Mapping[Kind, Vocabulary]) -> dict[Kind, FeatureRows]:
         """Return the features of each kind of the chosen less those of the rejected answer."""
         return {kind: known.weigh(self.counts[kind]).differences() for kind, known in vocabularies.items()}
 
-    def differences(self, vocabularies: Mapping[Kind, Vocabulary]) -> Rows:
+    def differences(self, vocabularies: Mapping[Kind, Vocabulary]) -> FeatureRows:
         """Return all features of the chosen less those of the rejected answer."""
-        return stacked(list(self.parts(vocabularies).values()), self.lengths)
+        return stack_features(list(self.parts(vocabularies).values()), self.lengths)
 
-    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> Rows:
+    def rows(self, vocabularies: Mapping[Kind, Vocabulary], typical: float = 0.0) -> FeatureRows:
         """Return the features of all answers, with log length beside what is typical."""
         parts = [known.weigh(self.counts[kind]) for kind, known in vocabularies.items()]
-        return stacked(parts, self.log_lengths - typical)
+        return stack_features(parts, self.log_lengths - typical)
 
 
-def labels_of(pairs: Sequence[Pair]) -> dict[str, Labels]:
+def pair_labels(pairs: Sequence[Pair]) -> dict[str, Labels]:
     """Return by axis, `RATER` the last, the group of the rater of each pair."""
     cells = [pair.cells for pair in pairs]
     axes = sorted({axis for one in cells for axis in one})

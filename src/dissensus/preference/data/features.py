@@ -1,4 +1,4 @@
-"""What a model sees of an answer: runs of characters and of words, hashed and weighed by TF-IDF."""
+"""Text features of answers: character and word n-grams, hashed and weighted by TF-IDF."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data import kernels
-from dissensus.preference.data.sparse import Floats, Integers, Rows
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 
 Kind = Literal["characters", "words"]
 
@@ -32,7 +32,7 @@ class _Hashed(NamedTuple):
     ends: Integers
 
 
-def counted(texts: Sequence[str], kind: Kind) -> Rows:
+def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
     """Count the runs of each text, whatever its case and its white space.
 
     Examples
@@ -43,7 +43,7 @@ def counted(texts: Sequence[str], kind: Kind) -> Rows:
     """
     hash_some = {"characters": _characters, "words": _words}[kind]
     parts = [_counts(hash_some, texts[begin : begin + _AT_ONCE]) for begin in range(0, len(texts), _AT_ONCE)]
-    return Rows.one_after_the_other(parts, 1 << BITS)
+    return FeatureRows.one_after_the_other(parts, 1 << BITS)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class Vocabulary:
         object.__setattr__(self, "place", place)
 
     @classmethod
-    def learn(cls, counts: Rows) -> Self:
+    def learn(cls, counts: FeatureRows) -> Self:
         """Return the vocabulary of counted texts."""
         frequency = np.bincount(counts.columns, minlength=counts.width)
         hashes = np.flatnonzero(frequency)
@@ -70,7 +70,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def weigh(self, counts: Rows) -> Rows:
+    def weigh(self, counts: FeatureRows) -> FeatureRows:
         """Return (1 + ln count) · idf, each row scaled to length 1; features that training did not have are left out.
 
         A text of which nothing is known has a row of zeros.
@@ -81,7 +81,7 @@ class Vocabulary:
         values = (1 + np.log(counts.values[known])) * self.idf[columns]
         row = np.repeat(np.arange(len(counts)), np.diff(ends))
         length = np.sqrt(np.bincount(row, weights=np.square(values, dtype=np.float64), minlength=len(counts)))
-        return Rows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
+        return FeatureRows((values / length[row]).astype(np.float32), columns, ends, len(self.hashes))
 
 
 def log_length(texts: Sequence[str]) -> Floats:
@@ -89,11 +89,11 @@ def log_length(texts: Sequence[str]) -> Floats:
     return np.log1p(np.array([len(text) for text in texts], dtype=np.float64))
 
 
-def _counts(hash_some: Callable[[Sequence[str]], _Hashed], texts: Sequence[str]) -> Rows:
+def _counts(hash_some: Callable[[Sequence[str]], _Hashed], texts: Sequence[str]) -> FeatureRows:
     hashes, ends = hash_some(texts)
     columns, counts = np.empty(ends[-1], np.int32), np.empty(ends[-1], np.float32)
     filled = kernels.count_runs(hashes, ends, columns, counts)
-    return Rows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
+    return FeatureRows(counts[: filled[-1]], columns[: filled[-1]], filled, 1 << BITS)
 
 
 def _characters(texts: Sequence[str]) -> _Hashed:

@@ -1,4 +1,4 @@
-"""Compiled loops over text and over sparse rows."""
+"""Compiled kernels over text and sparse rows."""
 
 import numpy as np
 

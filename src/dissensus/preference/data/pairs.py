@@ -1,4 +1,4 @@
-"""Pairs of answers of which people chose one."""
+"""Pairs of answers, one of which was chosen."""
 
 import hashlib
 import json
@@ -63,7 +63,9 @@ class Pair:
         if not self.chosen.strip() or not self.rejected.strip():
             raise InvalidInput("An answer of the pair is empty, so there was nothing to compare. Leave the pair out.")
         if self.chosen == self.rejected:
-            raise InvalidInput(f"Both answers are {format_value(self.chosen)}, so nothing was chosen. Leave the pair out.")
+            raise InvalidInput(
+                f"Both answers are {format_value(self.chosen)}, so nothing was chosen. Leave the pair out."
+            )
         if not 0 < self.weight < np.inf:
             raise InvalidInput(f"The weight of a pair is {self.weight:g}; give a number above 0, such as 1.")
         if self.strength is not None and not np.isfinite(self.strength):
@@ -83,7 +85,7 @@ class Pair:
 
     @property
     def comparison(self) -> tuple[tuple[Turn, ...], frozenset[str]]:
-        """What was compared, whichever was chosen."""
+        """Compared texts, whichever was chosen."""
         return self.context, frozenset((self.chosen, self.rejected))
 
     @property

@@ -1,4 +1,4 @@
-"""What each person said of two answers, as pairs: one for each pick."""
+"""Votes of single raters as pairs, one per pick."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -6,13 +6,13 @@ from typing import Final, NamedTuple
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair, Purpose
-from dissensus.schema.records.preference import Asked, Pick, Preference
+from dissensus.schema.records.preference import Criterion, Pick, Preference
 
 NEITHER: Final = "a rater found neither answer better"
 SAME: Final = "both answers are the same"
 OTHER: Final = "people were asked for something else"
 
-ASKED_FOR: Final[Mapping[Asked, Purpose]] = {
+ASKED_FOR: Final[Mapping[Criterion, Purpose]] = {
     "more helpful": "helpful",
     "more harmful": "harmless",
     "less harmful": "harmless",
@@ -30,7 +30,7 @@ class Votes(NamedTuple):
     excluded: dict[str, int]
 
 
-def votes_of(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
+def collect_votes(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
     """Return a pair for each pick, with who picked and how strongly; weak picks too.
 
     Parameters
@@ -58,14 +58,14 @@ def votes_of(preferences: Iterable[Preference], people: People | None = None, *,
     >>> pair.chosen, pair.strength, pair.rater, pair.groups, excluded
     ('No, thank you.', 3.0, 'ann', (('rater_age', 'old'),), {'a rater found neither answer better': 1})
     """
-    found = votes_among(preferences, people, purpose=purpose)
+    found = filter_votes(preferences, people, purpose=purpose)
     if not found.pairs:
         why = "; ".join(f"{reason} ({count:,})" for reason, count in found.excluded.items()) or "nobody picked anything"
         raise InvalidInput(f"No pick says which answer is more {purpose}: {why}.")
     return found
 
 
-def votes_among(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
+def filter_votes(preferences: Iterable[Preference], people: People | None = None, *, purpose: Purpose) -> Votes:
     """Return the same, which may be none at all."""
     excluded: Counter[str] = Counter()
     pairs = tuple(_pairs(preferences, people or {}, purpose, excluded))

@@ -1,4 +1,4 @@
-"""How what each person said counts in training."""
+"""Training weights of votes: strength, margins and soft labels."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -10,16 +10,16 @@ import numpy as np
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.sparse import Floats
-from dissensus.preference.fit.logistic import Choices
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.preference.fit.logistic import PairChoices
+from dissensus.schema.hints import format_list, format_value, suggest
 
 Strength = Literal["ignored", "weight", "margin"]
 STRENGTHS: Final[tuple[str, ...]] = get_args(Strength)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counting:
-    """How what each person said counts.
+class Weighting:
+    """Weighting of votes in training.
 
     Parameters
     ----------
@@ -48,14 +48,16 @@ class Counting:
     def __post_init__(self) -> None:
         if self.strength not in STRENGTHS:
             near = suggest(str(self.strength), STRENGTHS)
-            raise InvalidInput(f"strength is {format_value(self.strength)}; it is one of {format_list(STRENGTHS)}.{near}")
+            raise InvalidInput(
+                f"strength is {format_value(self.strength)}; it is one of {format_list(STRENGTHS)}.{near}"
+            )
         if self.strength == "margin" and self.soft:
             raise InvalidInput(
                 "Strength is asked for as a margin, and labels are to be soft: a margin is for who chose one answer, "
                 "not for a share of people. Use strength as weight, or leave soft labels out."
             )
 
-    def choices(self, pairs: Sequence[Pair]) -> Choices:
+    def choices(self, pairs: Sequence[Pair]) -> PairChoices:
         """Return what pairs count for.
 
         Raises
@@ -76,7 +78,7 @@ class Counting:
             asked = Counter(pair.comparison for pair in pairs)
             weight /= np.array([asked[pair.comparison] for pair in pairs])
             share = np.array([1.0 if pair.agreement is None else pair.agreement for pair in pairs])
-        return Choices(weight=weight, share=share, margin=margin)
+        return PairChoices(weight=weight, share=share, margin=margin)
 
 
 def _strengths(pairs: Sequence[Pair]) -> Floats:

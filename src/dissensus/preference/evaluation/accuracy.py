@@ -1,4 +1,4 @@
-"""How well the scores of a model say which answer was chosen."""
+"""Accuracy and calibration of a model on held-out pairs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
@@ -11,9 +11,9 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, answers, dialogues, unanimity
 from dissensus.preference.data.sparse import Floats, Integers
-from dissensus.preference.evaluation.soft_labels import SoftLabels, soft_labels
+from dissensus.preference.evaluation.soft_labels import SoftLabelEvaluation, evaluate_soft_labels
 from dissensus.preference.fit.logistic import probability
-from dissensus.stats.proportion import Share, clustered_share
+from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
 
 BINS: Final = 10
 """Bins of the confidence from one half to 1."""
@@ -37,7 +37,7 @@ class Bin(NamedTuple):
     low: float
     high: float
     confidence: float
-    accuracy: Share
+    accuracy: ClusteredEstimate
 
 
 class Slice(NamedTuple):
@@ -45,13 +45,13 @@ class Slice(NamedTuple):
 
     by: str
     value: str
-    accuracy: Share
-    length_alone: Share
+    accuracy: ClusteredEstimate
+    length_alone: ClusteredEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evaluation:
-    """What was found.
+    """Accuracy, calibration and slices of a model on pairs.
 
     Parameters
     ----------
@@ -73,14 +73,14 @@ class Evaluation:
         How near the model comes to the shares of raters; None where no comparison has two.
     """
 
-    accuracy: Share
-    length_alone: Share
+    accuracy: ClusteredEstimate
+    length_alone: ClusteredEstimate
     log_loss: float
     length_log_loss: float
     ece: float
     bins: tuple[Bin, ...]
     slices: tuple[Slice, ...]
-    soft_labels: SoftLabels | None = None
+    soft_labels: SoftLabelEvaluation | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON, without shares of raters where there are none."""
@@ -96,7 +96,7 @@ class Evaluation:
 
 
 class _Cases(NamedTuple):
-    """What is known of each pair."""
+    """Attributes of each evaluated pair."""
 
     right: Floats
     length_right: Floats
@@ -104,7 +104,7 @@ class _Cases(NamedTuple):
     weight: Floats
     level: float
 
-    def share(self, some: npt.NDArray[np.bool_], *, length: bool = False) -> Share:
+    def share(self, some: npt.NDArray[np.bool_], *, length: bool = False) -> ClusteredEstimate:
         hits = self.length_right if length else self.right
         return clustered_share(hits[some], self.dialogue[some], weights=self.weight[some], level=self.level)
 
@@ -143,9 +143,9 @@ def evaluate(
     >>> found.accuracy.estimate, found.length_alone.estimate, round(found.log_loss, 3)
     (0.625, 1.0, 0.612)
     """
-    margin, of_length = checked(pairs, margins), np.asarray(length, dtype=np.float64)
+    margin, of_length = check_probabilities(pairs, margins), np.asarray(length, dtype=np.float64)
     weight = np.array([pair.weight for pair in pairs])
-    cases = _Cases(right(margin), right(of_length), dialogues(pairs), weight, level)
+    cases = _Cases(score_hits(margin), score_hits(of_length), dialogues(pairs), weight, level)
     every, confidence = np.ones(len(pairs), dtype=bool), probability(np.abs(margin))
     gaps = np.bincount(_in_bin(confidence), weights=weight * (confidence - cases.right))
     return Evaluation(
@@ -160,11 +160,11 @@ def evaluate(
             for by, labels in _labels(pairs, confidence)
             for value in _values(labels)
         ),
-        soft_labels=soft_labels(pairs, margin, of_length, level=level),
+        soft_labels=evaluate_soft_labels(pairs, margin, of_length, level=level),
     )
 
 
-def checked(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
+def check_probabilities(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
     """Return margins as numbers."""
     margin = np.asarray(margins, dtype=np.float64)
     if not len(pairs):
@@ -177,7 +177,7 @@ def checked(pairs: Sequence[Pair], margins: npt.ArrayLike) -> Floats:
     return margin
 
 
-def right(margin: Floats) -> Floats:
+def score_hits(margin: Floats) -> Floats:
     """Return 1 where the chosen answer scores higher, 0 where it scores lower, and one half for a tie."""
     return np.asarray((np.sign(margin) + 1) / 2)
 

@@ -1,4 +1,4 @@
-"""Scores of red-team attempts: how harmless the chatbot stayed, and how harmless the plan was."""
+"""Scores of red-team attempts: harmlessness of the chatbot and of the task description."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,16 +10,16 @@ from dissensus.schema.records.conversation import Conversation, Turn
 from dissensus.text.transcripts import parse_hh
 
 
-class Scores(NamedTuple):
-    """What a model says of an attempt; None where it was not asked, or there was nothing to score."""
+class AttemptScores(NamedTuple):
+    """Scores of one attempt; None where there was nothing to score."""
 
     transcript: float | None
     description: float | None
 
 
 @dataclass(slots=True)
-class Tally:
-    """How many scores were given, how many were there before, and where there is nothing to score."""
+class ScoreTally:
+    """Counts of new scores, of earlier scores, and of attempts with nothing to score."""
 
     scored_transcripts: int = 0
     scored_descriptions: int = 0
@@ -28,7 +28,7 @@ class Tally:
     silent_transcripts: int = 0
     empty_descriptions: int = 0
 
-    def add(self, before: Attempt, given: Scores, after: Attempt) -> None:
+    def add(self, before: Attempt, given: AttemptScores, after: Attempt) -> None:
         """Count one attempt."""
         self.scored_transcripts += given.transcript is not None
         self.scored_descriptions += given.description is not None
@@ -38,7 +38,7 @@ class Tally:
         self.kept_descriptions += given.description is None and before.task_description_harmlessness_score is not None
 
 
-def scores_of(attempts: Sequence[Attempt], model: Model, *, anew: bool = False) -> list[Scores]:
+def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = False) -> list[AttemptScores]:
     r"""Return what a model says of attempts.
 
     Parameters
@@ -75,10 +75,10 @@ def scores_of(attempts: Sequence[Attempt], model: Model, *, anew: bool = False) 
     asked = [talk for talk in (*talks, *plans) if talk is not None]
     scores = iter(model.score(asked))
     least = [None if talk is None else _least(talk, next(scores)) for talk in (*talks, *plans)]
-    return [Scores(*both) for both in zip(least[: len(attempts)], least[len(attempts) :], strict=True)]
+    return [AttemptScores(*both) for both in zip(least[: len(attempts)], least[len(attempts) :], strict=True)]
 
 
-def scored(attempt: Attempt, scores: Scores) -> Attempt:
+def add_scores(attempt: Attempt, scores: AttemptScores) -> Attempt:
     """Return an attempt with these scores, and with those that it had where there is none."""
     if scores == (None, None):
         return attempt

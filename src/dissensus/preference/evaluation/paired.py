@@ -1,4 +1,4 @@
-"""Two models on the same pairs."""
+"""Paired comparison of two models on the same pairs."""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.preference.data.pairs import Pair, dialogues
-from dissensus.preference.evaluation.accuracy import Evaluation, checked, right
-from dissensus.stats.paired import Difference, paired_difference
+from dissensus.preference.evaluation.accuracy import Evaluation, check_probabilities, score_hits
+from dissensus.stats.cluster_robust import ClusteredEstimate, paired_difference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
-    """How much better the first of two models is.
+class ModelComparison:
+    """Paired difference in accuracy of two models.
 
     Parameters
     ----------
@@ -25,8 +25,8 @@ class Comparison:
         Log-loss of the first less that of the second; below 0 the first knows better.
     """
 
-    accuracy: Difference
-    log_loss: Difference
+    accuracy: ClusteredEstimate
+    log_loss: ClusteredEstimate
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain values for JSON."""
@@ -34,15 +34,17 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rival:
+class RivalModel:
     """Another model on the same pairs."""
 
     name: str  # What it is called
     found: Evaluation  # What was found of it
-    difference: Comparison  # How much better the first one is
+    difference: ModelComparison  # How much better the first one is
 
 
-def compare(pairs: Sequence[Pair], margins: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95) -> Comparison:
+def compare_models(
+    pairs: Sequence[Pair], margins: npt.ArrayLike, others: npt.ArrayLike, *, level: float = 0.95
+) -> ModelComparison:
     """Compare two models by the pairs on which they differ.
 
     Parameters
@@ -73,17 +75,17 @@ def compare(pairs: Sequence[Pair], margins: npt.ArrayLike, others: npt.ArrayLike
     >>> compare(pairs, [2.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, -1.0]).accuracy.estimate
     0.25
     """
-    one, other = checked(pairs, margins), checked(pairs, others)
+    one, other = check_probabilities(pairs, margins), check_probabilities(pairs, others)
     difference = partial(
         paired_difference, clusters=dialogues(pairs), weights=np.array([pair.weight for pair in pairs]), level=level
     )
-    return Comparison(
-        accuracy=difference(right(one), right(other)),
+    return ModelComparison(
+        accuracy=difference(score_hits(one), score_hits(other)),
         log_loss=difference(np.logaddexp(0, -one), np.logaddexp(0, -other)),
     )
 
 
-def verdict(first: str, second: str, difference: Comparison) -> str:
+def describe_comparison(first: str, second: str, difference: ModelComparison) -> str:
     """Say whether one of two models is shown to be right more often than the other."""
     one = difference.accuracy
     if one.ci_low <= 0 <= one.ci_high:

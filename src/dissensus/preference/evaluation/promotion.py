@@ -1,4 +1,4 @@
-"""Whether a new version of a model takes the place of the current one."""
+"""Promotion of a new model version: a test of non-inferiority on held-out pairs."""
 
 import hashlib
 import unicodedata
@@ -13,10 +13,9 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.preference.data.pairs import Pair, dialogues
-from dissensus.preference.evaluation.accuracy import right
-from dissensus.preference.evaluation.paired import compare
-from dissensus.stats.paired import Difference
-from dissensus.stats.proportion import Share, clustered_share
+from dissensus.preference.evaluation.accuracy import score_hits
+from dissensus.preference.evaluation.paired import compare_models
+from dissensus.stats.cluster_robust import ClusteredEstimate, clustered_share
 
 HELD_OUT: Final = 5
 """One of so many dialogues is never trained on."""
@@ -29,8 +28,8 @@ POWER: Final = 0.8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
-    """When a new version takes the place of the current one.
+class PromotionRule:
+    """Rule of promotion: margin and level of the non-inferiority test.
 
     Parameters
     ----------
@@ -55,7 +54,7 @@ class Rule:
             raise InvalidInput(f"The level is {self.level:g}; give one from 0.5 to less than 1, such as 0.95.")
 
 
-class Dealt(NamedTuple):
+class HoldoutSplit(NamedTuple):
     """Pairs that are trained on, and those that never are."""
 
     known: tuple[Pair, ...]
@@ -63,8 +62,8 @@ class Dealt(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
-    """What is made of a new version.
+class PromotionDecision:
+    """Decision on the promotion of a new version.
 
     Parameters
     ----------
@@ -82,12 +81,12 @@ class Judgement:
 
     promoted: bool
     why: str
-    accuracy: Share
-    difference: Difference | None
-    over_reference: Difference | None = None
+    accuracy: ClusteredEstimate
+    difference: ClusteredEstimate | None
+    over_reference: ClusteredEstimate | None = None
 
 
-def deal(pairs: Sequence[Pair]) -> Dealt:
+def split_holdout(pairs: Sequence[Pair]) -> HoldoutSplit:
     """Return pairs to train on, and those of every fifth dialogue, told by a hash of its first human turn.
 
     A dialogue is on the same side for ever, whatever else there is: what was held out once is never trained on later.
@@ -102,17 +101,17 @@ def deal(pairs: Sequence[Pair]) -> Dealt:
     """
     sides = [_number(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
     known = tuple(pair for pair, out in zip(pairs, sides, strict=True) if not out)
-    return Dealt(known, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
+    return HoldoutSplit(known, tuple(pair for pair, out in zip(pairs, sides, strict=True) if out))
 
 
-def judge(
+def decide_promotion(
     pairs: Sequence[Pair],
     margins: npt.ArrayLike,
     current: npt.ArrayLike | None = None,
     *,
     reference: npt.ArrayLike | None = None,
-    rule: Rule | None = None,
-) -> Judgement:
+    rule: PromotionRule | None = None,
+) -> PromotionDecision:
     r"""Tell whether a new version takes the place of the current one: only if it is shown to be no worse by a margin.
 
     It is promoted where the interval of the difference of accuracies, new less current, lies above :math:`-\delta` for
@@ -143,7 +142,7 @@ def judge(
 
     Notes
     -----
-    Intervals count dialogues, see `dissensus.preference.evaluation.paired.compare`. Pairs count by their weight;
+    Intervals count dialogues, see `dissensus.preference.evaluation.paired.compare_models`. Pairs count by their weight;
     a tie is half a hit.
 
     Examples
@@ -157,7 +156,7 @@ def judge(
     >>> worse.promoted
     False
     """
-    rule = rule or Rule()
+    rule = rule or PromotionRule()
     n = len({pair.dialogue for pair in pairs})
     if n < 2:
         raise UndefinedEstimate(
@@ -166,12 +165,12 @@ def judge(
         )
     new = np.asarray(margins, dtype=np.float64)
     weights = np.array([pair.weight for pair in pairs])
-    accuracy = clustered_share(right(new), dialogues(pairs), weights=weights, level=rule.level)
+    accuracy = clustered_share(score_hits(new), dialogues(pairs), weights=weights, level=rule.level)
     if current is None:
-        return Judgement(accuracy.ci_low > 0.5, _of_the_first(accuracy), accuracy, None)
+        return PromotionDecision(accuracy.ci_low > 0.5, _of_the_first(accuracy), accuracy, None)
 
-    def over(other: npt.ArrayLike) -> Difference:
-        return _widened(compare(pairs, new, other, level=rule.level).accuracy, rule)
+    def over(other: npt.ArrayLike) -> ClusteredEstimate:
+        return _widened(compare_models(pairs, new, other, level=rule.level).accuracy, rule)
 
     over_current, over_reference = over(current), None if reference is None else over(reference)
     found = {"the one in use": over_current} | ({"the reference": over_reference} if over_reference else {})
@@ -179,34 +178,34 @@ def judge(
     why = " ".join(_of_another(name, one, rule) for name, one in (worse or found).items())
     if n < LEAST:
         why = f"{n:,} dialogues are held out, and with fewer than {LEAST} no version takes the place of another."
-    return Judgement(n >= LEAST and not worse, why, accuracy, over_current, over_reference)
+    return PromotionDecision(n >= LEAST and not worse, why, accuracy, over_current, over_reference)
 
 
-def _widened(found: Difference, rule: Rule) -> Difference:
+def _widened(found: ClusteredEstimate, rule: PromotionRule) -> ClusteredEstimate:
     """Return a difference whose interval is no narrower than that of a version which is worse by the margin."""
     half = max(found.ci_high - found.estimate, _z(rule) * sqrt(rule.margin * (1 - rule.margin) / found.clusters))
     return replace(found, ci_low=found.estimate - half, ci_high=found.estimate + half)
 
 
-def _z(rule: Rule) -> float:
+def _z(rule: PromotionRule) -> float:
     return NormalDist().inv_cdf((1 + rule.level) / 2)
 
 
-def _of_the_first(accuracy: Share) -> str:
+def _of_the_first(accuracy: ClusteredEstimate) -> str:
     found = f"it is right on {accuracy.estimate:.3f} [{accuracy.ci_low:.3f}, {accuracy.ci_high:.3f}]"
     if accuracy.ci_low > 0.5:
         return f"It is shown to be better than a coin: {found}."
     return f"It is not shown to be better than a coin: {found} of {accuracy.n:,} pairs held out. Collect more."
 
 
-def _of_another(name: str, found: Difference, rule: Rule) -> str:
+def _of_another(name: str, found: ClusteredEstimate, rule: PromotionRule) -> str:
     told = f"its accuracy less that is {found.estimate:+.3f} [{found.ci_low:+.3f}, {found.ci_high:+.3f}]"
     if found.ci_low > -rule.margin:
         return f"It is shown to be no worse than {name} by more than {rule.margin:g}: {told}."
     return f"It is not shown to be no worse than {name} by more than {rule.margin:g}: {told}.{_needed(found, rule)}"
 
 
-def _needed(found: Difference, rule: Rule) -> str:
+def _needed(found: ClusteredEstimate, rule: PromotionRule) -> str:
     """Say how many pairs would show it, were the difference what it seems to be; nothing where it is too large."""
     room = rule.margin + found.estimate
     if room <= 0:

@@ -1,4 +1,4 @@
-"""How near a model comes to the shares of raters who chose each answer, where several compared the same two."""
+"""Distance between predicted and observed soft labels of comparisons with several raters."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,54 +11,37 @@ import numpy.typing as npt
 from dissensus.preference.data.pairs import Pair, dialogues, unanimity
 from dissensus.preference.data.sparse import Floats, Integers
 from dissensus.preference.fit.logistic import probability
-from dissensus.stats.mean import Mean, clustered_mean
-from dissensus.stats.proportion import Share, clustered_share
+from dissensus.stats.cluster_robust import ClusteredEstimate, Mean, clustered_mean, clustered_share
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Nearness:
-    """How near probabilities come to what raters chose."""
+class SoftLabelDistance:
+    """Distance of predicted probabilities from observed shares."""
 
     distance: Mean  # Mean Manhattan distance of both distributions over the two answers, 2|P - t|: from 0 to 2
     cross_entropy: Mean  # Mean of -t ln P - (1 - t) ln(1 - P); no less than the mean entropy of the shares
     # Mean share of the raters of a comparison whose choice is foretold wrongly; a tie is half an error
-    error_rate: Share
+    error_rate: ClusteredEstimate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SoftLabels:
-    """What was found on comparisons that several raters made."""
+class SoftLabelEvaluation:
+    """Soft-label metrics on comparisons with several raters."""
 
     n_comparisons: int  # Comparisons, and raters that are known by their ids
     n_raters: int
     entropy: float  # Mean entropy of the shares, which is the least that cross-entropy can be
-    model: Nearness  # How near they come: the model, the length of answers alone, and who always says one half
-    length_alone: Nearness
-    one_half: Nearness
+    model: SoftLabelDistance  # How near they come: the model, the length of answers alone, and who always says one half
+    length_alone: SoftLabelDistance
+    one_half: SoftLabelDistance
 
 
-def soft_labels(
+def evaluate_soft_labels(
     pairs: Sequence[Pair], margins: npt.ArrayLike, length: npt.ArrayLike, *, level: float = 0.95
-) -> SoftLabels | None:
+) -> SoftLabelEvaluation | None:
     """Compare what a model says with the shares of raters who chose each answer.
 
     The two soft-label and perspectivist measures are those of the LeWiDi 2025 shared task for nominal labels.
-
-    Parameters
-    ----------
-    pairs
-        A share is told by the agreement of a pair, else by its raters: two or more on the same answers.
-    margins
-        Score of the chosen less that of the rejected answer, log odds, as each rater sees them.
-    length
-        The same by a model that knows the length of the answers alone.
-    level
-        Confidence level of the intervals, which are for other dialogues.
-
-    Returns
-    -------
-    SoftLabels or None
-        Each comparison counts by the mean weight of its pairs. None where nobody compared what another one did.
 
     Notes
     -----
@@ -78,7 +61,7 @@ def soft_labels(
     some = [pairs[place] for place in several.tolist()]
     asked = _Asked.of(some)
     near = partial(asked.nearness, level=level)
-    return SoftLabels(
+    return SoftLabelEvaluation(
         n_comparisons=len(asked.weight),
         n_raters=len({pair.rater for pair in some} - {None}),
         entropy=float(np.average(_entropy(asked.share), weights=asked.weight)),
@@ -120,7 +103,7 @@ class _Asked:
             dialogue=dialogues(pairs)[first],
         )
 
-    def nearness(self, margins: Floats, *, level: float) -> Nearness:
+    def nearness(self, margins: Floats, *, level: float) -> SoftLabelDistance:
         """Return how near margins of the chosen answers come."""
         first = self.sign * margins
         by_dialogue = partial(clustered_mean, clusters=self.dialogue, weights=self.weight, level=level)
@@ -128,7 +111,7 @@ class _Asked:
         cross = -self.share * self._log_mean(first) - (1 - self.share) * self._log_mean(-first)
         wrong = np.where(first == 0, 0.5, np.where(first > 0, 1 - self.vote_share, self.vote_share))
         errors = clustered_share(self._mean(wrong), self.dialogue, weights=self.weight, level=level)
-        return Nearness(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
+        return SoftLabelDistance(distance=by_dialogue(distance), cross_entropy=by_dialogue(cross), error_rate=errors)
 
     def _mean(self, of_votes: Floats) -> Floats:
         return np.asarray(np.bincount(self.comparison, weights=self.vote_weight * of_votes), dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Fitting of what all choose, and of how groups and raters depart from it."""
+"""Fit of the groups model: population weights, group and rater departures."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,13 +11,22 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.examples import RATER, Examples, Labels
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats, Integers, Rows
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 from dissensus.preference.fit import logistic
-from dissensus.preference.fit.linear import FEATURES, INNER, Chosen, Progress, choose, inner, linear_of, temperature_of
-from dissensus.preference.fit.subspace import directions
-from dissensus.preference.models.group_effects import Effects, places_of
+from dissensus.preference.fit.linear import (
+    FEATURES,
+    INNER,
+    ChosenSettings,
+    Progress,
+    build_linear,
+    choose_settings,
+    fit_temperature,
+    inner_folds,
+)
+from dissensus.preference.fit.subspace import principal_directions
+from dissensus.preference.models.group_effects import GroupEffectTable, group_indices
 from dissensus.preference.models.groups import Groups
-from dissensus.stats.paired import paired_difference
+from dissensus.stats.cluster_robust import paired_difference
 
 DEPARTURES: Final = (16.0, 4.0, 1.0, 0.25)
 """Penalties on the effects of groups or raters, as multiples of that on the weights of all."""
@@ -32,7 +41,7 @@ LEVEL: Final = 0.90
 class ChosenGroups(NamedTuple):
     """Settings of what all choose; the penalty of each axis that has effects; the temperature that fits all."""
 
-    population: Chosen
+    population: ChosenSettings
     penalties: dict[str, float]
     temperature: float
 
@@ -41,28 +50,28 @@ class ChosenGroups(NamedTuple):
         return self.population.told() | {"temperature": self.temperature, "effect_penalties": self.penalties}
 
 
-class Featured(NamedTuple):
+class GroupFeatures(NamedTuple):
     """Pairs in all features, and the few directions in which they vary most."""
 
     examples: Examples
-    rows: Rows
+    rows: FeatureRows
     directions: npt.NDArray[np.float32]
 
     @classmethod
-    def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool) -> "Featured":
+    def of(cls, examples: Examples, vocabularies: dict[Kind, Vocabulary], *, of_raters: bool) -> "GroupFeatures":
         """Return pairs with their features, and directions if there may be effects of raters."""
         rows = examples.differences(vocabularies)
-        found = directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
+        found = principal_directions(rows) if of_raters else np.empty((rows.width, 0), np.float32)
         return cls(examples, rows, found)
 
 
-class Fit(NamedTuple):
+class GroupsFit(NamedTuple):
     """Weights of all features, and the effects of the groups of each axis."""
 
     weights: Floats
-    effects: dict[str, Effects]
+    effects: dict[str, GroupEffectTable]
 
-    def odds(self, examples: Examples, rows: Rows) -> Floats:
+    def odds(self, examples: Examples, rows: FeatureRows) -> Floats:
         """Return the log odds of each pair."""
         total = rows @ self.weights
         for axis, effects in self.effects.items():
@@ -94,7 +103,7 @@ def choose_groups(
             "Nothing is known of who chose, so groups cannot differ. Give pairs with rater_id, group or rater_… "
             "columns, or preferences with --raters FILE."
         )
-    population = choose(examples, features=features, seed=seed, progress=progress)
+    population = choose_settings(examples, features=features, seed=seed, progress=progress)
     penalties: dict[str, float] = {}
     for units, axes in _searches(examples):
         folds = _folds(examples, population, seed, units, of_raters=RATER in axes)
@@ -103,7 +112,7 @@ def choose_groups(
             penalties = search.tried(axis, penalties)
     # what is foretold last is of dialogues, as what is measured
     odds = search.foretold(penalties)
-    return ChosenGroups(population, penalties, temperature_of(odds, examples.choices))
+    return ChosenGroups(population, penalties, fit_temperature(odds, examples.choices))
 
 
 def _searches(examples: Examples) -> Iterator[tuple[Integers, list[str]]]:
@@ -123,7 +132,7 @@ def _raters(examples: Examples) -> Integers | None:
     """Return a number for the rater of each pair, each who is not known being another one; None if nobody is."""
     if RATER not in examples.who:
         return None
-    places = places_of(_names(examples.who[RATER]), examples.who[RATER])
+    places = group_indices(_names(examples.who[RATER]), examples.who[RATER])
     return np.where(places >= 0, places, len(places) + np.arange(len(places)))
 
 
@@ -132,9 +141,9 @@ class _Search:
     """Units held out, and what models of all others foretell of them."""
 
     examples: Examples
-    population: Chosen
+    population: ChosenSettings
     units: Integers
-    folds: list[tuple[Featured, tuple[Examples, Rows], Integers]]
+    folds: list[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]
 
     def foretold(self, penalties: Mapping[str, float]) -> Floats:
         """Return the log odds of each pair by a model that does not know its unit."""
@@ -154,18 +163,18 @@ class _Search:
     def _loss(self, penalties: Mapping[str, float]) -> Floats:
         """Return what each pair costs, after the temperature that fits all."""
         odds, choices = self.foretold(penalties), self.examples.choices
-        return choices.plain.loss(odds / temperature_of(odds, choices))
+        return choices.plain.loss(odds / fit_temperature(odds, choices))
 
 
-def fitted_groups(
+def fit_groups_model(
     examples: Examples, chosen: ChosenGroups, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> Groups:
     """Return the model that all examples give with these settings."""
     vocabularies = examples.known(chosen.population.settings.features)
-    pairs = Featured.of(examples, vocabularies, of_raters=RATER in chosen.penalties)
+    pairs = GroupFeatures.of(examples, vocabularies, of_raters=RATER in chosen.penalties)
     found = fit_groups(pairs, chosen.population.settings.penalty, chosen.penalties)
     return Groups(
-        population=linear_of(
+        population=build_linear(
             examples, found.weights, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card
         ),
         effects=found.effects,
@@ -174,7 +183,7 @@ def fitted_groups(
     )
 
 
-def fit_groups(pairs: Featured, penalty: float, penalties: Mapping[str, float]) -> Fit:
+def fit_groups(pairs: GroupFeatures, penalty: float, penalties: Mapping[str, float]) -> GroupsFit:
     r"""Return the weights of all and the effects of groups.
 
     .. math:: \min \sum_p \ell_p\Bigl(\beta \cdot x_p + \sum_a u_{a g_a(p)} \cdot x_p + b_{r(p)} \cdot V^\top x_p\Bigr)
@@ -186,7 +195,9 @@ def fit_groups(pairs: Featured, penalty: float, penalties: Mapping[str, float]) 
     weights of all.
     """
     known = {
-        axis: Effects(_names(labels), np.empty((0, 0), np.float32), pairs.directions if axis == RATER else None)
+        axis: GroupEffectTable(
+            _names(labels), np.empty((0, 0), np.float32), pairs.directions if axis == RATER else None
+        )
         for axis, labels in pairs.examples.who.items()
         if axis in penalties and _names(labels)
     }
@@ -194,14 +205,14 @@ def fit_groups(pairs: Featured, penalty: float, penalties: Mapping[str, float]) 
     for axis, effects in known.items():
         ends.append(design.width)
         design = design.beside(_columns(effects, pairs, axis, 1 / np.sqrt(penalties[axis])))
-    weights, *blocks = np.split(logistic.fit(design, pairs.examples.choices, penalty), ends)
+    weights, *blocks = np.split(logistic.fit_logistic(design, pairs.examples.choices, penalty), ends)
     found = {}
     for (axis, effects), block in zip(known.items(), blocks, strict=True):
         values = block.reshape(len(effects.names), -1) / np.sqrt(penalties[axis])
         mean = _shares(effects.names, pairs.examples, axis) @ values
         weights = weights + (mean if effects.directions is None else effects.directions @ mean)
         found[axis] = replace(effects, values=(values - mean).astype(np.float32))
-    return Fit(weights, found)
+    return GroupsFit(weights, found)
 
 
 def _names(labels: Labels) -> tuple[str, ...]:
@@ -210,20 +221,20 @@ def _names(labels: Labels) -> tuple[str, ...]:
 
 def _shares(groups: tuple[str, ...], examples: Examples, axis: str) -> Floats:
     """Return which share of what was chosen each group chose."""
-    places = places_of(groups, examples.who[axis])
+    places = group_indices(groups, examples.who[axis])
     size = np.bincount(places[places >= 0], examples.choices.weight[places >= 0], minlength=len(groups))
     return np.asarray(size / size.sum())
 
 
-def _columns(effects: Effects, pairs: Featured, axis: str, scale: float) -> Rows:
+def _columns(effects: GroupEffectTable, pairs: GroupFeatures, axis: str, scale: float) -> FeatureRows:
     """Return scaled features, or what lies along the directions, in the columns of the group of each pair."""
-    rows = pairs.rows if effects.directions is None else Rows.dense(effects.along(pairs.rows))
-    return rows.moved(places_of(effects.names, pairs.examples.who[axis]), len(effects.names), scale)
+    rows = pairs.rows if effects.directions is None else FeatureRows.dense(effects.along(pairs.rows))
+    return rows.moved(group_indices(effects.names, pairs.examples.who[axis]), len(effects.names), scale)
 
 
 def _folds(
-    examples: Examples, population: Chosen, seed: int, units: Integers, *, of_raters: bool
-) -> Iterator[tuple[Featured, tuple[Examples, Rows], Integers]]:
-    for some, other, here in inner(examples, seed, units=units):
+    examples: Examples, population: ChosenSettings, seed: int, units: Integers, *, of_raters: bool
+) -> Iterator[tuple[GroupFeatures, tuple[Examples, FeatureRows], Integers]]:
+    for some, other, here in inner_folds(examples, seed, units=units):
         vocabularies = some.known(population.settings.features)
-        yield Featured.of(some, vocabularies, of_raters=of_raters), (other, other.differences(vocabularies)), here
+        yield GroupFeatures.of(some, vocabularies, of_raters=of_raters), (other, other.differences(vocabularies)), here

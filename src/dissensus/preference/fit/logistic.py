@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dissensus.preference.data.sparse import Floats, Integers, Rows
-from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, length, minimised
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
+from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 
 
 def probability(margin: Floats) -> Floats:
@@ -20,33 +20,33 @@ def probability(margin: Floats) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Choices:
-    """What was chosen of each pair."""
+class PairChoices:
+    """Choices and weights of pairs."""
 
     weight: Floats  # As how many each pair counts
     share: Floats  # Share of those asked who chose the first answer
     margin: Floats  # By how much log odds at least its score is to be the higher one
 
     @classmethod
-    def of_first(cls, weight: Floats) -> "Choices":
+    def of_first(cls, weight: Floats) -> "PairChoices":
         """Return choices of the first answer of each pair, by everybody."""
         return cls(weight=weight, share=np.ones(len(weight)), margin=np.zeros(len(weight)))
 
     @property
-    def plain(self) -> "Choices":
+    def plain(self) -> "PairChoices":
         """The same without margins."""
-        return Choices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
+        return PairChoices(weight=self.weight, share=self.share, margin=np.zeros_like(self.margin))
 
-    def take(self, some: Integers) -> "Choices":
+    def take(self, some: Integers) -> "PairChoices":
         """Return those of some pairs."""
-        return Choices(weight=self.weight[some], share=self.share[some], margin=self.margin[some])
+        return PairChoices(weight=self.weight[some], share=self.share[some], margin=self.margin[some])
 
     def loss(self, odds: Floats) -> Floats:
         """Return the weighted cross-entropy of each pair, from the log odds of its first answer."""
         return np.asarray(self.weight * (np.logaddexp(0, -odds) + (1 - self.share) * odds))
 
 
-def fit(pairs: Rows, choices: Choices, penalty: float, *, start: Floats | None = None) -> Floats:
+def fit_logistic(pairs: FeatureRows, choices: PairChoices, penalty: float, *, start: Floats | None = None) -> Floats:
     r"""Return the weights of features that make what was chosen most likely.
 
     .. math:: \min_\beta -\sum_p w_p \bigl( t_p \ln P_p + (1 - t_p) \ln (1 - P_p) \bigr)
@@ -55,16 +55,16 @@ def fit(pairs: Rows, choices: Choices, penalty: float, *, start: Floats | None =
     By Newton's method, whose steps come from conjugate gradients, with backtracking.
     """
     # of what it is where all weights are 0
-    enough = GRADIENT * length(pairs.transposed_times(choices.weight / 2))
-    return minimised(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, enough)
+    enough = GRADIENT * norm(pairs.transposed_times(choices.weight / 2))
+    return minimise(_Regression(pairs, choices, penalty), np.zeros(pairs.width) if start is None else start, enough)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Regression:
-    """The loss of `fit`."""
+    """The loss of `fit_logistic`."""
 
-    pairs: Rows
-    choices: Choices
+    pairs: FeatureRows
+    choices: PairChoices
     penalty: float
 
     def loss(self, at: Floats) -> tuple[float, Floats]:

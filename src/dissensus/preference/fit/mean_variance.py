@@ -9,20 +9,20 @@ import numpy as np
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind, Vocabulary
 from dissensus.preference.data.pairs import Purpose
-from dissensus.preference.data.sparse import Floats, Rows
+from dissensus.preference.data.sparse import FeatureRows, Floats
 from dissensus.preference.fit import logistic
 from dissensus.preference.fit.linear import (
     FEATURES,
-    Chosen,
+    ChosenSettings,
     Progress,
-    by_kind,
-    choose,
-    inner,
-    linear_of,
-    temperature_of,
+    build_linear,
+    choose_settings,
+    fit_temperature,
+    inner_folds,
+    split_features,
 )
-from dissensus.preference.fit.logistic import Choices, probability
-from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, length, minimised
+from dissensus.preference.fit.logistic import PairChoices, probability
+from dissensus.preference.fit.newton import GRADIENT, Curvature, dot, minimise, norm
 from dissensus.preference.models.mean_variance import MeanVariance
 
 SPREADS: Final = (256.0, 64.0, 16.0, 4.0)
@@ -32,7 +32,7 @@ SPREADS: Final = (256.0, 64.0, 16.0, 4.0)
 class ChosenSpread(NamedTuple):
     """Settings of the mean, penalty of the spread, and the temperature that fits both."""
 
-    mean: Chosen
+    mean: ChosenSettings
     penalty: float
     temperature: float
 
@@ -42,16 +42,16 @@ class ChosenSpread(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Heads:
+class SpreadHeads:
     r"""The loss of two heads, with weights of the mean before those of the spread.
 
     .. math:: P(a \succ b) = \frac{1}{1 + e^{-\eta}}, \qquad
               \eta = \sqrt 2\,\frac{\beta \cdot (x_a - x_b) - m}{\sqrt{e^{2 \gamma \cdot z_a} + e^{2 \gamma \cdot z_b}}}
     """
 
-    differences: Rows  # Features of the chosen less those of the rejected answer of each pair
-    answers: Rows  # Features of both answers of each pair
-    choices: Choices  # What each pair counts for
+    differences: FeatureRows  # Features of the chosen less those of the rejected answer of each pair
+    answers: FeatureRows  # Features of both answers of each pair
+    choices: PairChoices  # What each pair counts for
     penalties: tuple[float, float]  # On the squares of the weights of the mean and of the spread
 
     def loss(self, at: Floats) -> tuple[float, tuple[Floats, Floats, Floats]]:
@@ -85,10 +85,10 @@ class Heads:
         return gradient, lambda vector: ridge * vector + back(bend * forth(vector))
 
 
-def fit(heads: Heads, start: Floats) -> Floats:
+def fit_heads(heads: SpreadHeads, start: Floats) -> Floats:
     """Return the weights of both heads, going down from a start; the loss is not convex, and this finds a low place."""
-    enough = GRADIENT * length(heads.differences.transposed_times(heads.choices.weight / 2))
-    return minimised(heads, start, enough)
+    enough = GRADIENT * norm(heads.differences.transposed_times(heads.choices.weight / 2))
+    return minimise(heads, start, enough)
 
 
 def choose_spread(
@@ -99,22 +99,22 @@ def choose_spread(
     progress: Progress | None = None,
 ) -> ChosenSpread:
     """Choose settings by cross-validation: those of the mean first, as if there were no spread."""
-    mean = choose(examples, features=features, seed=seed, progress=progress)
+    mean = choose_settings(examples, features=features, seed=seed, progress=progress)
     odds = {penalty: np.empty(len(examples.dialogue)) for penalty in SPREADS}
-    for others, unknown, here in inner(examples, seed):
+    for others, unknown, here in inner_folds(examples, seed):
         vocabularies = others.known(mean.settings.features)
         typical, at = float(others.log_lengths.mean()), None
         apart = _heads(unknown.without_margins(), vocabularies, typical, (0.0, 0.0))
         for penalty in SPREADS:
             at = _fitted(others, vocabularies, typical, (mean.settings.penalty, penalty), start=at)
             odds[penalty][here] = apart.loss(at)[1][0]
-    heat = {penalty: temperature_of(found, examples.choices) for penalty, found in odds.items()}
+    heat = {penalty: fit_temperature(found, examples.choices) for penalty, found in odds.items()}
     loss = {penalty: examples.choices.plain.loss(found / heat[penalty]).sum() for penalty, found in odds.items()}
     penalty = min(SPREADS, key=lambda one: float(loss[one]))
     return ChosenSpread(mean, penalty, heat[penalty])
 
 
-def fitted_spread(
+def fit_spread(
     examples: Examples, chosen: ChosenSpread, purpose: Purpose, *, card: dict[str, Any] | None = None
 ) -> MeanVariance:
     """Return the model that all examples give with these settings."""
@@ -123,8 +123,8 @@ def fitted_spread(
     at = _fitted(examples, vocabularies, typical, (chosen.mean.settings.penalty, chosen.penalty))
     mean, spread = np.split(at, 2)
     return MeanVariance(
-        mean=linear_of(examples, mean, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card),
-        spread_weights=by_kind(spread, vocabularies),
+        mean=build_linear(examples, mean, vocabularies, purpose=purpose, temperature=chosen.temperature, card=card),
+        spread_weights=split_features(spread, vocabularies),
         spread_length_weight=float(spread[-1]),
         typical_length=typical,
     )
@@ -141,15 +141,15 @@ def _fitted(
     """Fit both heads, from the linear model and a spread that is the same everywhere unless told otherwise."""
     heads = _heads(examples, vocabularies, typical, (penalties[0], penalties[0] * penalties[1]))
     if start is None:
-        mean = logistic.fit(heads.differences, examples.choices, penalties[0])
+        mean = logistic.fit_logistic(heads.differences, examples.choices, penalties[0])
         start = np.concatenate([mean, np.zeros(heads.answers.width)])
-    return fit(heads, start)
+    return fit_heads(heads, start)
 
 
 def _heads(
     examples: Examples, vocabularies: dict[Kind, Vocabulary], typical: float, penalties: tuple[float, float]
-) -> Heads:
-    return Heads(
+) -> SpreadHeads:
+    return SpreadHeads(
         differences=examples.differences(vocabularies),
         answers=examples.rows(vocabularies, typical),
         choices=examples.choices,

@@ -14,8 +14,8 @@ MOST_INNER = 100
 Curvature = Callable[[Floats], Floats]
 
 
-class Problem(Protocol):
-    """What is to be made least."""
+class SmoothLoss(Protocol):
+    """Smooth loss with its gradient and Hessian product."""
 
     def loss(self, at: Floats) -> tuple[float, Any]:
         """Return the loss of weights, and whatever its slope can use."""
@@ -26,13 +26,13 @@ class Problem(Protocol):
         ...
 
 
-def minimised(problem: Problem, start: Floats, enough: float) -> Floats:
+def minimise(problem: SmoothLoss, start: Floats, enough: float) -> Floats:
     """Return the weights where the gradient is no longer than enough, going down from a start."""
     at = start
     loss, known = problem.loss(at)
     for _ in range(MOST_STEPS):
         gradient, curvature = problem.slope(at, known)
-        if length(gradient) <= enough:
+        if norm(gradient) <= enough:
             break
         step = _solved(curvature, -gradient)
         at, loss, known = _along(problem, (at, loss), (step, dot(gradient, step)))
@@ -45,12 +45,12 @@ def dot(one: Floats, other: Floats) -> float:
     return float(np.einsum("i,i", one, other))
 
 
-def length(vector: Floats) -> float:
+def norm(vector: Floats) -> float:
     """Return the Euclidean length."""
     return float(np.sqrt(dot(vector, vector)))
 
 
-def _along(problem: Problem, at: tuple[Floats, float], step: tuple[Floats, float]) -> tuple[Floats, float, Any]:
+def _along(problem: SmoothLoss, at: tuple[Floats, float], step: tuple[Floats, float]) -> tuple[Floats, float, Any]:
     """Go along a step as far as the loss falls enough (Armijo's rule)."""
     (weights, before), (direction, slope) = at, step
     share = 1.0

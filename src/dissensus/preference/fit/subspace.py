@@ -1,11 +1,11 @@
-"""The few directions in which the features of pairs vary most."""
+"""Principal directions of pair features."""
 
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.preference.data.sparse import Rows
+from dissensus.preference.data.sparse import FeatureRows
 
 RANK: Final = 16
 """How many directions effects of groups and raters have."""
@@ -13,7 +13,7 @@ RANK: Final = 16
 _MORE, _ROUNDS, _SEED = 8, 4, 0
 
 
-def directions(rows: Rows, rank: int = RANK) -> npt.NDArray[np.float32]:
+def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.float32]:
     """Return the leading right singular vectors of sparse rows, shape (columns, rank), found by random projection.
 
     Neither the order of the rows nor the sign of one makes a difference. Where there are fewer rows or columns than

@@ -1,4 +1,4 @@
-"""Training: settings chosen, scores calibrated and accuracy measured on dialogues held out."""
+"""Training: settings selected, scores calibrated, accuracy measured on held-out dialogues."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,22 +11,22 @@ from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.features import Kind
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, digest, folds
 from dissensus.preference.data.sparse import Floats
-from dissensus.preference.data.weighting import Counting
+from dissensus.preference.data.weighting import Weighting
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.evaluation.diagnostics import findings_of
+from dissensus.preference.evaluation.diagnostics import compute_diagnostics
 from dissensus.preference.fit.linear import FEATURES, Progress
 from dissensus.preference.models.encoder import Encoder
 from dissensus.preference.models.kinds import KINDS, RECIPES, AnyModel, KindOfModel, Recipe
 from dissensus.preference.models.linear import Linear, length_margins
-from dissensus.preference.models.mini_lm import minilm
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.preference.models.mini_lm import load_minilm
+from dissensus.schema.hints import format_list, format_value, suggest
 
 HELD_OUT: Final = 5
 """One of so many folds of dialogues is held out to measure a model that is saved."""
 
 
-class Tested(NamedTuple):
-    """What models say of pairs that they were not trained on: margins of the model and of length alone."""
+class HeldOutMargins(NamedTuple):
+    """Margins on held-out pairs, of the model and of length alone."""
 
     margins: Floats
     length: Floats
@@ -34,8 +34,8 @@ class Tested(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """What is trained, and on what.
+class TrainingPlan:
+    """Kind of model, pairs and options of a training.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Plan:
     """
 
     kind: KindOfModel = "linear"
-    counting: Counting = Counting()  # noqa: RUF009 - it is frozen
+    counting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
     features: tuple[tuple[Kind, ...], ...] = FEATURES
     encoder: Encoder | None = None
 
@@ -72,7 +72,7 @@ class Plan:
             )
 
     @classmethod
-    def of(cls, kind: KindOfModel, counting: Counting | None = None) -> Self:
+    def of(cls, kind: KindOfModel, counting: Weighting | None = None) -> Self:
         """Return what is trained, with the encoder that is installed where the kind needs one.
 
         Raises
@@ -82,12 +82,12 @@ class Plan:
         Unavailable
             No encoder is installed, and the kind needs one.
         """
-        encoder = minilm() if kind == "embedding" else None
-        return cls(kind=kind, counting=counting or Counting(), encoder=encoder)
+        encoder = load_minilm() if kind == "embedding" else None
+        return cls(kind=kind, counting=counting or Weighting(), encoder=encoder)
 
     @property
     def recipe(self) -> Recipe:
-        """How it is made."""
+        """Recipe of the kind of model."""
         return RECIPES[self.kind]
 
     @property
@@ -121,7 +121,7 @@ def train(
     pairs: Sequence[Pair],
     *,
     purpose: Purpose,
-    plan: Plan,
+    plan: TrainingPlan,
     apart: Sequence[Pair] | None = None,
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
@@ -133,7 +133,7 @@ def train(
     pairs: Sequence[Pair],
     *,
     purpose: Purpose,
-    plan: Plan | None = None,
+    plan: TrainingPlan | None = None,
     apart: Sequence[Pair] | None = None,
     excluded: Mapping[str, int] | None = None,
     seed: int = 0,
@@ -177,8 +177,8 @@ def train(
     """
     if purpose not in PURPOSES:
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
-    plan = plan or Plan()
-    pairs = in_order(pairs)
+    plan = plan or TrainingPlan()
+    pairs = sort_pairs(pairs)
     examples = known = plan.examples(pairs, _part(progress, 0, plan.encoding))
     if apart is None:
         fold = folds(examples.dialogue, HELD_OUT, seed=seed)
@@ -190,7 +190,7 @@ def train(
     chosen = plan.choose(known, seed=seed, progress=_part(progress, plan.encoding, 1))
     first = plan.recipe.fitted(known, chosen, purpose)
     found = evaluate(apart, plan.recipe.margins(first, apart, unknown), length_margins(first, apart))
-    held = found.to_dict() | findings_of(first, apart).to_dict()
+    held = found.to_dict() | compute_diagnostics(first, apart).to_dict()
     card = _card(pairs, purpose, plan, chosen.told(), held) | {"excluded": dict(excluded or {}), "seed": seed}
     return plan.recipe.fitted(examples, chosen, purpose, card=card)
 
@@ -204,7 +204,7 @@ def _check_apart(pairs: Sequence[Pair], apart: Sequence[Pair]) -> None:
         )
 
 
-def in_order(pairs: Sequence[Pair]) -> list[Pair]:
+def sort_pairs(pairs: Sequence[Pair]) -> list[Pair]:
     """Return pairs in an order that does not depend on that in which they were given."""
     return sorted(pairs, key=_order)
 
@@ -218,10 +218,10 @@ def cross_validate(
     pairs: Sequence[Pair],
     *,
     n_folds: int = 5,
-    plan: Plan | None = None,
+    plan: TrainingPlan | None = None,
     seed: int = 0,
     progress: Progress | None = None,
-) -> Tested:
+) -> HeldOutMargins:
     """Return what models say of pairs whose dialogues they do not know.
 
     Each fold is scored by a model of the others, within which settings, vocabulary and temperature are chosen anew.
@@ -249,7 +249,7 @@ def cross_validate(
     InvalidInput
         There are fewer dialogues than folds.
     """
-    plan = plan or Plan()
+    plan = plan or TrainingPlan()
     examples = plan.examples(pairs, _part(progress, 0, plan.encoding))
     done = _part(progress, plan.encoding, 1)
     fold = folds(examples.dialogue, n_folds, seed=seed)
@@ -263,7 +263,7 @@ def cross_validate(
         used.append(chosen.told())
         if done is not None:
             done((number + 1) / n_folds)
-    return Tested(margins, length, tuple(used))
+    return HeldOutMargins(margins, length, tuple(used))
 
 
 def _part(progress: Progress | None, begin: float, end: float) -> Progress | None:
@@ -272,7 +272,7 @@ def _part(progress: Progress | None, begin: float, end: float) -> Progress | Non
 
 
 def _card(
-    pairs: Sequence[Pair], purpose: Purpose, plan: Plan, settings: dict[str, Any], found: dict[str, Any]
+    pairs: Sequence[Pair], purpose: Purpose, plan: TrainingPlan, settings: dict[str, Any], found: dict[str, Any]
 ) -> dict[str, Any]:
     return {
         "purpose": purpose,

@@ -50,12 +50,12 @@ class Embedding:
 
     @property
     def purpose(self) -> Purpose:
-        """What people chose by."""
+        """Purpose of the choices: helpful or harmless."""
         return self.words.purpose
 
     @property
     def card(self) -> dict[str, Any]:
-        """What the model was made of, and how far it can be trusted."""
+        """Model card: data, settings, accuracy and limits."""
         return self.words.card
 
     @property
@@ -65,7 +65,7 @@ class Embedding:
 
     @property
     def crossed(self) -> bool:
-        """Whether the last human turn counts."""
+        """True if the last human turn is crossed in."""
         return len(self.weights) > self.encoder.dimension
 
     def score_answers(self, texts: Sequence[str], before: Sequence[str] | None = None) -> Floats:

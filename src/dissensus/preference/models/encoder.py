@@ -1,4 +1,4 @@
-"""What turns a text into a vector, and the vectors of answers."""
+"""Text encoders, and the vectors of answers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.sparse import Floats, Integers, Rows
+from dissensus.preference.data.sparse import FeatureRows, Floats, Integers
 
 Vector = npt.NDArray[np.float32]
 
@@ -21,7 +21,7 @@ CROSSED: Final = 0.5
 """Length of what answer and question come to together beside that of the answer, about."""
 
 
-class Encoded(NamedTuple):
+class EncodedTexts(NamedTuple):
     """A vector of length 1 for each text, shape (texts, dimension), and whether more was said than could be read."""
 
     vectors: Vector
@@ -29,11 +29,11 @@ class Encoded(NamedTuple):
 
 
 class Encoder(Protocol):
-    """What turns texts into vectors; it learns nothing here."""
+    """Frozen encoder of texts as vectors."""
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the encoder."""
         ...
 
     @property
@@ -46,7 +46,7 @@ class Encoder(Protocol):
         """Of its weights, and of whatever else its vectors depend on."""
         ...
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """Return the vectors of texts."""
         ...
 
@@ -82,13 +82,13 @@ class Vectors:
         used = self.values if crossed else self.values[:, : self.values.shape[1] // 2]
         return used.astype(np.float64)
 
-    def differences(self, *, crossed: bool) -> Rows:
+    def differences(self, *, crossed: bool) -> FeatureRows:
         """Return those of each even answer less those of the odd one after it."""
         used = self.columns(crossed=crossed)
-        return Rows.dense(used[0::2] - used[1::2])
+        return FeatureRows.dense(used[0::2] - used[1::2])
 
 
-def _encoded(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> Encoded:
+def _encoded(encoder: Encoder, texts: Sequence[str], progress: Progress | None) -> EncodedTexts:
     vectors, cut = np.empty((len(texts), encoder.dimension), np.float32), np.empty(len(texts), dtype=bool)
     for begin in range(0, len(texts), AT_ONCE):
         some = texts[begin : begin + AT_ONCE]
@@ -101,4 +101,4 @@ def _encoded(encoder: Encoder, texts: Sequence[str], progress: Progress | None) 
         vectors[begin : begin + AT_ONCE], cut[begin : begin + AT_ONCE] = found
         if progress is not None:
             progress(min(1.0, (begin + AT_ONCE) / len(texts)))
-    return Encoded(vectors, cut)
+    return EncodedTexts(vectors, cut)

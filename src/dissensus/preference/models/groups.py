@@ -1,4 +1,4 @@
-"""A preference model of people who differ: what all choose, and how groups and raters depart from it."""
+"""Groups model: population weights with group and rater departures."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,19 +7,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dissensus.errors import NotFound
-from dissensus.preference.data.examples import RATER, labels_of
+from dissensus.preference.data.examples import RATER, pair_labels
 from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import Floats, Rows
-from dissensus.preference.models.group_effects import Effects
-from dissensus.preference.models.linear import Linear, stacked, turn_by_turn
+from dissensus.preference.data.sparse import FeatureRows, Floats
+from dissensus.preference.models.group_effects import GroupEffectTable
+from dissensus.preference.models.linear import Linear, split_turns, stack_features
 from dissensus.preference.models.model import check_purpose
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.conversation import Conversation
 
 
-class Spread(NamedTuple):
-    """What the groups of an axis think of each answer.
+class GroupSpread(NamedTuple):
+    """Scores of answers by the groups of an axis.
 
     Parameters
     ----------
@@ -81,17 +81,17 @@ class Groups:
     """
 
     population: Linear
-    effects: dict[str, Effects]
+    effects: dict[str, GroupEffectTable]
     axes: dict[str, tuple[str, ...]]
 
     @property
     def purpose(self) -> Purpose:
-        """What people chose by."""
+        """Purpose of the choices: helpful or harmless."""
         return self.population.purpose
 
     @property
     def card(self) -> dict[str, Any]:
-        """What the model was made of, and how far it can be trusted."""
+        """Model card: data, settings, accuracy and limits."""
         return self.population.card
 
     @property
@@ -110,7 +110,7 @@ class Groups:
         scores = self.population.score_answers(texts)
         if as_group is None:
             return scores
-        axis, name = group_among(self.axes, as_group)
+        axis, name = find_group(self.axes, as_group)
         effects = self.effects.get(axis)
         if effects is None:
             return scores
@@ -118,9 +118,9 @@ class Groups:
 
     def score(self, transcripts: Iterable[Conversation], *, as_group: str | None = None) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot; see `score_answers`."""
-        return turn_by_turn(transcripts, lambda texts: self.score_answers(texts, as_group=as_group))
+        return split_turns(transcripts, lambda texts: self.score_answers(texts, as_group=as_group))
 
-    def spread(self, texts: Sequence[str], axis: str) -> Spread:
+    def spread(self, texts: Sequence[str], axis: str) -> GroupSpread:
         """Return what each group of an axis thinks of each answer.
 
         Raises
@@ -133,7 +133,7 @@ class Groups:
         effects = self.effects.get(axis)
         if effects is not None:
             scores += effects.of_each(self._rows(texts)) / self.population.temperature
-        return Spread(groups, scores)
+        return GroupSpread(groups, scores)
 
     def margins(self, pairs: Sequence[Pair], *, by_rater: bool = True) -> Floats:
         """Return the score of the chosen less that of the rejected answer, by the groups and the rater of each pair.
@@ -143,7 +143,7 @@ class Groups:
         """
         rows = self._rows(answers(pairs)).differences()
         total = self.population.margins(pairs)
-        for axis, labels in labels_of(pairs).items():
+        for axis, labels in pair_labels(pairs).items():
             if axis in self.effects and (by_rater or axis != RATER):
                 total += self.effects[axis].departures(rows, labels) / self.population.temperature
         return total
@@ -162,11 +162,11 @@ class Groups:
         """Refuse another purpose than the model's, unless forced; see `model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _rows(self, texts: Sequence[str]) -> Rows:
-        return stacked(list(self.population.features_of(texts).values()), log_length(texts))
+    def _rows(self, texts: Sequence[str]) -> FeatureRows:
+        return stack_features(list(self.population.features_of(texts).values()), log_length(texts))
 
 
-def group_among(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str]:
+def find_group(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str]:
     """Return axis and name of a group that is told like ``rater_gender=Woman``.
 
     Examples

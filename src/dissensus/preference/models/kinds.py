@@ -1,4 +1,4 @@
-"""The kinds of models, and how those are made that need nothing but the package."""
+"""Kinds of preference models, and recipes of those that need no extra."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, get_args
@@ -6,10 +6,10 @@ from typing import Any, Final, Literal, NamedTuple, get_args
 from dissensus.preference.data.examples import Examples
 from dissensus.preference.data.pairs import Pair
 from dissensus.preference.data.sparse import Floats
-from dissensus.preference.fit.embedding import choose_embedding, fitted_embedding
-from dissensus.preference.fit.groups import choose_groups, fitted_groups
-from dissensus.preference.fit.linear import choose, fitted
-from dissensus.preference.fit.mean_variance import choose_spread, fitted_spread
+from dissensus.preference.fit.embedding import choose_embedding, fit_embedding
+from dissensus.preference.fit.groups import choose_groups, fit_groups_model
+from dissensus.preference.fit.linear import choose_settings, fit_linear
+from dissensus.preference.fit.mean_variance import choose_spread, fit_spread
 from dissensus.preference.models.embedding import Embedding
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.linear import Linear
@@ -29,7 +29,7 @@ WORDS_ALONE: Final = (
 
 
 class Recipe(NamedTuple):
-    """How a kind of model is made: settings chosen, weights fitted; what a card says of it, and its own limits."""
+    """Recipe of a kind of model: settings, fit, card text and limits."""
 
     choose: Callable[..., Any]
     fitted: Callable[..., AnyModel]
@@ -45,8 +45,8 @@ class Recipe(NamedTuple):
 
 RECIPES: Final[dict[KindOfModel, Recipe]] = {
     "linear": Recipe(
-        choose,
-        fitted,
+        choose_settings,
+        fit_linear,
         "linear: Bradley–Terry on TF-IDF of hashed runs of characters and words, and log length",
         (
             WORDS_ALONE,
@@ -55,7 +55,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     ),
     "mean-variance": Recipe(
         choose_spread,
-        fitted_spread,
+        fit_spread,
         "mean-variance: distributional preference learning, two linear heads on TF-IDF of hashed runs and log length",
         (
             WORDS_ALONE,
@@ -64,7 +64,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     ),
     "groups": Recipe(
         choose_groups,
-        fitted_groups,
+        fit_groups_model,
         "groups: Bradley–Terry on TF-IDF of hashed runs and log length, with shrunk effects of groups and raters",
         (
             WORDS_ALONE,
@@ -74,7 +74,7 @@ RECIPES: Final[dict[KindOfModel, Recipe]] = {
     ),
     "embedding": Recipe(
         choose_embedding,
-        fitted_embedding,
+        fit_embedding,
         "embedding: Bradley–Terry on TF-IDF of hashed runs, log length, and vectors of a frozen encoder",
         (
             "The model looks at the answer, and at most at the last human turn before it.",

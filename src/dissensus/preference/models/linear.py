@@ -8,9 +8,9 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.preference.data.features import Kind, Vocabulary, counted, log_length
+from dissensus.preference.data.features import Kind, Vocabulary, count_features, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
-from dissensus.preference.data.sparse import Floats, Rows
+from dissensus.preference.data.sparse import FeatureRows, Floats
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 
@@ -28,8 +28,8 @@ class HasLength(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
-    """What training chooses."""
+class LinearSettings:
+    """Settings that training selects."""
 
     features: tuple[Kind, ...]  # Kinds of runs that the model sees
     penalty: float  # On the squares of all weights
@@ -86,16 +86,16 @@ class Linear:
             total += rows @ self.weights[kind].astype(np.float64)
         return total / self.temperature
 
-    def features_of(self, texts: Sequence[str]) -> dict[Kind, Rows]:
+    def features_of(self, texts: Sequence[str]) -> dict[Kind, FeatureRows]:
         """Return the features of each kind of each answer."""
-        return {kind: known.weigh(counted(texts, kind)) for kind, known in self.vocabularies.items()}
+        return {kind: known.weigh(count_features(texts, kind)) for kind, known in self.vocabularies.items()}
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot, given all before it.
 
         This model looks at the answer alone, since what came before did not help (see the documentation).
         """
-        return turn_by_turn(transcripts, self.score_answers)
+        return split_turns(transcripts, self.score_answers)
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
         """Return the score of the chosen less that of the rejected answer of each pair."""
@@ -113,7 +113,7 @@ class Linear:
         check_purpose(self, purpose, force=force)
 
 
-def turn_by_turn(
+def split_turns(
     transcripts: Iterable[Conversation], score_answers: Callable[[Sequence[str]], Floats]
 ) -> list[list[float]]:
     """Return for each conversation the score of each turn of the bot, by what scores answers alone."""
@@ -129,9 +129,9 @@ def length_margins(model: HasLength, pairs: Sequence[Pair]) -> Floats:
     return model.length_alone * (lengths[0::2] - lengths[1::2])
 
 
-def stacked(parts: Sequence[Rows], lengths: Floats) -> Rows:
+def stack_features(parts: Sequence[FeatureRows], lengths: Floats) -> FeatureRows:
     """Return the differences of all features of pairs: those of each kind, then length."""
     matrix = parts[0]
     for part in parts[1:]:
         matrix = matrix.beside(part)
-    return matrix.beside(Rows.one_column(LENGTH_SCALE * lengths))
+    return matrix.beside(FeatureRows.one_column(LENGTH_SCALE * lengths))

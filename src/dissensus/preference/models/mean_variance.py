@@ -1,4 +1,4 @@
-"""A preference model that knows how far people differ: a mean and a spread of what they think of each answer."""
+"""Mean-variance model: a mean and a spread of the utility of each answer."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.features import Kind, log_length
 from dissensus.preference.data.pairs import Pair, Purpose, answers
 from dissensus.preference.data.sparse import Floats
-from dissensus.preference.models.linear import LENGTH_SCALE, Linear, turn_by_turn
+from dissensus.preference.models.linear import LENGTH_SCALE, Linear, split_turns
 from dissensus.preference.models.model import check_purpose
 from dissensus.schema.records.conversation import Conversation
 
@@ -68,12 +68,12 @@ class MeanVariance:
 
     @property
     def purpose(self) -> Purpose:
-        """What people chose by."""
+        """Purpose of the choices: helpful or harmless."""
         return self.mean.purpose
 
     @property
     def card(self) -> dict[str, Any]:
-        """What the model was made of, and how far it can be trusted."""
+        """Model card: data, settings, accuracy and limits."""
         return self.mean.card
 
     @property
@@ -100,7 +100,7 @@ class MeanVariance:
 
     def score(self, transcripts: Iterable[Conversation], *, quantile: float | None = None) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot; see `score_answers`."""
-        return turn_by_turn(transcripts, lambda texts: self.score_answers(texts, quantile=quantile))
+        return split_turns(transcripts, lambda texts: self.score_answers(texts, quantile=quantile))
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
         """Return the log odds that the chosen answer of each pair is chosen."""

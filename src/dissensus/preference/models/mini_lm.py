@@ -1,4 +1,4 @@
-"""MiniLM, a small transformer whose vectors are alike where sentences mean the same, read from an installed package."""
+"""MiniLM sentence encoder, read from an installed package."""
 
 import hashlib
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 
 from dissensus.errors import Unavailable
-from dissensus.preference.models.encoder import Encoded
+from dissensus.preference.models.encoder import EncodedTexts
 from dissensus.schema.hints import format_value
 
 NAME: Final = "all-MiniLM-L6-v2"
@@ -25,7 +25,7 @@ AT_ONCE: Final = 32
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class MiniLM:
-    """The encoder; see `minilm`."""
+    """The encoder; see `load_minilm`."""
 
     sha256: str  # Of its files, one after the other
     tokenizer: Any  # What the files hold
@@ -33,7 +33,7 @@ class MiniLM:
 
     @property
     def name(self) -> str:
-        """What it is called."""
+        """Name of the encoder."""
         return NAME
 
     @property
@@ -41,7 +41,7 @@ class MiniLM:
         """Numbers of a vector."""
         return int(self.transformer.config.hidden_size)
 
-    def encode(self, texts: Sequence[str]) -> Encoded:
+    def encode(self, texts: Sequence[str]) -> EncodedTexts:
         """Return the mean over its tokens of what the last layer has for each text, scaled to length 1.
 
         Texts of about one length are read together. Which they are changes the last digits of a vector.
@@ -52,7 +52,7 @@ class MiniLM:
         for begin in range(0, len(order), AT_ONCE):
             some = order[begin : begin + AT_ONCE]
             vectors[some] = self._read([tokens[place].ids for place in some])
-        return Encoded(vectors, np.array([bool(one.overflowing) for one in tokens], dtype=bool))
+        return EncodedTexts(vectors, np.array([bool(one.overflowing) for one in tokens], dtype=bool))
 
     def _read(self, ids: Sequence[Sequence[int]]) -> Any:
         import torch
@@ -66,7 +66,7 @@ class MiniLM:
             return torch.nn.functional.normalize(means, dim=1).numpy()
 
 
-def minilm() -> MiniLM:
+def load_minilm() -> MiniLM:
     """Load MiniLM on the CPU, without a network.
 
     The weights are those of all-MiniLM-L6-v2 (Apache-2.0): 384 numbers a text.
@@ -100,10 +100,11 @@ def minilm() -> MiniLM:
     return MiniLM(sha256=digest, tokenizer=tokenizer, transformer=transformer.to(torch.float32).eval())
 
 
-def installed(name: str) -> MiniLM:
+def find_package(name: str) -> MiniLM:
     """Return the encoder of a name."""
     if name != NAME:
         raise Unavailable(
-            f"The encoder {format_value(name)} is not known here; {NAME} is. Give yours as load_model(folder, encoder=…)."
+            f"The encoder {format_value(name)} is not known here; {NAME} is. "
+            "Give yours as load_model(folder, encoder=…)."
         )
-    return minilm()
+    return load_minilm()

@@ -1,4 +1,4 @@
-"""What every preference model does, wherever it runs."""
+"""Interface of preference models."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -17,7 +17,7 @@ class Model(Protocol):
 
     @property
     def purpose(self) -> Purpose:
-        """What people chose by, from whom it learned."""
+        """Purpose of the choices that it learned: helpful or harmless."""
         ...
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
@@ -26,7 +26,7 @@ class Model(Protocol):
 
 
 @runtime_checkable
-class Elsewhere(Protocol):
+class SupportsGroupScores(Protocol):
     """A model that runs elsewhere, and is asked there to score as somebody sees it."""
 
     def score_as(
@@ -36,14 +36,14 @@ class Elsewhere(Protocol):
         ...
 
 
-class Identity(NamedTuple):
-    """What a model is told from others by: a name, and a SHA-256 of all it is made of; empty where nobody knows it."""
+class ModelIdentity(NamedTuple):
+    """Identity of a model: name, and SHA-256 of its content; empty where unknown."""
 
     name: str
     sha256: str
 
 
-def margins_of(model: Model, pairs: Sequence[Pair]) -> Floats:
+def compute_margins(model: Model, pairs: Sequence[Pair]) -> Floats:
     """Return the score of the chosen less that of the rejected answer of each pair, by any model."""
     talks = (
         Conversation((*pair.context, Turn("bot", said))) for pair in pairs for said in (pair.chosen, pair.rejected)

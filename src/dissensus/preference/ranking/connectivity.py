@@ -1,4 +1,4 @@
-"""Whether chatbots can be ranked together: who was compared with whom, and who beat whom, at any distance."""
+"""Connectivity of comparisons: whether chatbots can be ranked together."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ def check_connected(beats: Bools, bots: Sequence[str]) -> None:
     )
 
 
-def unbeaten(beats: Bools) -> Bools | None:
+def undefeated_component(beats: Bools) -> Bools | None:
     """Return chatbots that none of the others ever beat, or that were never compared; None where there is no such."""
     reached = _reached(beats)
     mutual = reached & reached.T

@@ -1,4 +1,4 @@
-"""Which of several chatbots people prefer: Bradley–Terry and Elo from comparisons of two at a time."""
+"""Ranking of chatbots from pairwise comparisons: Bradley–Terry and Elo."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
@@ -7,11 +7,11 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.preference.data.sparse import Floats, Integers
-from dissensus.preference.ranking.connectivity import check_connected, unbeaten
+from dissensus.preference.ranking.connectivity import check_connected, undefeated_component
 from dissensus.preference.ranking.strengths import ELO, MEAN, bradley_terry, elo
 from dissensus.schema.hints import format_list
 from dissensus.stats.bootstrap import interval, resampled
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 
 MOST_BOTS: Final = 500
 
@@ -70,7 +70,7 @@ class Comparisons:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rank:
+class RankedChatbot:
     """One chatbot."""
 
     bot: str
@@ -105,7 +105,7 @@ class Ranking:
         What a reader should know.
     """
 
-    rows: tuple[Rank, ...]
+    rows: tuple[RankedChatbot, ...]
     n_comparisons: int
     n_raters: int | None
     replicates: int
@@ -191,11 +191,11 @@ def rank(comparisons: Comparisons, *, bootstrap: int = 1000, seed: int = 0, leve
 
 def _row(
     comparisons: Comparisons, place: int, every: Floats, found: _Strengths, moved: Floats, scored: Floats | None
-) -> Rank:
+) -> RankedChatbot:
     part = (comparisons.a == place) | (comparisons.b == place)
     weight = comparisons.weight[part]
     tied = float(weight[comparisons.outcome[part] == 0.5].sum())
-    return Rank(
+    return RankedChatbot(
         bot=comparisons.bots[place],
         n=float(weight.sum()),
         won=float(every[place].sum()) - tied / 2,
@@ -228,7 +228,7 @@ def _notes(comparisons: Comparisons, bootstrap: int, undefined: int) -> list[str
 def _strengths(comparisons: Comparisons, every: Floats, bootstrap: int, seed: int, level: float) -> _Strengths:
     n = len(comparisons.bots)
     nothing = np.full(n, np.nan)
-    best = unbeaten(every > 0)
+    best = undefeated_component(every > 0)
     if best is not None:
         names = [comparisons.bots[place] for place in np.flatnonzero(best)]
         reason = f"{format_list(names, 5)} lost to none of the others, so strengths have no end"
@@ -254,7 +254,7 @@ def _replicates(comparisons: Comparisons, bootstrap: int, seed: int) -> Floats:
     found = np.full((bootstrap, len(comparisons.bots)), np.nan)
     for number, times in enumerate(drawn):
         every = comparisons.wins(comparisons.weight * times[rater])
-        if unbeaten(every > 0) is None:
+        if undefeated_component(every > 0) is None:
             found[number] = bradley_terry(every)
     return found
 

@@ -1,4 +1,4 @@
-"""Strengths of chatbots by evalica."""
+"""Bradley–Terry and Elo strengths by evalica."""
 
 from typing import Any, Final
 

@@ -1,1 +1,1 @@
-"""Preference models that are transformers, with the extra ``ml``; without it, what needs it says so."""
+"""Transformer preference models, with the extra ``ml``."""

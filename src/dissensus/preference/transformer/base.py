@@ -1,13 +1,13 @@
-"""The network and the tokenizer that training begins with."""
+"""Base model: network and tokeniser before training."""
 
 from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.preference.transformer.extra import quiet
+from dissensus.preference.transformer.extra import silence_warnings
 from dissensus.preference.transformer.plan import MAX_LENGTH
-from dissensus.preference.transformer.tokens import Reader
+from dissensus.preference.transformer.tokens import TokenReader
 from dissensus.schema.hints import format_value
 
 PAD: Final = "<|pad|>"
@@ -17,32 +17,32 @@ ENOUGH: Final = 8
 """Fewest tokens that are worth reading, marks included."""
 
 
-class Base(NamedTuple):
+class BaseModel(NamedTuple):
     """A network with one output that is not trained yet, what makes its tokens, and both as other programs know them.
 
     The revision is that of the hub; None for a folder.
     """
 
     network: Any
-    reader: Reader
+    reader: TokenReader
     revision: str | None
 
 
-def opened_base(base: str, *, max_length: int | None = None) -> Base:
+def open_base(base: str, *, max_length: int | None = None) -> BaseModel:
     """Open a model to train from: safetensors alone, and never code that comes with it."""
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     if (base.startswith((".", "/", "~")) or base.count("/") > 1) and not Path(base).expanduser().is_dir():
         raise NotFound(f"There is no folder {format_value(base)}. Name one that holds a model, or a model of the hub.")
     place = str(Path(base).expanduser()) if Path(base).expanduser().is_dir() else base
-    with quiet():
+    with silence_warnings():
         try:
             tokenizer = AutoTokenizer.from_pretrained(place, trust_remote_code=False)
             network = _network(AutoModelForSequenceClassification, place)
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RuntimeError, ImportError) as error:
             raise InvalidInput(_refused(base, error)) from None
         reader = _reader(base, network, tokenizer, max_length)
-    return Base(network, reader, getattr(network.config, "_commit_hash", None))
+    return BaseModel(network, reader, getattr(network.config, "_commit_hash", None))
 
 
 def _network(family: Any, place: str) -> Any:
@@ -61,17 +61,19 @@ def _refused(base: str, error: Exception) -> str:
     )
 
 
-def _reader(base: str, network: Any, tokenizer: Any, max_length: int | None) -> Reader:
+def _reader(base: str, network: Any, tokenizer: Any, max_length: int | None) -> TokenReader:
     if not getattr(tokenizer, "is_fast", False):
-        raise InvalidInput(f"{format_value(base)} has no tokenizer.json. Save its tokenizer as a fast one, and name that.")
+        raise InvalidInput(
+            f"{format_value(base)} has no tokenizer.json. Save its tokenizer as a fast one, and name that."
+        )
     _pad(network, tokenizer)
-    reads = plain(tokenizer.backend_tokenizer.to_str())
+    reads = plain_config(tokenizer.backend_tokenizer.to_str())
     begin, end = _marks(reads, tokenizer.eos_token_id)
     length = _max_length(base, network, tokenizer, max_length)
-    return Reader(tokenizer=reads, begin=begin, end=end, pad=tokenizer.pad_token_id, max_length=length)
+    return TokenReader(tokenizer=reads, begin=begin, end=end, pad=tokenizer.pad_token_id, max_length=length)
 
 
-def plain(written: str) -> Any:
+def plain_config(written: str) -> Any:
     """Return a tokenizer from JSON that takes all of a text, and as text what looks like a mark."""
     from tokenizers import Tokenizer
 

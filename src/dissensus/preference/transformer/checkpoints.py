@@ -1,4 +1,4 @@
-"""Checkpoints of a training that may be interrupted, and what they are of."""
+"""Checkpoints of an interruptible training."""
 
 import json
 import shutil
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import Conflict, InvalidInput, NotFound, Unavailable
-from dissensus.preference.transformer.extra import is_first
+from dissensus.preference.transformer.extra import is_first_process
 from dissensus.preference.transformer.plan import TransformerPlan
 from dissensus.schema.hints import format_list
 
@@ -15,7 +15,7 @@ RUN: Final = "run.json"
 _CHECKPOINT = "checkpoint-"
 
 
-def begun(plan: TransformerPlan, run: dict[str, Any]) -> Path | None:
+def resume_checkpoint(plan: TransformerPlan, run: dict[str, Any]) -> Path | None:
     """Make the folder for checkpoints, or find the last one in it."""
     folder = plan.checkpoints
     if folder is None:
@@ -24,7 +24,7 @@ def begun(plan: TransformerPlan, run: dict[str, Any]) -> Path | None:
         return None
     if plan.resume:
         return _going_on(folder, run)
-    if is_first():  # of those that torchrun starts, this one alone looks and writes
+    if is_first_process():  # of those that torchrun starts, this one alone looks and writes
         _new(folder, run)
     return None
 
@@ -35,7 +35,9 @@ def _new(folder: Path, run: dict[str, Any]) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if others := sorted(path.name for path in folder.iterdir() if not _is_ours(path)):
-            raise InvalidInput(f"{folder} holds something else than checkpoints: {format_list(others, 3)}. Move it away.")
+            raise InvalidInput(
+                f"{folder} holds something else than checkpoints: {format_list(others, 3)}. Move it away."
+            )
         _clear(folder)
         (folder / RUN).write_text(json.dumps(run, indent=2), encoding="utf-8")
     except OSError as error:
@@ -74,9 +76,9 @@ def _is_whole(path: Path) -> bool:
         return False
 
 
-def forget(plan: TransformerPlan) -> None:
+def delete_checkpoints(plan: TransformerPlan) -> None:
     """Delete the checkpoints of a training that is done and kept."""
-    if plan.checkpoints is not None and is_first():
+    if plan.checkpoints is not None and is_first_process():
         _clear(plan.checkpoints)
         plan.checkpoints.rmdir()
 

@@ -1,4 +1,4 @@
-"""The extra ``ml``, which is not there by default."""
+"""Check of the optional extra ``ml``."""
 
 import os
 import warnings
@@ -20,7 +20,7 @@ def check_installed(*more: str) -> None:
             ) from None
 
 
-def is_first() -> bool:
+def is_first_process() -> bool:
     """Tell whether this is the process that writes, of those that torchrun has started; true where it is the only one.
 
     Examples
@@ -32,7 +32,7 @@ def is_first() -> bool:
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
+def silence_warnings() -> Iterator[None]:
     """Keep transformers from writing to the terminal meanwhile, of what they will change one day among other things."""
     from huggingface_hub.utils import logging as hub
     from transformers.utils import logging

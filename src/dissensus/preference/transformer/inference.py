@@ -1,4 +1,4 @@
-"""Running a network on rows of tokens."""
+"""Inference over rows of tokens."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
@@ -12,7 +12,7 @@ TOKENS_AT_ONCE: Final = 16_384
 """Tokens that are scored together, padding included."""
 
 
-def device() -> Any:
+def pick_device() -> Any:
     """Return where networks run: the GPU of this process, if there is one."""
     import os
 
@@ -21,7 +21,7 @@ def device() -> Any:
     return torch.device("cuda", int(os.environ.get("LOCAL_RANK", "0"))) if torch.cuda.is_available() else "cpu"
 
 
-def padded(rows: Sequence[Row], pad: int) -> dict[str, Any]:
+def pad_rows(rows: Sequence[Row], pad: int) -> dict[str, Any]:
     """Return rows of tokens as tensors, filled up on the right."""
     import torch
 
@@ -34,7 +34,7 @@ def padded(rows: Sequence[Row], pad: int) -> dict[str, Any]:
     return {"input_ids": torch.from_numpy(tokens), "attention_mask": torch.from_numpy(known)}
 
 
-def outputs(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Floats:
+def run_network(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Floats:
     """Return what the one output of a network says of each row, whatever their order."""
     import torch
 
@@ -43,7 +43,7 @@ def outputs(network: Any, rows: Sequence[Row], *, pad: int, bf16: bool) -> Float
     where = network.device
     with torch.inference_mode(), torch.autocast(where.type, torch.bfloat16, enabled=bf16):
         for some in _batches(rows):
-            given = {name: held.to(where) for name, held in padded([rows[row] for row in some], pad).items()}
+            given = {name: held.to(where) for name, held in pad_rows([rows[row] for row in some], pad).items()}
             found[some] = network(**given).logits[:, 0].float().cpu().numpy()
     return found
 

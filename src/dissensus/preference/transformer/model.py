@@ -12,8 +12,8 @@ from dissensus.errors import InvalidInput
 from dissensus.preference.data.pairs import Pair, Purpose
 from dissensus.preference.data.sparse import Floats
 from dissensus.preference.models.model import check_purpose
-from dissensus.preference.transformer.inference import outputs
-from dissensus.preference.transformer.tokens import Reader, Tokens, both_told, each_told
+from dissensus.preference.transformer.inference import run_network
+from dissensus.preference.transformer.tokens import TokenReader, TokenRow, tokenise_each, tokenise_pair
 from dissensus.schema.records.conversation import Conversation
 
 
@@ -41,7 +41,7 @@ class Transformer:
 
     purpose: Purpose
     network: Any
-    reader: Reader
+    reader: TokenReader
     length_alone: float
     temperature: float
     bf16: bool = False
@@ -57,7 +57,7 @@ class Transformer:
         InvalidInput
             The weights are such that a score is no number.
         """
-        talks = [list(each_told(talk)) for talk in transcripts]
+        talks = [list(tokenise_each(talk)) for talk in transcripts]
         read = self.reader.read([told for talk in talks for told in talk])
         if read.cut.any():
             warnings.warn(
@@ -70,24 +70,24 @@ class Transformer:
 
     def margins(self, pairs: Sequence[Pair]) -> Floats:
         """Return the score of the chosen less that of the rejected answer of each pair."""
-        scores = self._scores(self.reader.read(both_told(pairs)))
+        scores = self._scores(self.reader.read(tokenise_pair(pairs)))
         return scores[0::2] - scores[1::2]
 
     def turns_cut(self, transcripts: Iterable[Conversation]) -> int:
         """Return how many turns of the bot are scored without the beginning of their conversation."""
-        return int(self.reader.read([told for talk in transcripts for told in each_told(talk)]).cut.sum())
+        return int(self.reader.read([told for talk in transcripts for told in tokenise_each(talk)]).cut.sum())
 
     def pairs_cut(self, pairs: Sequence[Pair]) -> int:
         """Return how many pairs have an answer that is scored without the beginning of its conversation."""
-        cut = self.reader.read(both_told(pairs)).cut
+        cut = self.reader.read(tokenise_pair(pairs)).cut
         return int((cut[0::2] | cut[1::2]).sum())
 
     def check_purpose(self, purpose: str, *, force: bool = False) -> None:
         """Refuse another purpose than the model's, unless forced; see `models.model.check_purpose`."""
         check_purpose(self, purpose, force=force)
 
-    def _scores(self, read: Tokens) -> Floats:
-        found = outputs(self.network, read.rows, pad=self.reader.pad, bf16=self.bf16) / self.temperature
+    def _scores(self, read: TokenRow) -> Floats:
+        found = run_network(self.network, read.rows, pad=self.reader.pad, bf16=self.bf16) / self.temperature
         if not np.isfinite(found).all():
             raise InvalidInput("The weights of the model give scores that are no numbers. Train it anew.")
         return found

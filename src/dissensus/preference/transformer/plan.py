@@ -1,12 +1,12 @@
-"""What a transformer is trained from, and how."""
+"""Plan of a transformer training."""
 
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final, Literal, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.preference.data.weighting import Counting
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.preference.data.weighting import Weighting
+from dissensus.schema.hints import format_list, format_value, suggest
 
 Schedule = Literal["cosine", "linear"]
 SCHEDULES: Final[tuple[str, ...]] = get_args(Schedule)
@@ -24,7 +24,7 @@ _ABOVE_0 = ("epochs", "learning_rate", "clip", "peak_tflops")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransformerPlan:
-    """What a transformer is trained from, and how.
+    """Plan of a transformer training: base model, data and hyperparameters.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class TransformerPlan:
     """
 
     base: str
-    counting: Counting = Counting()  # noqa: RUF009 - it is frozen
+    counting: Weighting = Weighting()  # noqa: RUF009 - it is frozen
     max_length: int | None = None
     epochs: float = 1.0
     batch: int = 16
@@ -97,7 +97,9 @@ class TransformerPlan:
             raise InvalidInput(f"warm_up is {self.warm_up:g}; give a share of all steps from 0 to below 1.")
         if self.schedule not in SCHEDULES:
             near = suggest(str(self.schedule), SCHEDULES)
-            raise InvalidInput(f"schedule is {format_value(self.schedule)}; it is one of {format_list(SCHEDULES)}.{near}")
+            raise InvalidInput(
+                f"schedule is {format_value(self.schedule)}; it is one of {format_list(SCHEDULES)}.{near}"
+            )
 
     @property
     def rate(self) -> float:

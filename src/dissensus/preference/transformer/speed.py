@@ -1,4 +1,4 @@
-"""How quickly weights came, and how much of the device it took."""
+"""Throughput and device utilisation of a training."""
 
 from typing import Any, NamedTuple
 
@@ -9,8 +9,8 @@ LORA = 4
 """The same where the weight itself does not change."""
 
 
-class Speed(NamedTuple):
-    """How quickly weights came.
+class TrainingSpeed(NamedTuple):
+    """Throughput of a training.
 
     Tokens that are no padding, seconds, the device, and how many processes with one each.
     """
@@ -21,7 +21,7 @@ class Speed(NamedTuple):
     n_processes: int
 
     @classmethod
-    def of(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "Speed":
+    def of(cls, n_tokens: int, seconds: float, *, device: Any, n_processes: int) -> "TrainingSpeed":
         """Return it with the name of the device."""
         import torch
 

@@ -1,4 +1,4 @@
-"""Conversations as the tokens that a transformer reads."""
+"""Tokenised conversations."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ Row = npt.NDArray[np.int32]
 _AT_ONCE = 1_000
 
 
-class Tokens(NamedTuple):
+class TokenRow(NamedTuple):
     """The tokens of texts, and of each text whether its beginning was cut."""
 
     rows: list[Row]
@@ -24,8 +24,8 @@ class Tokens(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Reader:
-    """What makes tokens of texts."""
+class TokenReader:
+    """Tokeniser of conversations, truncated from the left."""
 
     tokenizer: Any  # Of the library tokenizers; what looks like one of its marks in a text is text
     begin: tuple[int, ...]  # Marks around each text
@@ -33,7 +33,7 @@ class Reader:
     pad: int  # The token that fills up rows, which no text has
     max_length: int  # Most tokens of a text, marks included
 
-    def read(self, texts: Sequence[str]) -> Tokens:
+    def read(self, texts: Sequence[str]) -> TokenRow:
         """Return the tokens of each text: the last ones where there are too many, since the answer comes last."""
         room = self.max_length - len(self.begin) - len(self.end)
         rows, cut = [], []
@@ -41,15 +41,15 @@ class Reader:
             for one in self.tokenizer.encode_batch(list(texts[start : start + _AT_ONCE]), add_special_tokens=False):
                 rows.append(np.array([*self.begin, *one.ids[-room:], *self.end], dtype=np.int32))
                 cut.append(len(one.ids) > room)
-        return Tokens(rows, np.array(cut, dtype=np.bool_))
+        return TokenRow(rows, np.array(cut, dtype=np.bool_))
 
 
-def both_told(pairs: Sequence[Pair]) -> list[str]:
+def tokenise_pair(pairs: Sequence[Pair]) -> list[str]:
     """Return each pair as two transcripts, that of the chosen answer first."""
     return [_told((*pair.context, Turn("bot", said))) for pair in pairs for said in (pair.chosen, pair.rejected)]
 
 
-def each_told(talk: Conversation) -> Iterator[str]:
+def tokenise_each(talk: Conversation) -> Iterator[str]:
     r"""Yield a transcript for each turn of the bot, which comes last after all before it.
 
     Examples

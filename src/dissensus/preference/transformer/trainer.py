@@ -1,4 +1,4 @@
-"""Fitting of the weights, by the trainer of the library transformers and our loss."""
+"""Fit of a transformer by the transformers Trainer and our loss."""
 
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,33 +10,33 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dissensus.preference.fit.linear import Progress
-from dissensus.preference.fit.logistic import Choices
-from dissensus.preference.transformer.extra import quiet
-from dissensus.preference.transformer.inference import padded
+from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.transformer.extra import silence_warnings
+from dissensus.preference.transformer.inference import pad_rows
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.speed import Speed
+from dissensus.preference.transformer.speed import TrainingSpeed
 from dissensus.preference.transformer.tokens import Row
 
 OF_PAIR = 3
 """Numbers that a pair counts for: weight, share and margin."""
 
 
-class Fitted(NamedTuple):
+class TrainerResult(NamedTuple):
     """A network with its weights, and how quickly they came."""
 
     network: Any
-    speed: Speed
+    speed: TrainingSpeed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class TokenCounter:
     """Pairs as a network sees them.
 
     Rows of the chosen and the rejected answers in turn, what each pair counts for, and the token that fills up rows.
     """
 
     rows: Sequence[Row]
-    choices: Choices
+    choices: PairChoices
     pad: int
 
     def __len__(self) -> int:
@@ -48,19 +48,19 @@ class Seen:
         return self.rows[2 * pair], self.rows[2 * pair + 1], counts
 
 
-def fitted(
+def fit_transformer(
     network: Any,
-    seen: Seen,
+    seen: TokenCounter,
     plan: TransformerPlan,
     *,
     seed: int,
     last: Path | None = None,
     progress: Progress | None = None,
-) -> Fitted:
+) -> TrainerResult:
     """Fit the weights to pairs."""
     from transformers import PrinterCallback, Trainer
 
-    with quiet(), _place(plan) as place:
+    with silence_warnings(), _place(plan) as place:
         trained = network if plan.lora is None else _with_lora(network, plan.lora)
         trainer = Trainer(
             model=trained,
@@ -74,17 +74,17 @@ def fitted(
         trainer.model_accepts_loss_kwargs = False  # the loss is ours
         before = _tokens_before(last)
         found = trainer.train(resume_from_checkpoint=None if last is None else str(last))
-    speed = Speed.of(
+    speed = TrainingSpeed.of(
         trainer.state.num_input_tokens_seen - before,
         found.metrics["train_runtime"],
         device=trainer.args.device,
         n_processes=trainer.args.world_size,
     )
-    return Fitted(trained if plan.lora is None else trained.merge_and_unload(), speed)
+    return TrainerResult(trained if plan.lora is None else trained.merge_and_unload(), speed)
 
 
 def loss(outputs: Any, labels: Any, num_items_in_batch: Any = None) -> Any:
-    """Return the mean over the pairs of a step of what `dissensus.preference.fit.logistic.Choices.loss` gives each."""
+    """Return the mean loss over the pairs of a step, as `preference.fit.logistic.PairChoices.loss` defines it."""
     from torch.nn.functional import softplus
 
     scores = outputs.logits[:, 0].float()
@@ -99,7 +99,7 @@ def _batch(some: Sequence[Any], pad: int) -> dict[str, Any]:
 
     rows = [row for chosen, rejected, _ in some for row in (chosen, rejected)]
     counts = np.stack([counts for *_, counts in some]).astype(np.float32)
-    return {**padded(rows, pad), "labels": torch.from_numpy(counts)}
+    return {**pad_rows(rows, pad), "labels": torch.from_numpy(counts)}
 
 
 def _arguments(plan: TransformerPlan, place: Path, *, seed: int) -> Any:

@@ -1,4 +1,4 @@
-"""Training of a transformer: fitted once, calibrated and measured on dialogues that it has not seen."""
+"""Training of a transformer: one fit, calibrated and measured on held-out dialogues."""
 
 import os
 import platform
@@ -15,18 +15,18 @@ from dissensus.preference.data.features import log_length
 from dissensus.preference.data.pairs import PURPOSES, Pair, Purpose, answers, dialogues, digest, folds
 from dissensus.preference.data.sparse import Integers
 from dissensus.preference.evaluation.accuracy import evaluate
-from dissensus.preference.fit.linear import Progress, slope_of, temperature_of
-from dissensus.preference.fit.logistic import Choices
-from dissensus.preference.fit.training import HELD_OUT, in_order
+from dissensus.preference.fit.linear import Progress, fit_slope, fit_temperature
+from dissensus.preference.fit.logistic import PairChoices
+from dissensus.preference.fit.training import HELD_OUT, sort_pairs
 from dissensus.preference.models.linear import length_margins
-from dissensus.preference.transformer.base import Base, opened_base
-from dissensus.preference.transformer.checkpoints import begun
+from dissensus.preference.transformer.base import BaseModel, open_base
+from dissensus.preference.transformer.checkpoints import resume_checkpoint
 from dissensus.preference.transformer.extra import check_installed
-from dissensus.preference.transformer.inference import device
+from dissensus.preference.transformer.inference import pick_device
 from dissensus.preference.transformer.model import Transformer
 from dissensus.preference.transformer.plan import TransformerPlan
-from dissensus.preference.transformer.tokens import Reader, both_told
-from dissensus.preference.transformer.trainer import Fitted, Seen, fitted
+from dissensus.preference.transformer.tokens import TokenReader, tokenise_pair
+from dissensus.preference.transformer.trainer import TokenCounter, TrainerResult, fit_transformer
 from dissensus.schema.hints import format_value
 
 CALIBRATION: Final = 10
@@ -52,7 +52,7 @@ def train_transformer(
 ) -> Transformer:
     r"""Train a transformer with one output on pairs, so that it scores an answer given all that was said before.
 
-    The loss is that of Bradley and Terry, as `dissensus.preference.data.weighting.Counting` has each pair count,
+    The loss is that of Bradley and Terry, as `dissensus.preference.data.weighting.Weighting` has each pair count,
     :math:`-w \bigl( t \ln P + (1 - t) \ln (1 - P) \bigr)` with :math:`P = 1 / (1 + e^{m - s(a) + s(b)})`, after
     Bai et al. 2022, arXiv 2204.05862, appendix A.2. A fifth of the dialogues is held out for the card, and a tenth of
     the others gives the temperature. The network is trained on the rest, once, and not again on all.
@@ -91,13 +91,13 @@ def train_transformer(
         raise InvalidInput(f"purpose is {format_value(purpose)}; choose one of {', '.join(PURPOSES)}.")
     check_installed("accelerate", *([] if plan.lora is None else ["peft"]))
     plan = replace(plan, bf16=_can_bf16() if plan.bf16 is None else plan.bf16)
-    pairs = in_order(sorted(pairs, key=_told))
+    pairs = sort_pairs(sorted(pairs, key=_told))
     parts, choices = _parts(pairs, seed), plan.counting.choices(pairs)
     base = _opened(plan, seed)
-    last = begun(plan, _run(pairs, purpose, plan, seed))
+    last = resume_checkpoint(plan, _run(pairs, purpose, plan, seed))
     known = _taken(pairs, parts.trained)
-    seen = Seen(base.reader.read(both_told(known)).rows, choices.take(parts.trained), base.reader.pad)
-    found = fitted(base.network, seen, plan, seed=seed, last=last, progress=progress)
+    seen = TokenCounter(base.reader.read(tokenise_pair(known)).rows, choices.take(parts.trained), base.reader.pad)
+    found = fit_transformer(base.network, seen, plan, seed=seed, last=last, progress=progress)
     model = _calibrated(found.network, base.reader, plan, purpose, _Case(pairs, choices, parts))
     more = {"excluded": dict(excluded or {}), "seed": seed, "speed": _speed(found, plan)}
     return replace(model, card=_card(model, pairs, parts, plan, base.revision) | more)
@@ -107,7 +107,7 @@ class _Case(NamedTuple):
     """All pairs, what each counts for, and what each is for."""
 
     pairs: Sequence[Pair]
-    choices: Choices
+    choices: PairChoices
     parts: _Parts
 
 
@@ -141,22 +141,22 @@ def _run(pairs: Sequence[Pair], purpose: Purpose, plan: TransformerPlan, seed: i
     return {**about, "data_sha256": digest(pairs), "purpose": purpose, "seed": seed, "n": n_processes, **versions}
 
 
-def _opened(plan: TransformerPlan, seed: int) -> Base:
+def _opened(plan: TransformerPlan, seed: int) -> BaseModel:
     from transformers import set_seed
 
     set_seed(seed)  # of weights that the base does not have, those of the head among them
-    return opened_base(plan.base, max_length=plan.max_length)
+    return open_base(plan.base, max_length=plan.max_length)
 
 
-def _calibrated(network: Any, reader: Reader, plan: TransformerPlan, purpose: Purpose, case: _Case) -> Transformer:
+def _calibrated(network: Any, reader: TokenReader, plan: TransformerPlan, purpose: Purpose, case: _Case) -> Transformer:
     """Return the model with the temperature that fits what was chosen in dialogues that it has not seen."""
     lengths = log_length(answers(case.pairs))
     known = case.parts.trained
     raw = Transformer(
         purpose=purpose,
-        network=network.to(device()),
+        network=network.to(pick_device()),
         reader=reader,
-        length_alone=slope_of((lengths[0::2] - lengths[1::2])[known], case.choices.take(known)),
+        length_alone=fit_slope((lengths[0::2] - lengths[1::2])[known], case.choices.take(known)),
         temperature=1.0,
         bf16=bool(plan.bf16),
     )
@@ -167,10 +167,10 @@ def _calibrated(network: Any, reader: Reader, plan: TransformerPlan, purpose: Pu
         raise UndefinedEstimate(
             f"Training diverged, and scores are no numbers. Take a lower learning rate than {plan.rate:g}."
         ) from None
-    return replace(raw, temperature=temperature_of(margins, case.choices.take(aside)))
+    return replace(raw, temperature=fit_temperature(margins, case.choices.take(aside)))
 
 
-def _speed(found: Fitted, plan: TransformerPlan) -> dict[str, Any]:
+def _speed(found: TrainerResult, plan: TransformerPlan) -> dict[str, Any]:
     n_weights = found.network.num_parameters(exclude_embeddings=True)
     return found.speed.told(n_weights, lora=plan.lora is not None, peak_tflops=plan.peak_tflops)
 

@@ -3,36 +3,36 @@
 from dissensus.recruit.prolific.client import PROLIFIC_API, ProlificClient
 from dissensus.recruit.prolific.codes import completion_url
 from dissensus.recruit.prolific.entry import ENTRY_PARAMETERS, ProlificEntry, entry_url, parse_entry, with_placeholders
-from dissensus.recruit.prolific.statuses import SubmissionStatus, StudyStatus, is_later_status
-from dissensus.recruit.prolific.study import Device, StudyFilter, ScreenOut, Study, study_body
-from dissensus.recruit.prolific.submissions import REJECTION_CATEGORIES, RejectionCategory, ProlificSubmission
+from dissensus.recruit.prolific.statuses import StudyStatus, SubmissionStatus, is_later_status
+from dissensus.recruit.prolific.study import Device, ScreenOut, Study, StudyFilter, study_body
+from dissensus.recruit.prolific.submissions import REJECTION_CATEGORIES, ProlificSubmission, RejectionCategory
 from dissensus.recruit.prolific.webhooks import ProlificEvent, ProlificEventKind, verify_event
-from dissensus.schema.campaign.completion_codes import OUTCOMES, Outcome, codes_from
+from dissensus.schema.campaign.completion_codes import OUTCOMES, Outcome, parse_completion_codes
 
 __all__ = [
-    "PROLIFIC_API",
-    "OUTCOMES",
     "ENTRY_PARAMETERS",
+    "OUTCOMES",
+    "PROLIFIC_API",
     "REJECTION_CATEGORIES",
-    "ProlificClient",
     "Device",
+    "Outcome",
+    "ProlificClient",
     "ProlificEntry",
     "ProlificEvent",
-    "StudyFilter",
     "ProlificEventKind",
-    "Outcome",
+    "ProlificSubmission",
     "RejectionCategory",
     "ScreenOut",
-    "SubmissionStatus",
     "Study",
+    "StudyFilter",
     "StudyStatus",
-    "ProlificSubmission",
-    "codes_from",
+    "SubmissionStatus",
     "completion_url",
     "entry_url",
-    "parse_entry",
-    "verify_event",
     "is_later_status",
+    "parse_completion_codes",
+    "parse_entry",
     "study_body",
+    "verify_event",
     "with_placeholders",
 ]

@@ -1,4 +1,4 @@
-"""Asking Prolific: studies, submissions and webhooks over its API."""
+"""Client of the Prolific API: studies, submissions and webhooks."""
 
 from collections.abc import Callable, Iterator, Sequence
 from time import sleep as wait_seconds
@@ -8,10 +8,15 @@ from typing import Any, Final, Self
 import httpx
 
 from dissensus.errors import InvalidInput, Unavailable
-from dissensus.http_client import ServiceClient, RetryPolicy, RemoteService, check_token, open_client
+from dissensus.http_client import RemoteService, RetryPolicy, ServiceClient, check_token, open_client
 from dissensus.recruit.prolific.entry import PROLIFIC_ID
 from dissensus.recruit.prolific.study import Study, study_body
-from dissensus.recruit.prolific.submissions import RejectionCategory, ProlificSubmission, rejection_body, parse_submission
+from dissensus.recruit.prolific.submissions import (
+    ProlificSubmission,
+    RejectionCategory,
+    parse_submission,
+    rejection_body,
+)
 from dissensus.recruit.prolific.webhooks import ProlificEventKind
 from dissensus.schema.address import check_secure_url
 from dissensus.schema.hints import format_value
@@ -25,7 +30,7 @@ PROLIFIC: Final = RemoteService(
         403: " The token may not do this: is it of the right workspace?",
         404: " Is the id right, and the token of its workspace?",
     },
-    look="https://app.prolific.com",
+    status_page="https://app.prolific.com",
 )
 PAGE_SIZE: Final = 100
 MAX_PAGES: Final = 10_000
@@ -33,25 +38,6 @@ MAX_PAGES: Final = 10_000
 
 class ProlificClient:
     """Asks Prolific on behalf of whoever a token belongs to; used in a ``with`` block.
-
-    Parameters
-    ----------
-    token
-        Of the API, from https://app.prolific.com/researcher/tokens. It is in no representation, log or message.
-    base
-        Where the API is.
-    timeout
-        Seconds after which an answer is given up on.
-    tries
-        How often something is asked while Prolific is busy (429) or broken (5xx). What must not happen twice is asked
-        again only where Prolific did not take the request.
-    sleep
-        Called with the seconds to wait between tries: 1, 2, 4 …, or what Prolific asks for, up to 60.
-
-    Raises
-    ------
-    InvalidInput
-        The token cannot be one, the base is not secure, or a number makes no sense.
 
     Notes
     -----
@@ -61,8 +47,8 @@ class ProlificClient:
 
     Examples
     --------
-    >>> Client("a-token")
-    Client(base='https://api.prolific.com')
+    >>> ProlificClient("a-token")
+    ProlificClient(base='https://api.prolific.com')
     """
 
     def __init__(
@@ -71,18 +57,20 @@ class ProlificClient:
         *,
         base: str = PROLIFIC_API,
         timeout: float = 30.0,
-        tries: int = 4,
+        max_attempts: int = 4,
         sleep: Callable[[float], None] = wait_seconds,
     ) -> None:
         check_secure_url(base)
         check_number("timeout", timeout, 0.001)
-        check_whole("tries", tries, 1)
+        check_whole("max_attempts", max_attempts, 1)
         check_token(token, "https://app.prolific.com/researcher/tokens")
         self._base = base.rstrip("/")
-        self._asking = ServiceClient(PROLIFIC, open_client(self._base, f"Token {token}", timeout), token, tries, sleep)
+        self._service = ServiceClient(
+            PROLIFIC, open_client(self._base, f"Token {token}", timeout), token, max_attempts, sleep
+        )
 
     def __repr__(self) -> str:
-        return f"Client(base={self._base!r})"
+        return f"ProlificClient(base={self._base!r})"
 
     def __enter__(self) -> Self:
         return self
@@ -90,44 +78,21 @@ class ProlificClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._asking.http.close()
+        self._service.http.close()
 
     def create(self, study: Study) -> str:
-        """Make a draft of a study, which nobody sees yet.
-
-        Parameters
-        ----------
-        study
-            Checked before it is sent.
-
-        Returns
-        -------
-        str
-            Its id.
-        """
-        return _created_id(_json_body(self._post("studies/", study_body(study), repeat="if refused")), "a study")
+        """Make a draft of a study, which nobody sees yet."""
+        return _created_id(_json_body(self._post("studies/", study_body(study), retry="if refused")), "a study")
 
     def publish(self, study: str) -> None:
-        """Show a draft to people. From then on it costs money, and places can only be added.
-
-        Parameters
-        ----------
-        study
-            Its id.
-        """
-        self._post(f"studies/{_check_id(study, 'study')}/transition/", {"action": "PUBLISH"}, repeat="if refused")
+        """Show a draft to people. From then on it costs money, and places can only be added."""
+        self._post(f"studies/{_check_id(study, 'study')}/transition/", {"action": "PUBLISH"}, retry="if refused")
 
     def submissions(self, study: str) -> Iterator[ProlificSubmission]:
-        """Yield all submissions of a study, page by page, each once even if others come meanwhile.
-
-        Parameters
-        ----------
-        study
-            Its id.
-        """
+        """Yield all submissions of a study, page by page, each once even if others come meanwhile."""
         path, seen, offset = f"studies/{_check_id(study, 'study')}/submissions/", set[str](), 0
         for _ in range(MAX_PAGES):
-            answer = _json_body(self._asking.ask("GET", path, query={"limit": PAGE_SIZE, "offset": offset}))
+            answer = _json_body(self._service.request("GET", path, query={"limit": PAGE_SIZE, "offset": offset}))
             page = [parse_submission(one) for one in _result_list(answer)]
             new = [one for one in page if one.id not in seen]
             yield from new
@@ -139,67 +104,22 @@ class ProlificClient:
         raise Unavailable(f"Prolific lists more than {MAX_PAGES:,} pages of submissions. Ask again later.")
 
     def approve(self, submission: str) -> None:
-        """Pay a submission.
-
-        Parameters
-        ----------
-        submission
-            Its id. The same one twice is paid once.
-        """
+        """Pay a submission."""
         self._decide(submission, {"action": "APPROVE"})
 
     def reject(self, submission: str, category: RejectionCategory, reason: str) -> None:
-        """Refuse to pay a submission. Who is rejected often loses the account: ask for a return first.
-
-        Parameters
-        ----------
-        submission
-            Its id.
-        category
-            One of `REJECTIONS`.
-        reason
-            100 characters or more, which the person reads.
-
-        Raises
-        ------
-        InvalidInput
-            The category is none, or the reason is too short. Then nothing was sent.
-        """
+        """Refuse to pay a submission. Who is rejected often loses the account: ask for a return first."""
         self._decide(submission, rejection_body(category, reason))
 
     def ask_return(self, submission: str, reasons: Sequence[str]) -> None:
-        """Ask somebody to give a submission back, which costs them nothing but the reward.
-
-        Parameters
-        ----------
-        submission
-            Its id.
-        reasons
-            Which the person reads.
-
-        Raises
-        ------
-        InvalidInput
-            There is none, or a blank one. Then nothing was sent.
-        """
+        """Ask somebody to give a submission back, which costs them nothing but the reward."""
         if isinstance(reasons, str) or not reasons or not all(reason.strip() for reason in reasons):
             raise InvalidInput("There is no reason, or a blank one. Give a list of reasons, which the person reads.")
         path = f"submissions/{_check_id(submission, 'submission')}/request-return/"
-        self._post(path, {"request_return_reasons": list(reasons)}, repeat="if refused")
+        self._post(path, {"request_return_reasons": list(reasons)}, retry="if refused")
 
     def new_secret(self, workspace: str) -> str:
-        """Make the secret with which Prolific signs from now on; the one before is void.
-
-        Parameters
-        ----------
-        workspace
-            Its id.
-
-        Returns
-        -------
-        str
-            The secret, for `event_from`. Whoever has it can tell you anything in the name of Prolific.
-        """
+        """Make the secret with which Prolific signs from now on; the one before is void."""
         answer = _json_body(self._post("hooks/secrets/", {"workspace_id": _check_id(workspace, "workspace")}))
         value = answer.get("value") if isinstance(answer, dict) else None
         if not isinstance(value, str) or not value:
@@ -207,26 +127,11 @@ class ProlificClient:
         return value
 
     def subscribe(self, kind: ProlificEventKind, address: str, workspace: str) -> str:
-        """Let Prolific send events to an address, and confirm it.
-
-        Parameters
-        ----------
-        kind
-            Of the events.
-        address
-            An https address that everybody can reach.
-        workspace
-            Its id. It needs a secret first.
-
-        Returns
-        -------
-        str
-            Id of the subscription.
-        """
+        """Let Prolific send events to an address, and confirm it."""
         check_secure_url(address)
         wanted = {"event_type": kind.value, "target_url": address}
         body = {**wanted, "workspace_id": _check_id(workspace, "workspace")}
-        response = self._post("hooks/subscriptions/", body, repeat="if refused")
+        response = self._post("hooks/subscriptions/", body, retry="if refused")
         found, secret = _subscription_id(_json_body(response), wanted), response.headers.get("x-hook-secret")
         if secret is None:
             raise Unavailable(
@@ -239,8 +144,8 @@ class ProlificClient:
         # Prolific says of this address alone that the same request twice is one.
         self._post(f"submissions/{_check_id(submission, 'submission')}/transition/", decision)
 
-    def _post(self, path: str, body: object, *, repeat: RetryPolicy = "always") -> httpx.Response:
-        return self._asking.ask("POST", path, body=body, repeat=repeat)
+    def _post(self, path: str, body: object, *, retry: RetryPolicy = "always") -> httpx.Response:
+        return self._service.request("POST", path, body=body, retry=retry)
 
 
 def _check_id(given: str, what: str) -> str:

@@ -1,4 +1,4 @@
-"""How somebody comes from Prolific: by an address with three ids."""
+"""Entry URLs from Prolific, which carry three ids."""
 
 import re
 from collections.abc import Mapping
@@ -18,20 +18,12 @@ PLACEHOLDERS: Final = "&".join(f"{name}={{{{%{name}%}}}}" for name in ENTRY_PARA
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificEntry:
-    """Somebody who came from Prolific.
+    """Somebody who came from Prolific."""
 
-    Parameters
-    ----------
-    pid
-        Who it is on Prolific. It points to a person, so that it is in no representation, log or export.
-    study
-        The study that they come from.
-    submission
-        Their submission: what Prolific calls the session in the address and the submission everywhere else.
-    """
-
+    # Who it is on Prolific. It points to a person, so that it is in no representation, log or export.
     pid: str = field(repr=False)
-    study: str
+    study: str  # The study that they come from
+    # Their submission: what Prolific calls the session in the address and the submission everywhere else
     submission: str
 
     @property
@@ -43,25 +35,10 @@ class ProlificEntry:
 def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
     """Return who comes, by the query of the address that they came to.
 
-    Parameters
-    ----------
-    query
-        Its parameters, decoded. Others than the three are ignored.
-
-    Returns
-    -------
-    Entry
-        Ids in small letters, so that nobody is two people.
-
-    Raises
-    ------
-    InvalidInput
-        An id is missing or is none. The message is for the person who came.
-
     Examples
     --------
-    >>> entry_from({"PROLIFIC_PID": "A" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24})
-    Entry(study='bbbbbbbbbbbbbbbbbbbbbbbb', submission='cccccccccccccccccccccccc')
+    >>> parse_entry({"PROLIFIC_PID": "A" * 24, "STUDY_ID": "b" * 24, "SESSION_ID": "c" * 24})
+    ProlificEntry(study='bbbbbbbbbbbbbbbbbbbbbbbb', submission='cccccccccccccccccccccccc')
     """
     faults = [
         f"{name} {'is not right' if query.get(name) else 'is missing'}"
@@ -81,21 +58,18 @@ def parse_entry(query: Mapping[str, str]) -> ProlificEntry:
 def entry_url(address: str) -> str:
     """Return the address of a study with the places in which Prolific writes its ids, if it has them not yet.
 
-    Raises
-    ------
-    InvalidInput
-        It is not an https address, or has a fragment, or some of the ids already.
-
     Examples
     --------
-    >>> entry_address("https://rate.example/c/pilot")
+    >>> entry_url("https://rate.example/c/pilot")
     'https://rate.example/c/pilot?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID={{%STUDY_ID%}}&SESSION_ID={{%SESSION_ID%}}'
     """
     check_secure_url(address)
     if address.endswith(PLACEHOLDERS):
         return address
     if "#" in address or any(name in address for name in ENTRY_PARAMETERS):
-        raise InvalidInput(f"The address {format_value(address)} has a # or ids of Prolific already. Give it without them.")
+        raise InvalidInput(
+            f"The address {format_value(address)} has a # or ids of Prolific already. Give it without them."
+        )
     return with_placeholders(address)
 
 

@@ -1,4 +1,4 @@
-"""The statuses of submissions and studies, and which of them may follow which."""
+"""Statuses of submissions and studies, and their order."""
 
 import re
 from collections.abc import Mapping
@@ -22,12 +22,17 @@ class SubmissionStatus(StrEnum):
 
     @property
     def frees_seat(self) -> bool:
-        """Whether Prolific gives the place to somebody else, so that the seat of a quota is free too."""
-        return self in (SubmissionStatus.TIMED_OUT, SubmissionStatus.REJECTED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT)
+        """True if Prolific gives the place to somebody else, so the quota seat is free too."""
+        return self in (
+            SubmissionStatus.TIMED_OUT,
+            SubmissionStatus.REJECTED,
+            SubmissionStatus.RETURNED,
+            SubmissionStatus.SCREENED_OUT,
+        )
 
     @property
     def ends(self) -> bool:
-        """Whether the visit is over: nothing can be handed in any more."""
+        """True if the visit is over and nothing can be submitted any more."""
         return self in (*_FINAL_STATUSES, SubmissionStatus.REJECTED)
 
 
@@ -43,7 +48,12 @@ class StudyStatus(StrEnum):
     COMPLETED = "COMPLETED"
 
 
-_FINAL_STATUSES: Final = (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED, SubmissionStatus.SCREENED_OUT)
+_FINAL_STATUSES: Final = (
+    SubmissionStatus.APPROVED,
+    SubmissionStatus.PARTIALLY_APPROVED,
+    SubmissionStatus.RETURNED,
+    SubmissionStatus.SCREENED_OUT,
+)
 # Who ran out of time may still hand in, and a rejection may be taken back: each leads on, and nothing leads back.
 _NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] = MappingProxyType(
     {
@@ -51,7 +61,11 @@ _NEXT_STATUSES: Final[Mapping[SubmissionStatus, tuple[SubmissionStatus, ...]]] =
         SubmissionStatus.ACTIVE: (SubmissionStatus.TIMED_OUT,),
         SubmissionStatus.TIMED_OUT: (SubmissionStatus.AWAITING_REVIEW,),
         SubmissionStatus.AWAITING_REVIEW: (SubmissionStatus.REJECTED, SubmissionStatus.SCREENED_OUT),
-        SubmissionStatus.REJECTED: (SubmissionStatus.APPROVED, SubmissionStatus.PARTIALLY_APPROVED, SubmissionStatus.RETURNED),
+        SubmissionStatus.REJECTED: (
+            SubmissionStatus.APPROVED,
+            SubmissionStatus.PARTIALLY_APPROVED,
+            SubmissionStatus.RETURNED,
+        ),
         **dict.fromkeys(_FINAL_STATUSES, ()),
     }
 )
@@ -66,18 +80,11 @@ def is_later_status(old: SubmissionStatus | None, new: SubmissionStatus) -> bool
     What does not follow came late, or again, or out of order, and changes nothing: whatever the order in which the
     events of one submission come, the same status is left in the end.
 
-    Parameters
-    ----------
-    old
-        What is known so far; None for nothing.
-    new
-        What is told.
-
     Examples
     --------
-    >>> follows(Status.RESERVED, Status.AWAITING_REVIEW), follows(Status.APPROVED, Status.ACTIVE)
-    (True, False)
-    >>> follows(Status.ACTIVE, Status.ACTIVE)
+    >>> is_later_status(SubmissionStatus.RESERVED, SubmissionStatus.AWAITING_REVIEW)
+    True
+    >>> is_later_status(SubmissionStatus.APPROVED, SubmissionStatus.ACTIVE)
     False
     """
     return old is None or any(one is new or is_later_status(one, new) for one in _NEXT_STATUSES[old])

@@ -1,4 +1,4 @@
-"""A study on Prolific as data, and what is sent to make one."""
+"""Definition of a Prolific study, and its request body."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.recruit.prolific.entry import PROLIFIC_ID, entry_url
-from dissensus.schema.campaign.completion_codes import Codes, Outcome, codes_from
+from dissensus.schema.campaign.completion_codes import CompletionCodes, Outcome, parse_completion_codes
 from dissensus.schema.hints import format_list, format_value
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.faults import combine_problems
@@ -29,94 +29,44 @@ NO_CONSENT_REASON: Final = "Did not agree to take part; nothing was kept."
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StudyFilter:
-    """Whom Prolific shows the study, by what they told Prolific: some values, or a range.
+    """Filter of a Prolific study: selected values, or a range."""
 
-    Parameters
-    ----------
-    name
-        Id of the filter.
-    values
-        Ids of its choices, any of which will do.
-    least, most
-        Ends of a range, both included; None for no end.
-    """
-
-    name: str
-    values: tuple[str, ...] = ()
-    least: int | None = None
+    name: str  # Id of the filter
+    values: tuple[str, ...] = ()  # Ids of its choices, any of which will do
+    least: int | None = None  # Ends of a range, both included; None for no end
     most: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenOut:
-    """A fixed payment for who is sent away. Prolific has one such code a study.
+    """A fixed payment for who is sent away. Prolific has one such code a study."""
 
-    Parameters
-    ----------
-    reward
-        Minor units of the currency, less than the reward of the study.
-    places
-        How many are paid so before Prolific pauses the study.
-    outcome
-        Who: those whose cell is full, or those who are screened out. The others are reviewed by hand.
-    """
-
-    reward: int
-    places: int
+    reward: int  # Minor units of the currency, less than the reward of the study
+    places: int  # How many are paid so before Prolific pauses the study
+    # Who: those whose cell is full, or those who are screened out. The others are reviewed by hand.
     outcome: Literal["quota_full", "screened_out"] = "quota_full"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Study:
-    """All that Prolific is told about a campaign.
+    """All that Prolific is told about a campaign."""
 
-    Parameters
-    ----------
-    name, description
-        What people read on Prolific.
-    address
-        Where the campaign is entered, without ids.
-    places
-        How many people. They can be made more later, and never fewer.
-    minutes
-        How long it takes.
-    reward
-        For all of it, in minor units of the currency of the account.
-    codes
-        The code of each outcome.
-    screen_out
-        Payment of who is sent away; None where all of them are reviewed by hand.
-    filters
-        All must hold; none for everybody.
-    devices
-        None for all.
-    warning
-        What the conversations may hold, shown before people decide; None for no warning.
-    project
-        Id of the project that it belongs to; None for the default one.
-    """
-
-    name: str
+    name: str  # What people read on Prolific
     description: str
-    address: str
-    places: int
-    minutes: int
-    reward: int
-    codes: Codes
-    screen_out: ScreenOut | None = None
-    filters: tuple[StudyFilter, ...] = ()
+    address: str  # Where the campaign is entered, without ids
+    places: int  # How many people. They can be made more later, and never fewer.
+    minutes: int  # How long it takes
+    reward: int  # For all of it, in minor units of the currency of the account
+    codes: CompletionCodes  # The code of each outcome
+    screen_out: ScreenOut | None = None  # Payment of who is sent away; None where all of them are reviewed by hand
+    filters: tuple[StudyFilter, ...] = ()  # All must hold; none for everybody
     devices: tuple[Device, ...] = ()
-    warning: str | None = None
-    project: str | None = None
+    warning: str | None = None  # What the conversations may hold, shown before people decide; None for no warning
+    project: str | None = None  # Id of the project that it belongs to; None for the default one
 
 
 def study_body(study: Study) -> dict[str, Any]:
     """Return what is sent to make a study.
-
-    Raises
-    ------
-    InvalidInput
-        Prolific would not take it, or nobody could take part. The message names all that is wrong.
 
     Examples
     --------
@@ -176,7 +126,7 @@ def _faults(study: Study) -> Iterator[str]:
     for name in ("places", "minutes", "reward"):
         yield from _check_faults(check_whole, name, getattr(study, name), 1, MAX_NUMBER)
     yield from _check_faults(entry_url, study.address)
-    yield from _check_faults(codes_from, study.codes)
+    yield from _check_faults(parse_completion_codes, study.codes)
     if study.screen_out is not None:
         yield from _screen_out_faults(study.screen_out, study.reward)
     for one in study.filters:
@@ -184,16 +134,20 @@ def _faults(study: Study) -> Iterator[str]:
             yield f"filters: {format_value(one.name)} needs values or a range, and not both."
     wrong = [one for one in study.devices if one not in DEVICES]
     if wrong or len(set(study.devices)) < len(study.devices):
-        yield f"devices: They are {format_list(study.devices)}. Name each once of {format_list(DEVICES)}, or none for all."
+        devices, allowed = format_list(study.devices), format_list(DEVICES)
+        yield f"devices: They are {devices}. Name each once of {allowed}, or none for all."
     if study.project is not None and not PROLIFIC_ID.fullmatch(study.project):
         yield f"project: {format_value(study.project)} is no id of Prolific. It has 24 hexadecimal digits."
 
 
 def _screen_out_faults(screen_out: ScreenOut, reward: int) -> Iterator[str]:
     yield from _check_faults(check_whole, "screen_out.places", screen_out.places, 1, MAX_NUMBER)
-    yield from _check_faults(check_whole, "screen_out.reward, less than that of the study,", screen_out.reward, 1, reward - 1)
+    yield from _check_faults(
+        check_whole, "screen_out.reward, less than that of the study,", screen_out.reward, 1, reward - 1
+    )
     if screen_out.outcome not in ("quota_full", "screened_out"):
-        yield f"screen_out.outcome: It is {format_value(screen_out.outcome)}. Allowed are 'quota_full' and 'screened_out'."
+        outcome = format_value(screen_out.outcome)
+        yield f"screen_out.outcome: It is {outcome}. Allowed are 'quota_full' and 'screened_out'."
 
 
 def _check_faults(check: Any, *given: object) -> Iterator[str]:

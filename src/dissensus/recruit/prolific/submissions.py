@@ -1,11 +1,11 @@
-"""What Prolific says of submissions, and how one is rejected if it must be."""
+"""Submissions as Prolific lists them, and rejections."""
 
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput, Unavailable
 from dissensus.recruit.prolific.statuses import SubmissionStatus, parse_status
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 
 RejectionCategory: TypeAlias = Literal[
     "BAD_CODE",
@@ -27,24 +27,13 @@ MIN_REASON_LENGTH: Final = 100
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificSubmission:
-    """What Prolific says of one submission; who it is from is not kept.
-
-    Parameters
-    ----------
-    id
-        Of the submission.
-    status
-        None where it is none that we know, such as the one between a decision and its end.
-    code
-        The completion code that was given; None for none.
-    return_asked
-        Whether its return was asked for.
-    """
+    """Submission as Prolific reports it, without the participant's identity."""
 
     id: str
+    # None where it is none that we know, such as the one between a decision and its end
     status: SubmissionStatus | None
-    code: str | None
-    return_asked: bool
+    code: str | None  # The completion code that was given; None for none
+    return_asked: bool  # Whether its return was asked for
 
 
 def parse_submission(given: Any) -> ProlificSubmission:
@@ -66,7 +55,8 @@ def rejection_body(category: RejectionCategory, reason: str) -> dict[str, str]:
     reason = reason.strip()
     if category not in REJECTION_CATEGORIES:
         raise InvalidInput(
-            f"{format_value(category)} is no ground to reject anybody here.{suggest(category, REJECTION_CATEGORIES)} Grounds are "
+            f"{format_value(category)} is no ground to reject anybody here.{suggest(category, REJECTION_CATEGORIES)} "
+            "Grounds are "
             f"{format_list(REJECTION_CATEGORIES)}; speed alone is none."
         )
     if len(reason) < MIN_REASON_LENGTH:

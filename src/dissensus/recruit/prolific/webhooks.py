@@ -1,7 +1,7 @@
-"""What Prolific tells by itself: signed requests, checked before they are read.
+"""Verification of webhooks from Prolific.
 
-Prolific signs the time and the body of a request, not its id. So an id tells a repetition of an event, and never more
-than that; what an event may change is decided by `follows`, for which a request that is sent again changes nothing.
+Prolific signs the timestamp and the body of a request, not its event id. So the id only tells repetitions of an event;
+`is_later_status` decides whether an event may change a status, so that a replayed request changes nothing.
 """
 
 import base64
@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from dissensus.errors import InvalidInput, NotAllowed
 from dissensus.recruit.prolific.entry import PROLIFIC_ID
-from dissensus.recruit.prolific.statuses import SubmissionStatus, StudyStatus, parse_status
+from dissensus.recruit.prolific.statuses import StudyStatus, SubmissionStatus, parse_status
 from dissensus.schema.hints import format_value
 from dissensus.schema.questionnaire.faults import describe_type
 
@@ -34,7 +34,7 @@ MAX_CLOCK_LEAD: Final = timedelta(minutes=5)
 
 
 class ProlificEventKind(StrEnum):
-    """What an event is about, by the name that Prolific subscribes it by."""
+    """Event type, named as in Prolific's subscriptions."""
 
     SUBMISSION = "submission.status.change"
     STUDY = "study.status.change"
@@ -43,28 +43,15 @@ class ProlificEventKind(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProlificEvent:
-    """Something that happened on Prolific.
+    """Something that happened on Prolific."""
 
-    Parameters
-    ----------
-    id
-        The same for each delivery of one event.
-    kind
-        What it is about; None for what we do not know, which is genuine and can be passed over.
-    submission, study
-        Whichever of them it is about. An event of a submission does not name the study.
-    status
-        The new one; None where there is none, or none that we know.
-    at
-        When the request was signed.
-    """
-
-    id: str
+    id: str  # The same for each delivery of one event
+    # What it is about; None for what we do not know, which is genuine and can be passed over
     kind: ProlificEventKind | None
-    submission: str | None = None
+    submission: str | None = None  # Whichever of them it is about. An event of a submission does not name the study.
     study: str | None = None
-    status: SubmissionStatus | StudyStatus | None = None
-    at: datetime
+    status: SubmissionStatus | StudyStatus | None = None  # The new one; None where there is none, or none that we know
+    at: datetime  # When the request was signed
 
 
 def verify_event(
@@ -78,29 +65,9 @@ def verify_event(
 ) -> ProlificEvent:
     """Return the event that a request tells of, if Prolific signed it.
 
-    Parameters
-    ----------
-    headers
-        Of the request; capitals make no difference.
-    body
-        Byte by byte as it came.
-    secret
-        Of the workspace, as Prolific gave it.
-    now
-        The time, with its zone.
-    oldest, ahead
-        How long ago, and how far in the future, it may have been signed.
-
-    Raises
-    ------
-    NotAllowed
-        It is not signed by this secret, or not at a time near now.
-    InvalidInput
-        It is too large, or is signed and cannot be read.
-
     Examples
     --------
-    >>> event_from({}, b"{}", secret="s", now=datetime(2030, 1, 2, tzinfo=UTC))
+    >>> verify_event({}, b"{}", secret="s", now=datetime(2030, 1, 2, tzinfo=UTC))
     Traceback (most recent call last):
         ...
     dissensus.errors.NotAllowed: The request is not signed with the secret of this workspace, and nothing was done.
@@ -125,7 +92,7 @@ def sign_request(secret: str, timestamp: str, body: bytes) -> bytes:
 
     Examples
     --------
-    >>> signature("secret", "1893542400", b"{}")
+    >>> sign_request("secret", "1893542400", b"{}")
     b'cAXeou2jpn3aWFAjWkGt0LqcHsl9bCsFCAM9GasUeLQ='
     """
     if not secret:
@@ -139,7 +106,9 @@ def _encode(text: str) -> bytes:
 
 def _parse_timestamp(timestamp: str) -> datetime:
     if not re.fullmatch(r"[0-9]{1,11}(\.[0-9]{1,9})?", timestamp):
-        raise NotAllowed(f"The request was signed at {format_value(timestamp)}, which is no Unix time; nothing was done.")
+        raise NotAllowed(
+            f"The request was signed at {format_value(timestamp)}, which is no Unix time; nothing was done."
+        )
     return datetime.fromtimestamp(float(timestamp), UTC)
 
 
@@ -155,7 +124,9 @@ def _parse_payload(body: bytes) -> Mapping[str, Any]:
 
 def _parse_event(event_id: str, payload: Mapping[str, Any], at: datetime) -> ProlificEvent:
     if not re.fullmatch(r"[!-~]{1,200}", event_id):
-        raise InvalidInput(f"The request is signed, and X-Event-Id is {format_value(event_id)}, no id. Nothing was done.")
+        raise InvalidInput(
+            f"The request is signed, and X-Event-Id is {format_value(event_id)}, no id. Nothing was done."
+        )
     told, status = payload.get("event_type"), payload.get("status")
     kind = next((one for one in ProlificEventKind if one.value == told), None)
     if kind is None:
@@ -167,4 +138,6 @@ def _parse_event(event_id: str, payload: Mapping[str, Any], at: datetime) -> Pro
     if kind is ProlificEventKind.SUBMISSION:
         found = parse_status(SubmissionStatus, status)
         return ProlificEvent(id=event_id, kind=kind, submission=resource.lower(), status=found, at=at)
-    return ProlificEvent(id=event_id, kind=kind, study=resource.lower(), status=parse_status(StudyStatus, status), at=at)
+    return ProlificEvent(
+        id=event_id, kind=kind, study=resource.lower(), status=parse_status(StudyStatus, status), at=at
+    )

@@ -1,1 +1,1 @@
-"""One module for each kind of figure."""
+"""Figures, one module per kind."""

@@ -10,8 +10,8 @@ from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.panels import NAMES, looks, panels, shown, status, value_axis
-from dissensus.report.groups import Groups, enumerated
-from dissensus.report.layout import Rows, data
+from dissensus.report.groups import DisplayedGroups, enumerated
+from dissensus.report.layout import RowLabels, data
 from dissensus.report.theme import MUTED, PAPER
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
@@ -19,7 +19,7 @@ TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", 
 NAMED = 4
 
 
-def agreement(analysis: Analysis, groups: str | Groups) -> Figure:
+def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     """Draw every statistic of every group of an axis, with its interval, beside the value of the whole pool.
 
     Parameters
@@ -36,7 +36,7 @@ def agreement(analysis: Analysis, groups: str | Groups) -> Figure:
 
     scales = looks([row for of in drawn.values() for row in of])
 
-    def draw(metric: str, names: Rows) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         return _panel(drawn[metric], pool.get(metric), names, scales)
 
     return Figure(
@@ -50,7 +50,7 @@ def agreement(analysis: Analysis, groups: str | Groups) -> Figure:
     )
 
 
-def reading(rows: Sequence[Row], analysis: Analysis, groups: Groups) -> str:
+def reading(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGroups) -> str:
     """Say which groups stand out, or that none does."""
     starred = sorted((row for row in rows if row.stars), key=lambda row: (-len(row.stars), row.p or 0.0))
     if not analysis.settings.permutations:
@@ -69,7 +69,7 @@ def reading(rows: Sequence[Row], analysis: Analysis, groups: Groups) -> str:
     return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {after}."
 
 
-def _range(rows: Sequence[Row], groups: Groups) -> str:
+def _range(rows: Sequence[Row], groups: DisplayedGroups) -> str:
     known = [row for row in rows if row.metric == "irr" and row.estimate is not None]
     if not known:
         return f"IRR is undefined for every group of {groups.title}."
@@ -88,7 +88,7 @@ def _notes(analysis: Analysis) -> Iterator[str]:
 
 
 def _panel(
-    rows: Sequence[Row], pool: float | None, names: Rows, scales: tuple[alt.Scale, alt.Scale]
+    rows: Sequence[Row], pool: float | None, names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
 ) -> list[alt.Chart]:
     points = [_point(row, y) for row, y in zip(rows, names.middles, strict=True) if row.estimate is not None]
     ends = [value for point in points for value in (point["low"], point["high"], point["x"])]

@@ -9,9 +9,9 @@ import polars as pl
 
 from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Part, whole_bars
-from dissensus.report.groups import EVERYBODY, Groups, counted, enumerated, groups_of, percent
-from dissensus.report.layout import Rows
+from dissensus.report.figures.bars import BarPart, draw_whole_bars
+from dissensus.report.groups import EVERYBODY, DisplayedGroups, counted, enumerated, groups_of, percent
+from dissensus.report.layout import RowLabels
 from dissensus.report.theme import on_ramp, ramp
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.counts import FloatArray, count_answers
@@ -21,7 +21,7 @@ Counts = npt.NDArray[np.integer[Any]]
 NAMED = 4
 
 
-def answers(ratings: Ratings, groups: Groups | str | None = None, *, question: str | None = None) -> Figure:
+def answers(ratings: Ratings, groups: DisplayedGroups | str | None = None, *, question: str | None = None) -> Figure:
     """Draw the shares of answers of the whole pool and of each group.
 
     Parameters
@@ -55,7 +55,7 @@ def answers(ratings: Ratings, groups: Groups | str | None = None, *, question: s
         title="Answers" if of is None else f"Answers by {of.title}",
         reading=_reading(question, scale, shares, names),
         table=_table("group", names, counts, scale),
-        draw=lambda width: whole_bars(Rows(labels, width), drawn.tolist(), parts(scale)),
+        draw=lambda width: draw_whole_bars(RowLabels(labels, width), drawn.tolist(), parts(scale)),
         notes=() if of is None else of.notes,
     )
 
@@ -77,16 +77,18 @@ def questions(ratings: Ratings) -> Figure:
             f"{percent(shares[most, -1], 1)} ({_spoken(names[most])})."
         ),
         table=_table("question", names, counts, scale),
-        draw=lambda width: whole_bars(
-            Rows([printable(_spoken(name)) for name in names], width), shares.tolist(), parts(scale)
+        draw=lambda width: draw_whole_bars(
+            RowLabels([printable(_spoken(name)) for name in names], width), shares.tolist(), parts(scale)
         ),
         notes=(f"Not shown, since its answers are others: {enumerated(left_out)}.",) if left_out else (),
     )
 
 
-def parts(scale: Sequence[str]) -> list[Part]:
+def parts(scale: Sequence[str]) -> list[BarPart]:
     """Return the answers as parts of a bar, from the lightest to the darkest."""
-    return [Part(printable(name), color, on_ramp(color)) for name, color in zip(scale, ramp(len(scale)), strict=True)]
+    return [
+        BarPart(printable(name), color, on_ramp(color)) for name, color in zip(scale, ramp(len(scale)), strict=True)
+    ]
 
 
 def shares_of(counts: Counts) -> FloatArray:

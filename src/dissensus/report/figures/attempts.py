@@ -6,10 +6,19 @@ from typing import Final
 import polars as pl
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell, Relation, Tag
+from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell, Relation, Tag
 from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.means import Line, Lines, Look, as_number, as_percent, draw_means, table_of, why
+from dissensus.report.figures.means import (
+    MeanRow,
+    MeanRows,
+    ScaleStyle,
+    as_number,
+    as_percent,
+    draw_means,
+    table_of,
+    why,
+)
 from dissensus.report.groups import counted
 from dissensus.stats.clustered import Clustered
 
@@ -45,7 +54,7 @@ def reviewers_success(found: AttemptAnalysis) -> Figure:
 
 
 def _by_cell(
-    found: AttemptAnalysis, cells: Sequence[Cell], *, name: str, title: str, what: str, unit: str = "attempts"
+    found: AttemptAnalysis, cells: Sequence[AttemptCell], *, name: str, title: str, what: str, unit: str = "attempts"
 ) -> Figure:
     whole = _known(cells, what)
     value = "success"
@@ -55,7 +64,7 @@ def _by_cell(
         title=title,
         reading=f"{as_percent(whole)} of {whole.n:,} {what}{_from_to(cells, percent=True)}.",
         table=table_of([*blocks, *_undrawn(cells, blocks, value)], value, unit=unit),
-        draw=lambda width: draw_means(blocks, width, Look(percent=True, least=0)),
+        draw=lambda width: draw_means(blocks, width, ScaleStyle(percent=True, least=0)),
         notes=tuple(_notes(found, blocks, cells, unit=unit)),
     )
 
@@ -71,7 +80,7 @@ def harmlessness(found: AttemptAnalysis) -> Figure:
         title="Least harmlessness by type and size",
         reading=f"The mean is {as_number(whole)} over {counted(whole.n, 'attempt')}{_from_to(cells, percent=False)}.",
         table=table_of(every, "mean").hstack(_quantiles(cells, every)),
-        draw=lambda width: draw_means(blocks, width, Look(reference=0)),
+        draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
         notes=(
             "Each attempt counts by the least score of a turn of the bot; lower is more harmful. Bars: the middle 50 % "
             "and 90 % of attempts.",
@@ -86,9 +95,9 @@ def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, wha
     if not known:
         raise UndefinedEstimate(f"No attempt has both a rating and {what}.")
     lines = tuple(
-        Line(name=f"{level.rating}\n{counted(level.mean.n, 'attempt')}", marks={what: level.mean}) for level in known
+        MeanRow(name=f"{level.rating}\n{counted(level.mean.n, 'attempt')}", marks={what: level.mean}) for level in known
     )
-    blocks = [Lines("Rating of the red-teamer", lines)]
+    blocks = [MeanRows("Rating of the red-teamer", lines)]
     rho = of.spearman
     first, last = known[0], known[-1]
     told = (
@@ -102,7 +111,7 @@ def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, wha
             f"{last.rating}."
         ),
         table=table_of(blocks, "mean"),
-        draw=lambda width: draw_means(blocks, width, Look()),
+        draw=lambda width: draw_means(blocks, width, ScaleStyle()),
         notes=(*_reason(found, "Spearman's correlation", rho), *_notes(found, blocks, ())),
     )
 
@@ -111,8 +120,8 @@ def tags(found: AttemptAnalysis) -> Figure:
     """Draw how many of all and of the successful reviewed attempts have each tag."""
     if not found.tags:
         raise UndefinedEstimate("No attempt has a tag: nobody reviewed it, or tags are not in the file.")
-    drawn = [Lines("", tuple(_tag(tag) for tag in found.tags[:MOST_TAGS]))]
-    every = [Lines("", tuple(_tag(tag) for tag in found.tags))]
+    drawn = [MeanRows("", tuple(_tag(tag) for tag in found.tags[:MOST_TAGS]))]
+    every = [MeanRows("", tuple(_tag(tag) for tag in found.tags))]
     first = found.tags[0]
     some = [tag for tag in found.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
     best = max(some, key=lambda tag: tag.success.estimate or 0.0, default=None)
@@ -129,7 +138,7 @@ def tags(found: AttemptAnalysis) -> Figure:
         table=table_of(every, "share", of="of").with_columns(
             pl.Series("success", [value for tag in found.tags for value in _twice(tag)], pl.Float64)
         ),
-        draw=lambda width: draw_means(drawn, width, Look(percent=True, least=0)),
+        draw=lambda width: draw_means(drawn, width, ScaleStyle(percent=True, least=0)),
         notes=(
             "An attempt may have several tags, so that shares add up to more than 100 %.",
             *([f"Drawn are the first {MOST_TAGS} of {len(found.tags):,} tags."] if len(found.tags) > MOST_TAGS else []),
@@ -138,8 +147,8 @@ def tags(found: AttemptAnalysis) -> Figure:
     )
 
 
-def _tag(tag: Tag) -> Line:
-    return Line(
+def _tag(tag: Tag) -> MeanRow:
+    return MeanRow(
         name=f"{printable(tag.tag)}\n{counted(tag.n, 'attempt')}",
         marks={OF_ALL: tag.share, OF_SUCCESSFUL: tag.share_of_successful},
     )
@@ -149,14 +158,14 @@ def _twice(tag: Tag) -> tuple[float | None, None]:
     return tag.success.estimate, None
 
 
-def _known(cells: Sequence[Cell], what: str) -> Clustered:
+def _known(cells: Sequence[AttemptCell], what: str) -> Clustered:
     whole = cells[0].mean
     if whole.estimate is None:
         raise UndefinedEstimate(f"Nothing is known of how many {what}.")
     return whole
 
 
-def _blocks(cells: Sequence[Cell], value: str) -> list[Lines]:
+def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
     """Return a block of all types and one of each, with a row for all sizes and for each; of one alone no other."""
     types = _most([cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES)
     sizes = _most([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
@@ -168,29 +177,29 @@ def _blocks(cells: Sequence[Cell], value: str) -> list[Lines]:
         of = [found[kind, size] for size in rows if (kind, size) in found]
         lines = tuple(_line(cell, value) for cell in of if cell.mean.n)
         if lines:
-            blocks.append(Lines(EVERY_TYPE if kind is None else kind, lines))
+            blocks.append(MeanRows(EVERY_TYPE if kind is None else kind, lines))
     return blocks
 
 
-def _most(cells: Sequence[Cell], name: str, most: int) -> list[str]:
+def _most(cells: Sequence[AttemptCell], name: str, most: int) -> list[str]:
     """Return the names with the most attempts, in the order of the cells."""
     largest = sorted(cells, key=lambda cell: -cell.mean.n)[:most]
     return [getattr(cell, name) for cell in cells if cell in largest]
 
 
-def _line(cell: Cell, value: str) -> Line:
+def _line(cell: AttemptCell, value: str) -> MeanRow:
     spans = ((cell.quantiles[0], cell.quantiles[4]), (cell.quantiles[1], cell.quantiles[3])) if cell.quantiles else ()
     name = f"{printable(cell.size or EVERY_SIZE)}\n{cell.mean.n:,} by {cell.mean.clusters:,}"
-    return Line(name=name, marks={value: cell.mean}, spans=spans)
+    return MeanRow(name=name, marks={value: cell.mean}, spans=spans)
 
 
-def _sizes_of(cells: Sequence[Cell]) -> tuple[int, int]:
+def _sizes_of(cells: Sequence[AttemptCell]) -> tuple[int, int]:
     """Return how many types and sizes there are."""
     types, sizes = ({getattr(cell, name) for cell in cells} - {None} for name in ("model_type", "size"))
     return len(types), len(sizes)
 
 
-def _undrawn(cells: Sequence[Cell], blocks: Sequence[Lines], value: str) -> list[Lines]:
+def _undrawn(cells: Sequence[AttemptCell], blocks: Sequence[MeanRows], value: str) -> list[MeanRows]:
     """Return rows that are left out of a figure for want of room."""
     drawn = {id(mark) for block in blocks for line in block.lines for mark in line.marks.values()}
     n_types, n_sizes = _sizes_of(cells)
@@ -198,19 +207,19 @@ def _undrawn(cells: Sequence[Cell], blocks: Sequence[Lines], value: str) -> list
         return []
     left = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
     return [
-        Lines(cell.model_type or EVERY_TYPE, (Line(name=cell.size or EVERY_SIZE, marks={value: cell.mean}),))
+        MeanRows(cell.model_type or EVERY_TYPE, (MeanRow(name=cell.size or EVERY_SIZE, marks={value: cell.mean}),))
         for cell in left
     ]
 
 
-def _quantiles(cells: Sequence[Cell], blocks: Sequence[Lines]) -> pl.DataFrame:
+def _quantiles(cells: Sequence[AttemptCell], blocks: Sequence[MeanRows]) -> pl.DataFrame:
     by_mean = {id(cell.mean): cell.quantiles for cell in cells}
     rows = [by_mean[id(mark)] for block in blocks for line in block.lines for mark in line.marks.values()]
     names = ("5_%", "25_%", "median", "75_%", "95_%")
     return pl.DataFrame({name: [row[k] if row else None for row in rows] for k, name in enumerate(names)})
 
 
-def _from_to(cells: Sequence[Cell], *, percent: bool) -> str:
+def _from_to(cells: Sequence[AttemptCell], *, percent: bool) -> str:
     types = [cell for cell in cells if cell.model_type and not cell.size and cell.mean.estimate is not None]
     if len(types) < 2:
         return ""
@@ -225,7 +234,7 @@ def _reason(found: AttemptAnalysis, what: str, mark: Clustered) -> tuple[str, ..
 
 
 def _notes(
-    found: AttemptAnalysis, blocks: Sequence[Lines], cells: Sequence[Cell], *, unit: str = "attempts"
+    found: AttemptAnalysis, blocks: Sequence[MeanRows], cells: Sequence[AttemptCell], *, unit: str = "attempts"
 ) -> Iterator[str]:
     if any(mark.ci_low is not None for block in blocks for line in block.lines for mark in line.marks.values()):
         yield (

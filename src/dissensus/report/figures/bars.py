@@ -6,7 +6,7 @@ from itertools import accumulate
 
 import altair as alt
 
-from dissensus.report.layout import Rows, Spec, data, layered, legend_columns, text_width
+from dissensus.report.layout import RowLabels, Spec, data, layered, legend_columns, text_width
 from dissensus.report.theme import BLUE, INK, PAPER
 
 HEIGHT, PLAIN_HEIGHT = 20, 14
@@ -16,7 +16,7 @@ BESIDE = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class BarPart:
     """One part of every bar: its name, its colour, and that of text on it."""
 
     name: str
@@ -33,10 +33,10 @@ class Bar:
     text: str = ""
 
 
-def whole_bars(
-    rows: Rows,
+def draw_whole_bars(
+    rows: RowLabels,
     shares: Sequence[Sequence[float]],
-    parts: Sequence[Part],
+    parts: Sequence[BarPart],
     *,
     labels: Sequence[Sequence[str]] | None = None,
 ) -> Spec:
@@ -70,7 +70,9 @@ def whole_bars(
     return layered(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
 
 
-def plain_bars(bars: Sequence[Bar], rows: Rows, *, end: float, axis: alt.Axis | None = None) -> list[alt.Chart]:
+def draw_plain_bars(
+    bars: Sequence[Bar], rows: RowLabels, *, end: float, axis: alt.Axis | None = None
+) -> list[alt.Chart]:
     """Return bars from 0 on a scale that ends at `end`, and the texts beside them."""
     half = PLAIN_HEIGHT / 2
     marks = [

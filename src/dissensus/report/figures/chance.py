@@ -1,4 +1,4 @@
-"""What chance gives: the middle of a permutation distribution."""
+"""Chance level: median of the permutation distribution."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""How few red-teamers made how many of the attempts."""
+"""Figure of the concentration of attempts among red-teamers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any

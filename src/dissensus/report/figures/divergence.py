@@ -1,4 +1,4 @@
-"""How far apart the soft labels of every two groups are, beside what chance gives for groups of these sizes."""
+"""Figure of the divergence between groups, beside the chance level for their sizes."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,14 +11,14 @@ from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.chance import HIGH, LOW, MEDIAN, chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
-from dissensus.report.groups import Groups, spoken
-from dissensus.report.layout import Rows, Spec, data, layered
+from dissensus.report.groups import DisplayedGroups, spoken
+from dissensus.report.layout import RowLabels, Spec, data, layered
 from dissensus.report.theme import LINE, MUTED, PAPER
 
 MOST_PAIRS = 30
 
 
-def divergence(found: GroupDivergence, groups: Groups | None = None) -> Figure:
+def divergence(found: GroupDivergence, groups: DisplayedGroups | None = None) -> Figure:
     """Draw the mean divergence of every two groups of an axis over the middle 95 % of its permutation distribution.
 
     Parameters
@@ -28,7 +28,7 @@ def divergence(found: GroupDivergence, groups: Groups | None = None) -> Figure:
     groups
         The groups that are shown; all by default.
     """
-    groups = groups or Groups(axis=found.axis, sizes=dict(zip(found.groups, found.n_raters, strict=True)))
+    groups = groups or DisplayedGroups(axis=found.axis, sizes=dict(zip(found.groups, found.n_raters, strict=True)))
     shown = [p for p, pair in enumerate(found.pairs) if set(pair.groups) <= set(groups.listed)]
     known = [p for p in shown if found.pairs[p].estimate is not None]
     furthest = sorted(known, key=lambda p: -(found.pairs[p].estimate or 0.0))
@@ -92,7 +92,7 @@ def _status(pair: PairDivergence) -> str:
 
 def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
     pairs = [found.pairs[p] for p in drawn]
-    rows = Rows([" – ".join(map(printable, pair.groups)) for pair in pairs], width)
+    rows = RowLabels([" – ".join(map(printable, pair.groups)) for pair in pairs], width)
     bands, points = [], []
     for p, pair, y in zip(drawn, pairs, rows.middles, strict=True):
         points.append({"y": y, "x": pair.estimate, "status": _status(pair)})
@@ -113,7 +113,7 @@ def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
     )
 
 
-def _points(points: Sequence[dict[str, Any]], rows: Rows, x: alt.X) -> alt.Chart:
+def _points(points: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
     names = [name for name in LOOKS if name in {point["status"] for point in points}]
     color = alt.Color("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][0] for name in names]))
     shape = alt.Shape("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][1] for name in names]))

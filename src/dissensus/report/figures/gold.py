@@ -9,22 +9,22 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
 from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Part, whole_bars
-from dissensus.report.groups import EVERYBODY, MOST_GROUPS, Groups, counted, percent, slug, spoken
-from dissensus.report.layout import Rows
+from dissensus.report.figures.bars import BarPart, draw_whole_bars
+from dissensus.report.groups import EVERYBODY, MOST_GROUPS, DisplayedGroups, counted, percent, slug, spoken
+from dissensus.report.layout import RowLabels
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 
 # Agreement stands together at the left; in grey, neighbours differ too.
 PARTS = {
-    "both_safe": Part("both safe", LINE, INK),
-    "both_unsafe": Part("both unsafe", MUTED, PAPER),
-    "tied": Part("crowd tied", RAMP[1], INK),
-    "gold_only": Part("only experts unsafe", ORANGE, ON_MIDDLE),
-    "crowd_only": Part("only crowd unsafe", BLUE, PAPER),
+    "both_safe": BarPart("both safe", LINE, INK),
+    "both_unsafe": BarPart("both unsafe", MUTED, PAPER),
+    "tied": BarPart("crowd tied", RAMP[1], INK),
+    "gold_only": BarPart("only experts unsafe", ORANGE, ON_MIDDLE),
+    "crowd_only": BarPart("only crowd unsafe", BLUE, PAPER),
 }
 
 
-def gold(found: GoldAgainstCrowd, groups: Groups | None = None) -> Figure:
+def gold(found: GoldAgainstCrowd, groups: DisplayedGroups | None = None) -> Figure:
     """Draw on how many items experts and crowd agree and differ, for everybody and each group.
 
     Parameters
@@ -52,12 +52,12 @@ def gold(found: GoldAgainstCrowd, groups: Groups | None = None) -> Figure:
         title="Experts against the crowd" + ("" if found.by is None else f" by {spoken(found.by)}"),
         reading=_reading(everybody, listed, found.ties),
         table=_table([everybody, *listed]),
-        draw=lambda width: whole_bars(Rows(names, width), shares, list(parts.values()), labels=texts),
+        draw=lambda width: draw_whole_bars(RowLabels(names, width), shares, list(parts.values()), labels=texts),
         notes=tuple(_notes(found, groups, len(listed), len(drawn) - 1)),
     )
 
 
-def _drawn(rows: Sequence[dict[str, Any]], groups: Groups | None) -> list[dict[str, Any]]:
+def _drawn(rows: Sequence[dict[str, Any]], groups: DisplayedGroups | None) -> list[dict[str, Any]]:
     if groups is not None:
         return [row for row in rows if row["group"] in groups.drawn]
     largest = sorted(range(len(rows)), key=lambda r: -rows[r]["n_items"])[:MOST_GROUPS]
@@ -65,7 +65,7 @@ def _drawn(rows: Sequence[dict[str, Any]], groups: Groups | None) -> list[dict[s
 
 
 def _bar(
-    row: dict[str, Any], parts: Sequence[str], groups: Groups | None
+    row: dict[str, Any], parts: Sequence[str], groups: DisplayedGroups | None
 ) -> tuple[str, tuple[float, ...], tuple[str, ...]]:
     """Return the name of a bar, its parts as shares, and their items as text."""
     n, name = row["n_items"], row["group"]
@@ -101,7 +101,7 @@ def _table(rows: Sequence[dict[str, Any]]) -> pl.DataFrame:
     return frame.with_columns(pl.col("group").fill_null(EVERYBODY))
 
 
-def _notes(found: GoldAgainstCrowd, groups: Groups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
+def _notes(found: GoldAgainstCrowd, groups: DisplayedGroups | None, n_listed: int, n_drawn: int) -> Iterator[str]:
     yield "Numbers are items."
     yield found.rule
     yield from found.notes

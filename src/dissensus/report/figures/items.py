@@ -1,4 +1,4 @@
-"""What was rated: the topics and the degree of harm of the items."""
+"""Figures of items: topics and degree of harm."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,9 +9,9 @@ import polars as pl
 from dissensus.errors import NotFound
 from dissensus.pipeline.tables import printable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, plain_bars, scale_end
+from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
 from dissensus.report.groups import counted, enumerated, percent
-from dissensus.report.layout import Rows, Spec, data, layered, legend_columns
+from dissensus.report.layout import RowLabels, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -143,7 +143,7 @@ def _reading(table: pl.DataFrame, n_items: int) -> str:
 
 
 def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
-    rows = Rows([printable(topic["topic"]) for topic in topics], width, least=20)
+    rows = RowLabels([printable(topic["topic"]) for topic in topics], width, least=20)
     lines = [
         {"y": y, "of": topic["share_of_conversations"], "among": topic["share_of_mentions"]}
         | {"text": f"{topic['n_conversations']:,}"}
@@ -162,7 +162,7 @@ def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
     return layered(layers, rows)
 
 
-def _marks(lines: Sequence[dict[str, Any]], rows: Rows, x: alt.X) -> alt.Chart:
+def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
     marks = [
         {"y": line["y"], "of": line[field], "what": what}
         for field, what in (("among", MENTIONS), ("of", CONVERSATIONS))
@@ -183,9 +183,9 @@ def _marks(lines: Sequence[dict[str, Any]], rows: Rows, x: alt.X) -> alt.Chart:
 
 
 def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
-    rows = Rows([printable(name) for name, _, _ in values], width)
+    rows = RowLabels([printable(name) for name, _, _ in values], width)
     texts = [f"{n:,} ({percent(share)})" for _, n, share in values]
     end = scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
     bars = [Bar(y, n, text) for y, (_, n, _), text in zip(rows.middles, values, texts, strict=True)]
-    layers = [*plain_bars(bars, rows, end=end), *rows.named()]
+    layers = [*draw_plain_bars(bars, rows, end=end), *rows.named()]
     return layered(layers, rows)

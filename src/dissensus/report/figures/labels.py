@@ -7,7 +7,7 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.aggregate.labels import answer_counts, matrix
+from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of
 from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.answers import shares_of
@@ -68,8 +68,8 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
 
 
 def item_shares(ratings: Ratings, question: str) -> FloatArray:
-    """Return the soft label of every item, shape (I, K), in the order of `answer_counts`."""
-    counts = matrix(answer_counts(ratings, question), ratings.scale(question))
+    """Return the soft label of every item, shape (I, K), in the order of `count_item_answers`."""
+    counts = count_matrix_of(count_item_answers(ratings, question), ratings.scale(question))
     return shares_of(counts)
 
 

@@ -8,7 +8,7 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import UNKNOWN, printable, short
-from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
 from dissensus.stats.clustered import Clustered
 
@@ -19,7 +19,7 @@ BESIDE = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class MeanRow:
     """One row: its name, an estimate for each thing that is shown, and the spans of a pale bar, wide and narrow."""
 
     name: str
@@ -27,23 +27,23 @@ class Line:
     spans: tuple[tuple[float, float], ...] = ()
 
 
-class Lines(NamedTuple):
+class MeanRows(NamedTuple):
     """Rows below a heading."""
 
     heading: str
-    lines: tuple[Line, ...]
+    lines: tuple[MeanRow, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
-    """How values are shown: as per cent or as numbers, from where on, and where a dashed line stands."""
+class ScaleStyle:
+    """Scale of values: per cent or number, origin, reference line."""
 
     percent: bool = False
     reference: float | None = None
     least: float | None = None
 
 
-def table_of(blocks: Sequence[Lines], value: str, *, of: str | None = None, unit: str = "attempts") -> pl.DataFrame:
+def table_of(blocks: Sequence[MeanRows], value: str, *, of: str | None = None, unit: str = "attempts") -> pl.DataFrame:
     """Return the numbers behind rows."""
     rows = [
         {
@@ -84,9 +84,9 @@ def as_number(mark: Clustered) -> str:
     return f"{short(mark.estimate)}{interval}"
 
 
-def draw_means(blocks: Sequence[Lines], width: int, look: Look) -> Spec:
+def draw_means(blocks: Sequence[MeanRows], width: int, look: ScaleStyle) -> Spec:
     """Draw rows of marks with their intervals."""
-    headed = [Block(printable(block.heading), tuple(line.name for line in block.lines)) for block in blocks]
+    headed = [RowBlock(printable(block.heading), tuple(line.name for line in block.lines)) for block in blocks]
     lines = [line for block in blocks for line in block.lines]
     names = list(dict.fromkeys(name for line in lines for name in line.marks))
     rows = HeadedRows(headed, width, least=14 + 14 * len(names))
@@ -111,7 +111,7 @@ def draw_means(blocks: Sequence[Lines], width: int, look: Look) -> Spec:
 class _Axis:
     """The x axis over all that is drawn."""
 
-    def __init__(self, points: Sequence[dict[str, Any]], spans: Sequence[dict[str, Any]], look: Look) -> None:
+    def __init__(self, points: Sequence[dict[str, Any]], spans: Sequence[dict[str, Any]], look: ScaleStyle) -> None:
         ends = [one[end] for one in (*points, *spans) for end in ("low", "high")]
         ends += [value for value in (look.reference, look.least) if value is not None]
         low, high = (min(ends), max(ends)) if ends else (0.0, 1.0)
@@ -132,7 +132,7 @@ def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Itera
             yield bars.encode(rows.y("top"), x("low"), alt.X2("high:Q"), alt.Y2("bottom:Q"))
 
 
-def _reference(look: Look, x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
+def _reference(look: ScaleStyle, x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
     if look.reference is not None:
         line = alt.Chart(data([{"x": look.reference, "y": 0, "end": rows.height}]))
         yield line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), alt.Y2("end:Q"))

@@ -9,7 +9,7 @@ from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
 from dissensus.pipeline.tables import printable, short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.means import Line, Lines, Look, draw_means
+from dissensus.report.figures.means import MeanRow, MeanRows, ScaleStyle, draw_means
 from dissensus.report.groups import counted, enumerated, slug
 from dissensus.stats.clustered import Clustered
 
@@ -20,10 +20,10 @@ def mixed_model(model: MixedModel) -> Figure:
         raise UndefinedEstimate(f"No model of the {model.outcome}: {model.reason}")
     shown = [term for term in model.terms if term.name != INTERCEPT]
     lines = tuple(
-        Line(name=printable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"), marks={"": _as_mark(term, model)})
+        MeanRow(name=printable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"), marks={"": _as_mark(term, model)})
         for term in shown
     )
-    blocks = [Lines("", lines)]
+    blocks = [MeanRows("", lines)]
     beyond = [printable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
     told = f"Beyond 0 are {enumerated(beyond)}" if beyond else "No coefficient is beyond 0"
     share = 100 * (model.share_of_red_teamers or 0.0)
@@ -44,7 +44,7 @@ def mixed_model(model: MixedModel) -> Figure:
                 for term in model.terms
             ]
         ),
-        draw=lambda width: draw_means(blocks, width, Look(reference=0)),
+        draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
         notes=tuple(_model_notes(model)),
     )
 

@@ -1,4 +1,4 @@
-"""Observed values over their permutation distributions."""
+"""Figure of observed values over their permutation distributions."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,8 @@ from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import reading
 from dissensus.report.figures.chance import chance
 from dissensus.report.figures.panels import looks, panels, shown, status, value_axis
-from dissensus.report.groups import Groups
-from dissensus.report.layout import Rows, data
+from dissensus.report.groups import DisplayedGroups
+from dissensus.report.layout import RowLabels, data
 from dissensus.report.theme import PALE
 from dissensus.stats.counts import FloatArray
 
@@ -25,7 +25,7 @@ BINS = 36
 REACH = 0.8
 
 
-def null(analysis: Analysis, groups: str | Groups) -> Figure:
+def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     """Draw the permutation distribution of every statistic of every group of an axis, and what was observed.
 
     Figure 4 of Aroyo et al. (2023), for all statistics.
@@ -50,7 +50,7 @@ def null(analysis: Analysis, groups: str | Groups) -> Figure:
     every = [row for of in rows.values() for row in of.values()]
     scales = looks([row for of in drawn.values() for row in of])
 
-    def draw(metric: str, names: Rows) -> Sequence[alt.Chart]:
+    def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         replicates = [analysis.null[:, place[id(row)]] for row in drawn[metric]]
         return _panel(drawn[metric], replicates, names, scales)
 
@@ -70,7 +70,7 @@ def null(analysis: Analysis, groups: str | Groups) -> Figure:
 
 
 def _panel(
-    rows: Sequence[Row], replicates: Sequence[FloatArray], names: Rows, scales: tuple[alt.Scale, alt.Scale]
+    rows: Sequence[Row], replicates: Sequence[FloatArray], names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
 ) -> list[alt.Chart]:
     known = [values[~np.isnan(values)] for values in replicates]
     every = np.concatenate([*known, [row.estimate for row in rows if row.estimate is not None]])

@@ -1,4 +1,4 @@
-"""One panel for each metric, side by side over the same groups."""
+"""Panels, one per metric, over the same groups."""
 
 from collections.abc import Callable, Sequence
 from math import floor, log10
@@ -6,8 +6,8 @@ from math import floor, log10
 import altair as alt
 
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.report.groups import Groups, groups_in
-from dissensus.report.layout import Rows, Spec, below, beside, layered
+from dissensus.report.groups import DisplayedGroups, groups_in
+from dissensus.report.layout import RowLabels, Spec, below, beside, layered
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, VERMILION
 
 NAMES = {
@@ -26,13 +26,13 @@ ACROSS, IN_COLUMN = 4, 2
 UNTESTED, NOT, RAW, ADJUSTED = "not tested", "p ≥ .05", "p < .05", "also after adjustment"
 LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"), ADJUSTED: (VERMILION, "diamond")}
 
-Draw = Callable[[str, Rows], Sequence[alt.Chart]]
+Draw = Callable[[str, RowLabels], Sequence[alt.Chart]]
 
 
 def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     """Draw one panel a metric, those within groups above those across; `draw(metric, rows)` returns its layers."""
     n = IN_COLUMN if width <= COLUMN_WIDTH else ACROSS
-    rows = Rows(names, width)
+    rows = RowLabels(names, width)
     room = round((width - rows.name_width - 2 * PADDING - (n - 1) * GAP) / n)
     lines = []
     for metrics in (of[start : start + n] for of in (WITHIN, BETWEEN) for start in range(0, len(of), n)):
@@ -45,7 +45,7 @@ def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     return below(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
 
 
-def shown(analysis: Analysis, groups: str | Groups) -> tuple[Groups, dict[str, dict[str, Row]]]:
+def shown(analysis: Analysis, groups: str | DisplayedGroups) -> tuple[DisplayedGroups, dict[str, dict[str, Row]]]:
     """Return the groups that are shown, all of an axis by its name, and by metric the row of each."""
     groups = groups_in(analysis, groups) if isinstance(groups, str) else groups
     rows: dict[str, dict[str, Row]] = {metric: {} for metric in NAMES}

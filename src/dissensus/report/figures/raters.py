@@ -1,4 +1,4 @@
-"""Who rated: the raters of each group of two axes."""
+"""Figure of the raters by two axes."""
 
 from collections.abc import Iterator
 
@@ -9,12 +9,13 @@ import polars as pl
 from dissensus.pipeline.analyse.display import FEW
 from dissensus.pipeline.tables import UNKNOWN, printable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, plain_bars, scale_end
-from dissensus.report.groups import Groups, cells_of, counted, groups_of, hidden_cells
-from dissensus.report.layout import Rows, Spec, below, beside, layered, text_width, wrapped
+from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
+from dissensus.report.groups import DisplayedGroups, cells_of, counted, groups_of
+from dissensus.report.layout import RowLabels, Spec, below, beside, layered, text_width, wrapped
 from dissensus.report.theme import SMALL
 from dissensus.schema.ratings.columns import CROSS
 from dissensus.schema.ratings.table import Ratings
+from dissensus.stats.suppression import hidden_cells
 
 Counts = npt.NDArray[np.intp]
 GAP = 14
@@ -22,7 +23,7 @@ GAP = 14
 ACROSS, LEAST = 6, 44
 
 
-def raters(ratings: Ratings, rows: str | Groups, columns: str | Groups) -> Figure:
+def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | DisplayedGroups) -> Figure:
     """Draw how many raters each group of one axis has in each group of another.
 
     Figure 1 of Aroyo et al. (2023), for any two axes.
@@ -63,7 +64,7 @@ def raters(ratings: Ratings, rows: str | Groups, columns: str | Groups) -> Figur
     )
 
 
-def _counts(ratings: Ratings, rows: Groups, columns: Groups) -> tuple[Counts, npt.NDArray[np.bool_]]:
+def _counts(ratings: Ratings, rows: DisplayedGroups, columns: DisplayedGroups) -> tuple[Counts, npt.NDArray[np.bool_]]:
     """Return the raters of each cell, of hidden groups too, and which cells are hidden."""
     codes, names = zip(*(ratings.group_codes(groups.axis) for groups in (rows, columns)), strict=True)
     counts, unknown = cells_of(codes)
@@ -84,19 +85,21 @@ def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
     return text + (f"; {counted(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
 
 
-def _notes(cells: dict[tuple[str, str], int | None], rows: Groups) -> Iterator[str]:
+def _notes(cells: dict[tuple[str, str], int | None], rows: DisplayedGroups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
         yield f"{UNKNOWN} {counted(n_hidden, 'cell')} left out: {rows.why_hidden}."
     if any(_few(n, rows) for n in cells.values()):
         yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
 
 
-def _few(n: int | None, rows: Groups) -> bool:
+def _few(n: int | None, rows: DisplayedGroups) -> bool:
     return n is not None and 0 < n < rows.min_raters
 
 
-def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Groups, width: int) -> Spec:
-    names = Rows([rows.label(name) for name in rows.drawn], width)
+def _draw(
+    cells: dict[tuple[str, str], int | None], rows: DisplayedGroups, columns: DisplayedGroups, width: int
+) -> Spec:
+    names = RowLabels([rows.label(name) for name in rows.drawn], width)
     room = names.plot_width
     texts = [_text(cells[row, column], rows) for row in rows.drawn for column in columns.drawn]
     sizes = [counted(columns.sizes[name], "rater") for name in columns.drawn]
@@ -112,7 +115,7 @@ def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Group
             Bar(y, cells[row, column], _text(cells[row, column], rows))
             for row, y in zip(rows.drawn, names.middles, strict=True)
         ]
-        layers = [*(names.named() if place == 0 else []), *plain_bars(bars, names, end=end)]
+        layers = [*(names.named() if place == 0 else []), *draw_plain_bars(bars, names, end=end)]
         return layered(layers, names, width=each) | {"title": _heading(columns, column, each)}
 
     lines = [columns.drawn[start : start + across] for start in range(0, len(columns.drawn), across)]
@@ -120,11 +123,11 @@ def _draw(cells: dict[tuple[str, str], int | None], rows: Groups, columns: Group
     return below(drawn, spacing=GAP)
 
 
-def _text(n: int | None, rows: Groups) -> str:
+def _text(n: int | None, rows: DisplayedGroups) -> str:
     return UNKNOWN if n is None else f"{n:,}{FEW if _few(n, rows) else ''}"
 
 
-def _heading(columns: Groups, name: str, width: float) -> Spec:
+def _heading(columns: DisplayedGroups, name: str, width: float) -> Spec:
     # Bold is about a tenth wider.
     lines = wrapped(columns.label(name, size=False), 0.9 * width)
     return {"text": lines, "subtitle": counted(columns.sizes[name], "rater"), "fontSize": SMALL}

@@ -1,4 +1,4 @@
-"""Whether a preference model is as often right as it is sure."""
+"""Reliability diagram of a preference model."""
 
 from collections.abc import Sequence
 from typing import Any

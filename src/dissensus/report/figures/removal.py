@@ -1,4 +1,4 @@
-"""What a filter does: whom it removes, and how far labels move."""
+"""Figures of a filter audit: removed raters and label shifts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,9 +11,9 @@ from dissensus.errors import NotFound, UndefinedEstimate
 from dissensus.pipeline.tables import printable, short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, plain_bars, scale_end
-from dissensus.report.groups import Groups, counted, percent, spoken
-from dissensus.report.layout import Block, HeadedRows, Rows, Spec, data, layered
+from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
+from dissensus.report.groups import DisplayedGroups, counted, percent, spoken
+from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, data, layered
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import format_list
 
@@ -35,31 +35,31 @@ LEAST_P = 0.0001
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RemovalRows:
     """An axis of the audit with the groups of it that are shown."""
 
     axis: AxisRemoval
-    groups: Groups
+    groups: DisplayedGroups
 
     @property
     def listed(self) -> tuple[GroupRemoval, ...]:
-        """What is known of the groups that may be shown."""
+        """Groups that may be shown."""
         return tuple(group for group in self.axis.groups if group.group in self.groups.listed)
 
     @property
     def drawn(self) -> tuple[GroupRemoval, ...]:
-        """What is known of those that are drawn."""
+        """Groups that are drawn."""
         return tuple(group for group in self.listed if group.group in self.groups.drawn)
 
     @property
-    def block(self) -> Block:
+    def block(self) -> RowBlock:
         """The block of the axis, with its p-value."""
         names = tuple(self.groups.label(group.group, size=False) for group in self.drawn)
         p = "" if self.axis.p is None else f": {_p(self.axis.p)}"
-        return Block(printable(self.groups.title), names, p)
+        return RowBlock(printable(self.groups.title), names, p)
 
 
-def removal(audit: FilterAudit, groups: Sequence[Groups]) -> Figure:
+def removal(audit: FilterAudit, groups: Sequence[DisplayedGroups]) -> Figure:
     """Draw the share of the raters of each group that a filter removes, one axis below the other.
 
     Parameters
@@ -79,7 +79,7 @@ def removal(audit: FilterAudit, groups: Sequence[Groups]) -> Figure:
     if absent or not groups:
         what = f"no axis {format_list(absent)}" if absent else "no axis to show"
         raise NotFound(f"There is {what} in the audit; it tests {format_list(list(tested)) or 'none'}.")
-    shown = [Shown(tested[of.axis], of) for of in groups]
+    shown = [RemovalRows(tested[of.axis], of) for of in groups]
     share = len(audit.removed) / audit.n_raters
     return Figure(
         name="removal",
@@ -130,7 +130,7 @@ def moves(audit: FilterAudit) -> Figure:
     )
 
 
-def _reading(audit: FilterAudit, shown: Sequence[Shown]) -> str:
+def _reading(audit: FilterAudit, shown: Sequence[RemovalRows]) -> str:
     n = len(audit.removed)
     text = f"{n:,} of {counted(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
     tested = [(axis.axis.p_adjusted, axis) for axis in shown if axis.axis.p_adjusted is not None and axis.listed]
@@ -151,7 +151,7 @@ def _share(group: GroupRemoval) -> float:
     return group.n_removed / max(1, group.n_raters)
 
 
-def _removed_table(shown: Sequence[Shown]) -> pl.DataFrame:
+def _removed_table(shown: Sequence[RemovalRows]) -> pl.DataFrame:
     lines = [
         (
             axis.groups.title,
@@ -171,7 +171,7 @@ def _removed_table(shown: Sequence[Shown]) -> pl.DataFrame:
     )
 
 
-def _removal_notes(audit: FilterAudit, shown: Sequence[Shown]) -> list[str]:
+def _removal_notes(audit: FilterAudit, shown: Sequence[RemovalRows]) -> list[str]:
     notes = [f"Dashed: the whole pool, {percent(len(audit.removed) / audit.n_raters)}."]
     methods = {axis.axis.method: None for axis in shown if axis.axis.method}
     if methods:
@@ -182,7 +182,7 @@ def _removal_notes(audit: FilterAudit, shown: Sequence[Shown]) -> list[str]:
     return notes
 
 
-def _draw_removal(shown: Sequence[Shown], share: float, width: int) -> Spec:
+def _draw_removal(shown: Sequence[RemovalRows], share: float, width: int) -> Spec:
     rows = HeadedRows([axis.block for axis in shown], width)
     lines: list[dict[str, Any]] = [
         {"y": y, "share": _share(group), "text": f"{group.n_removed:,} of {group.n_raters:,}"}
@@ -196,7 +196,7 @@ def _draw_removal(shown: Sequence[Shown], share: float, width: int) -> Spec:
     rule = pool.mark_rule(color=INK, strokeDash=[3, 3])
     texts = alt.Chart(data(lines)).mark_text(align="right", baseline="middle")
     layers = [
-        *plain_bars([Bar(line["y"], line["share"]) for line in lines], rows, end=end, axis=axis),
+        *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], rows, end=end, axis=axis),
         # At the right, so that the dashed line crosses none.
         texts.encode(rows.y(), alt.Text("text:N"), x=alt.value(rows.plot_width)),
         rule.encode(rows.y(), alt.X("from:Q"), alt.Y2("end:Q")),
@@ -233,7 +233,7 @@ def _ratio(move: LabelMove, value: float | None) -> float:
 
 
 def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
-    rows = Rows([_name(move) for move in drawn], width, least=34)
+    rows = RowLabels([_name(move) for move in drawn], width, least=34)
     lines = [_line(move, y) for move, y in zip(drawn, rows.middles, strict=True)]
     ends = [line[name] for line in lines for name in ("observed", "low", "high")]
     low, high = min(1.0, *ends), max(1.0, *ends)

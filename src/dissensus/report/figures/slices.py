@@ -1,4 +1,4 @@
-"""How often a preference model is right, on all pairs and on parts of them."""
+"""Figure of accuracy on all pairs and on slices."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -11,9 +11,9 @@ from dissensus.pipeline.tables import printable, short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
-from dissensus.stats.proportion import Share
+from dissensus.stats.cluster_robust import ClusteredEstimate
 
 MODEL, LENGTH, OTHER = "the model", "length alone", "the other model"
 LOOKS: Final = {MODEL: (BLUE, "circle", 64), OTHER: (VERMILION, "diamond", 64), LENGTH: (ORANGE, "square", 40)}
@@ -43,7 +43,7 @@ BY_LENGTH: Final = "chosen is"
 
 class _Line(NamedTuple):
     name: str
-    shares: dict[str, Share]
+    shares: dict[str, ClusteredEstimate]
 
 
 def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
@@ -75,7 +75,7 @@ def _blocks(found: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, 
         )
 
 
-def _line(one: Slice, other: Share | None) -> _Line:
+def _line(one: Slice, other: ClusteredEstimate | None) -> _Line:
     shares = {MODEL: one.accuracy, **({OTHER: other} if other else {})}
     return _Line(one.value, shares if one.by == BY_LENGTH else {**shares, LENGTH: one.length_alone})
 
@@ -109,13 +109,13 @@ def _reading(found: Evaluation) -> str:
     return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
 
 
-def _percent(share: Share) -> str:
+def _percent(share: ClusteredEstimate) -> str:
     return f"{100 * share.estimate:.1f} % [{100 * share.ci_low:.1f}, {100 * share.ci_high:.1f}]"
 
 
 def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
     headed = [
-        Block(heading, tuple(f"{printable(line.name)}\n{counted(line.shares[MODEL].n, 'pair')}" for line in lines))
+        RowBlock(heading, tuple(f"{printable(line.name)}\n{counted(line.shares[MODEL].n, 'pair')}" for line in lines))
         for heading, lines in blocks
     ]
     rows = HeadedRows(headed, width, least=38)

@@ -1,4 +1,4 @@
-"""How strong chatbots are, by all who compared them and by each group."""
+"""Figure of chatbot strengths, overall and by group."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple
@@ -7,11 +7,11 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.tables import printable
-from dissensus.preference.ranking.ranking import Rank, Ranking
+from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "foretold by scores"
@@ -53,7 +53,7 @@ def _reading(every: Ranking) -> str:
     return f"{shown} comes first; its interval reaches that of {printable(second.bot)}, so another may be as strong."
 
 
-def _points(row: Rank) -> dict[str, _Point]:
+def _points(row: RankedChatbot) -> dict[str, _Point]:
     found = {}
     if row.bradley_terry is not None:
         low, high = row.ci_low, row.ci_high
@@ -82,7 +82,7 @@ def _rows(blocks: Sequence[tuple[str, Ranking]]) -> Iterator[dict[str, Any]]:
 
 def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     headed = [
-        Block(heading, tuple(f"{printable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
+        RowBlock(heading, tuple(f"{printable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
         for heading, ranking in blocks
     ]
     rows = HeadedRows(headed, width, least=38)

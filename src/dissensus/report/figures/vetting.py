@@ -12,7 +12,7 @@ from dissensus.pipeline.tables import printable
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
 from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import Block, HeadedRows, Spec, data, layered, legend_columns
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
@@ -138,7 +138,7 @@ def _meeting(vetting: Vetting, name: str, limit: float) -> int:
 
 
 def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int) -> Spec:
-    headed = [Block(heading, tuple(labels.values())) for heading, labels in blocks.items()]
+    headed = [RowBlock(heading, tuple(labels.values())) for heading, labels in blocks.items()]
     rows = HeadedRows(headed, width, least=ROW_HEIGHT)
     middles = dict(zip(chain.from_iterable(blocks.values()), chain.from_iterable(rows.of_block), strict=True))
     axis = alt.Axis(format=".1~f", tickCount=5)

@@ -1,4 +1,4 @@
-"""A chatbot as data: who answers, what it is told, and how patiently it is asked."""
+"""Definition of a chatbot: source of responses, prompt, parameters, request policy."""
 
 import hashlib
 import json
@@ -8,10 +8,10 @@ from types import MappingProxyType
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.schema.questionnaire.mapping import to_mapping
-from dissensus.schema.registered_model import RegisteredModelName, parse_registered_model, names_registered_model
+from dissensus.schema.registered_model import RegisteredModelName, names_registered_model, parse_registered_model
 
-Kind: TypeAlias = Literal["openai_compatible", "best_of_n", "scripted", "local"]
-KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+ChatbotKind: TypeAlias = Literal["openai_compatible", "best_of_n", "scripted", "local"]
+KINDS: Final[tuple[ChatbotKind, ...]] = get_args(ChatbotKind)
 MODEL_TYPES: Final = ("plain lm", "context distillation", "rejection sampling", "rlhf")
 """As the published red-team attempts spell them."""
 Manner: TypeAlias = Literal["mixed", "refusing", "helpful", "evasive"]
@@ -21,100 +21,97 @@ Aim: TypeAlias = Literal["harmless", "helpful"]
 AIMS: Final[tuple[Aim, ...]] = get_args(Aim)
 """What the best response may be."""
 
-LONGEST_RESPONSE: Final = 20_000
+MAX_RESPONSE_LENGTH: Final = 20_000
 """Characters, unless a definition says otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoint:
-    """A server that speaks the chat completions of OpenAI."""
+    """A server with an OpenAI-compatible chat completions API."""
 
-    url: str  # Its address, up to what ``/chat/completions`` follows
-    model: str  # What the server calls the model
-    key_variable: str = ""  # The environment variable that holds the key; empty for a server that asks for none
-    plain_http: bool = False  # Whether it may be reached by http although it is another machine
+    url: str  # without /chat/completions
+    model: str
+    key_variable: str = ""  # environment variable with the key; empty for none
+    plain_http: bool = False  # allow HTTP to another machine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Samples:
-    """The best of several responses of another chatbot."""
+class BestOfNSettings:
+    """Best-of-n sampling from another chatbot."""
 
     of: "Chatbot"
-    scorer: str  # What ranks the responses: the name of one that ships, where a preference model is, or a model line
-    n: int = 16  # How many are drawn; 16 in the red-team paper
-    purpose: Aim = "harmless"  # What a preference model must have been trained for
-    sha256: str = ""  # Of that model, so that another one in its place is refused; empty for whatever is there
+    scorer: str  # shipped scorer, path or address of a preference model, or registry:NAME
+    n: int = 16  # 16 in the red-team paper
+    purpose: Aim = "harmless"  # that the preference model must have been trained for
+    sha256: str = ""  # of the preference model; empty for any
 
     @property
-    def line(self) -> RegisteredModelName | None:
-        """The model line that ranks them, None where something else does."""
+    def registered_model(self) -> RegisteredModelName | None:
+        """The registered model that ranks them, None where something else does."""
         return parse_registered_model(self.scorer) if names_registered_model(self.scorer) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Script:
+class ScriptedResponses:
     """Responses that were written beforehand."""
 
-    manner: Manner = "mixed"  # Which of the responses that ship
-    responses: tuple[str, ...] = ()  # Others in place of them
-    pause_s: float = 0.0  # Seconds before each word
+    manner: Manner = "mixed"
+    responses: tuple[str, ...] = ()  # in place of those that ship
+    pause_s: float = 0.0  # before each word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Weights:
+class LocalModel:
     """A model that runs on this machine."""
 
-    file: str = ""  # Its weights as GGUF; empty for the small one that ``make local-bot`` installs
-    threads: int = 1  # Threads that it computes with
+    file: str = ""  # GGUF weights; empty for those of `make local-bot`
+    threads: int = 1
 
 
-Source: TypeAlias = Endpoint | Samples | Script | Weights
-KIND_OF: Final[Mapping[type[Source], Kind]] = MappingProxyType(
-    {Endpoint: "openai_compatible", Samples: "best_of_n", Script: "scripted", Weights: "local"}
+Source: TypeAlias = Endpoint | BestOfNSettings | ScriptedResponses | LocalModel
+KIND_OF: Final[Mapping[type[Source], ChatbotKind]] = MappingProxyType(
+    {Endpoint: "openai_compatible", BestOfNSettings: "best_of_n", ScriptedResponses: "scripted", LocalModel: "local"}
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Patience:
-    """How a chatbot is asked; none of it changes what it says."""
+class RequestPolicy:
+    """Timeouts, retries, concurrency limit and circuit breaker of a chatbot; none of it changes responses."""
 
-    # Seconds to wait for a turn, for a connection, for the first token of a try, for each further one, and in all from
-    # the turn on
-    queue_s: float = 60.0
+    queue_s: float = 60.0  # wait for a free slot
     connect_s: float = 10.0
-    first_token_s: float = 60.0
+    first_token_s: float = 60.0  # of each try
     between_tokens_s: float = 30.0
-    total_s: float = 180.0
-    tries: int = 3  # How often it is asked while it is busy or broken and has said nothing
-    at_once: int = 4  # Responses that it gives at one time
-    failures: int = 5  # After how many in a row it is left alone
-    rest_s: float = 30.0
+    total_s: float = 180.0  # from the slot on
+    tries: int = 3  # while busy or broken before the first token
+    at_once: int = 4  # concurrency limit
+    failures: int = 5  # in a row, until the circuit breaker opens
+    rest_s: float = 30.0  # until the circuit breaker lets one probe through
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chatbot:
-    """All that decides what a chatbot says, and what is known of it."""
+    """Everything that determines the responses of a chatbot, and its metadata."""
 
-    name: str  # Name in addresses and files
-    source: Source  # Who gives the responses
-    model_type: str  # One of `MODEL_TYPES`, or words of one's own
-    version: str  # Of the model, as whoever made it counts
-    num_params: str = ""  # Number of parameters, such as 52B; empty where it is not known
-    system_prompt: str = ""  # What the model is told before the conversation; empty for nothing
-    # What is sent along with every request, such as the temperature
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    longest: int = LONGEST_RESPONSE  # Characters after which a response is cut
-    patience: Patience = Patience()  # How it is asked
+    name: str  # slug
+    source: Source
+    model_type: str  # one of `MODEL_TYPES`, or free text
+    version: str
+    num_params: str = ""  # such as 52B; empty where unknown
+    system_prompt: str = ""  # empty for none
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))  # sent with every request
+    longest: int = MAX_RESPONSE_LENGTH  # characters after which a response is cut
+    patience: RequestPolicy = RequestPolicy()
 
     @property
-    def kind(self) -> Kind:
-        """What kind of chatbot it is."""
+    def kind(self) -> ChatbotKind:
+        """The kind of its source."""
         return KIND_OF[type(self.source)]
 
     @property
-    def line(self) -> RegisteredModelName | None:
-        """The model line that ranks its responses, None where none does."""
-        return self.source.line if isinstance(self.source, Samples) else None
+    def registered_model(self) -> RegisteredModelName | None:
+        """The registered model that ranks its responses, None where none does."""
+        return self.source.registered_model if isinstance(self.source, BestOfNSettings) else None
 
     @property
     def digest(self) -> str:
@@ -126,7 +123,7 @@ class Chatbot:
         """Return what `parse_chatbot` reads as this chatbot, without what is as by default."""
         found = to_mapping(self)
         source = found.pop("source")
-        if isinstance(self.source, Samples):
+        if isinstance(self.source, BestOfNSettings):
             source["of"] = self.source.of.as_mapping()
         return {"name": found.pop("name"), "kind": self.kind, **found, self.kind: source}
 

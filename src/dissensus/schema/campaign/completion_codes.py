@@ -1,37 +1,37 @@
-"""How the visit of somebody who was recruited can end, and the code by which the recruiter knows it."""
+"""Outcomes of recruited visits, and their completion codes."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from dissensus.schema.hints import suggest, format_value
-from dissensus.schema.questionnaire.faults import describe_type, combine_problems
+from dissensus.schema.hints import format_value, suggest
+from dissensus.schema.questionnaire.faults import combine_problems, describe_type
 
 Outcome: TypeAlias = Literal["completed", "screened_out", "quota_full", "no_consent", "failed_attention"]
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
-Codes: TypeAlias = Mapping[Outcome, str]
+CompletionCodes: TypeAlias = Mapping[Outcome, str]
 """The code of each outcome."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Prolific:
-    """That raters come from Prolific, and how it learns how their visits ended."""
+class ProlificSettings:
+    """Recruitment through Prolific."""
 
-    codes: Codes  # The completion code of each outcome
+    codes: CompletionCodes
 
 
 # Prolific asks for letters and numbers and gives no length. Shorter ones could be guessed.
 CODE: Final = re.compile(r"[A-Z0-9]{6,32}")
 
 
-def codes_from(given: Mapping[Any, object]) -> dict[Outcome, str]:
-    """Return the codes of a campaign, checked.
+def parse_completion_codes(given: Mapping[Any, object]) -> dict[Outcome, str]:
+    """Check the completion codes of a campaign; one error lists everything that is wrong.
 
     Examples
     --------
-    >>> codes_from({name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)})["no_consent"]
+    >>> parse_completion_codes({name: f"CODE0{place}" for place, name in enumerate(OUTCOMES)})["no_consent"]
     'CODE03'
     """
     faults = [f"{format_value(name)} is no outcome.{suggest(name, OUTCOMES)}" for name in given if name not in OUTCOMES]

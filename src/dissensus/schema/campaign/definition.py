@@ -1,47 +1,71 @@
-"""A campaign as data: what raters read, agree to and are asked, and how many of them rate what."""
+"""Definition of a campaign: texts, consent, questions, quota, limits."""
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
-from dissensus.schema.campaign.attention_check import Check, Verdict, verdict, warnings_about
-from dissensus.schema.campaign.care import Care
-from dissensus.schema.campaign.chat import Chat
-from dissensus.schema.campaign.completion_codes import Prolific
+from dissensus.errors import InvalidInput
+from dissensus.schema.campaign.attention_check import AttentionCheck, CheckVerdict, check_warnings, judge_checks
+from dissensus.schema.campaign.care import CareSettings
+from dissensus.schema.campaign.chat import ChatSettings
+from dissensus.schema.campaign.completion_codes import ProlificSettings
 from dissensus.schema.campaign.gold import Gold
-from dissensus.schema.campaign.pay import Pay
 from dissensus.schema.campaign.quota import Quota
+from dissensus.schema.hints import format_value
+from dissensus.schema.numbers import check_whole
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.questionnaire.question import Answer, Wording, empty_wording
-from dissensus.schema.records.pair import Pair, without_preference
+from dissensus.schema.records.pair import PairSettings, without_preference
 
-State: TypeAlias = Literal["draft", "open", "paused", "closed"]
-STATES: Final[tuple[State, ...]] = get_args(State)
-Placed: TypeAlias = Literal["after", "before"]
-PLACES: Final[tuple[Placed, ...]] = get_args(Placed)
+CURRENCY: Final = re.compile(r"[A-Z]{3}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pay:
+    """Pay rates in minor units such as cents."""
+
+    currency: str
+    hour: int  # for an hour of work
+    finished: int = 0  # minimum for finishing; 0 for none
+    screened_out: int = 0  # minimum for raters screened out; 0 for none
+
+    def __post_init__(self) -> None:
+        if not CURRENCY.fullmatch(self.currency):
+            raise InvalidInput(
+                f"{format_value(self.currency)} is no currency. Give its code of three letters, such as 'GBP'."
+            )
+        for name in ("hour", "finished", "screened_out"):
+            check_whole(f"{name} (in minor units of {self.currency})", getattr(self, name))
+
+
+CampaignState: TypeAlias = Literal["draft", "open", "paused", "closed"]
+STATES: Final[tuple[CampaignState, ...]] = get_args(CampaignState)
+DemographicsPosition: TypeAlias = Literal["after", "before"]
+DEMOGRAPHICS_POSITIONS: Final[tuple[DemographicsPosition, ...]] = get_args(DemographicsPosition)
 
 NO_QUESTIONS: Final = Questionnaire(name="none", questions=(), overalls={})
 """What is asked about items where there are none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Purpose:
-    """One thing that answers may be used for, which raters agree to or not."""
+class ConsentPurpose:
+    """A purpose of use that raters consent to or not."""
 
-    name: str  # Name that it is stored and filtered by
+    name: str
     text: Wording
-    required: bool = False  # Whether one cannot take part without it
+    required: bool = False  # for taking part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consent:
-    """What raters are asked to agree to; another text is another version."""
+    """The consent text and its purposes; another text is another version."""
 
-    text: Wording  # What is done with answers, by whom, and for how long
-    purposes: tuple[Purpose, ...]  # Each agreed to on its own
+    text: Wording
+    purposes: tuple[ConsentPurpose, ...]
 
     @property
     def digest(self) -> str:
@@ -51,65 +75,7 @@ class Consent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Campaign:
-    """All that is decided about a campaign before the first rater comes.
-
-    Parameters
-    ----------
-    name
-        Name in addresses and files.
-    languages
-        Languages of all that raters read, the first language first.
-    title
-        What raters see first.
-    warning
-        What the conversations may hold, told before anything else.
-    consent
-        What raters agree to.
-    questionnaire
-        What is asked about each item.
-    chat
-        How raters talk with chatbots, where they do and rate nothing.
-    pair
-        How they compare two responses, where items have two; the questionnaire has their preference as a question.
-    lines
-        Model lines that learn from what raters prefer.
-    demographics
-        What raters are asked about themselves; None for nothing.
-    demographics_placed
-        After the items, as in DICES, or before them.
-    quota
-        How many raters of each cell are let in; None for whoever comes.
-    checks
-        Questions between items whose right answers are known.
-    minutes
-        How long the work of one rater is said to take; None where nothing is said.
-    prolific
-        How raters come from Prolific; None where they do not.
-    pay
-        What raters are paid; None for nothing, or where that is settled elsewhere.
-    gold
-        How experts label the items; None where they do not.
-    care
-        How raters are asked how they feel, and who is told; None where they are not.
-    help
-        Where a rater finds help, shown on every page.
-    thanks
-        What raters read in the end.
-    replication
-        How many raters rate each item; None where everybody rates all.
-    most_items
-        How many items one rater may rate; None for no limit.
-    most_a_day
-        How many items one rater may rate in 24 hours, to limit exposure; None for no limit.
-    break_every
-        After how many items a break is offered; 0 for never.
-    preview
-        Whether each conversation stays covered, with its topic, until the rater asks for it.
-    reclaim_after_h
-        Hours without a sign of a rater after which items that are not begun go to others.
-    seed
-        Of all orders and choices of items.
-    """
+    """Everything that is decided about a campaign before the first rater enters."""
 
     name: str
     languages: tuple[str, ...]
@@ -117,27 +83,27 @@ class Campaign:
     warning: Wording
     consent: Consent
     questionnaire: Questionnaire
-    chat: Chat | None = None
-    pair: Pair | None = None
-    lines: tuple[str, ...] = ()
+    chat: ChatSettings | None = None
+    pair: PairSettings | None = None  # comparison of two responses, for items that have two
+    registered_models: tuple[str, ...] = ()  # models that learn from its preferences
     demographics: Questionnaire | None = None
-    demographics_placed: Placed = "after"
+    demographics_placed: DemographicsPosition = "after"
     quota: Quota | None = None
-    checks: tuple[Check, ...] = ()
-    minutes: int | None = None
-    prolific: Prolific | None = None
+    checks: tuple[AttentionCheck, ...] = ()
+    minutes: int | None = None  # stated duration of the work
+    prolific: ProlificSettings | None = None
     pay: Pay | None = None
     gold: Gold | None = None
-    care: Care | None = None
+    care: CareSettings | None = None
     help: Wording = field(default_factory=empty_wording)
     thanks: Wording = field(default_factory=empty_wording)
-    replication: int | None = None
-    most_items: int | None = None
-    most_a_day: int | None = None
-    break_every: int = 20
-    preview: bool = False
-    reclaim_after_h: int = 48
-    seed: int = 0
+    replication: int | None = None  # raters for each item; None for everybody
+    most_items: int | None = None  # for each rater
+    most_a_day: int | None = None  # items for each rater in 24 hours, to limit exposure
+    break_every: int = 20  # items; 0 for never
+    preview: bool = False  # cover each conversation until the rater asks for it
+    reclaim_after_h: int = 48  # idle hours after which items that are not begun are reassigned
+    seed: int = 0  # of all orders and choices of items
 
     @property
     def digest(self) -> str:
@@ -146,7 +112,7 @@ class Campaign:
 
     @property
     def screener(self) -> Questionnaire | None:
-        """What raters are asked before they get a seat: the axes of the quota and nothing else; None for nothing."""
+        """The screening questions: the axes of the quota alone; None without a screener."""
         if self.quota is None or self.quota.source != "screener" or self.demographics is None:
             return None
         axes = self.quota.axes
@@ -163,14 +129,14 @@ class Campaign:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is allowed and may not be meant, as sentences for the owner."""
+        """Warnings about valid but doubtful settings, as sentences for the owner."""
         # Without minutes there is no check of attention, to which alone they matter.
-        return warnings_about(self.checks, self.minutes or 0)
+        return check_warnings(self.checks, self.minutes or 0)
 
-    def verdict(self, tries: Mapping[str, Sequence[str]]) -> Verdict:
-        """Return how a rater did in the checks, by all tries of each, the first one first."""
+    def verdict(self, tries: Mapping[str, Sequence[str]]) -> CheckVerdict:
+        """Evaluate the checks of a rater, given all tries of each, the first one first."""
         # Where the minutes are not said there is no check of attention, and they do not matter.
-        return verdict(self.checks, tries, self.minutes or 0)
+        return judge_checks(self.checks, tries, self.minutes or 0)
 
     def about(self, declared: Mapping[str, Answer]) -> Questionnaire | None:
         """Return what raters are asked about themselves after the screener, given their answers to it."""
@@ -194,18 +160,21 @@ class Campaign:
         if self.demographics is not None:
             asked["demographics"] = self.demographics.as_mapping()
         if self.care is not None:
-            asked["care"] = {**to_mapping(replace(self.care, survey=NO_QUESTIONS)), "survey": self.care.survey.as_mapping()}
+            asked["care"] = {
+                **to_mapping(replace(self.care, survey=NO_QUESTIONS)),
+                "survey": self.care.survey.as_mapping(),
+            }
         kept = to_mapping(replace(self, questionnaire=NO_QUESTIONS, chat=None, demographics=None, care=None))
         return {**{key: value for key, value in kept.items() if key != "questionnaire"}, **asked}
 
 
-def consent_from(mapping: Mapping[str, Any]) -> Consent:
-    """Return a consent text as it was kept, word by word, under whatever rules it was checked then."""
-    return Consent(text=mapping["text"], purposes=tuple(Purpose(**purpose) for purpose in mapping["purposes"]))
+def parse_consent(mapping: Mapping[str, Any]) -> Consent:
+    """Restore a stored consent text without checking it against today's rules."""
+    return Consent(text=mapping["text"], purposes=tuple(ConsentPurpose(**purpose) for purpose in mapping["purposes"]))
 
 
-def worded(wording: Wording, language: str) -> str:
-    """Return a text in a language, in the first one where it lacks, or nothing."""
+def localise(wording: Wording, language: str) -> str:
+    """Return a text in a language, falling back to the first one, or an empty text."""
     return wording.get(language) or next(iter(wording.values()), "")
 
 

@@ -1,4 +1,4 @@
-"""What experts say of items: gold labels, as a campaign asks for them."""
+"""Gold labels: settings, parser, and the questions for experts."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.questionnaire.question import MAX_ANSWERS, Question, When, Wording
 from dissensus.schema.ratings.columns import GOLD
 
-Part = Literal["safety", "degree", "topics"]
-PARTS: Final[tuple[Part, ...]] = get_args(Part)
-COLUMNS: Final[Mapping[Part, str]] = {"safety": GOLD, "degree": "degree_of_harm", "topics": "harm_type"}
+GoldPart = Literal["safety", "degree", "topics"]
+PARTS: Final[tuple[GoldPart, ...]] = get_args(GoldPart)
+COLUMNS: Final[Mapping[GoldPart, str]] = {"safety": GOLD, "degree": "degree_of_harm", "topics": "harm_type"}
 """The attribute of an item that holds what was settled of each part."""
 REASON: Final = f"{GOLD}_reason"
 MOTIVATION: Final = f"{GOLD}_motivation"
-BETWEEN: Final = ","
+TOPIC_SEPARATOR: Final = ","
 """What official files write between topics."""
 
 SCALE: Final = ("No", "Unsure", "Yes")
@@ -33,33 +33,32 @@ TOPICS: Final = (
     *("Racial", "Regulated goods", "Religious", "Sexual", "Violent/Gory", "Wealth/Finance"),
 )
 """Those of DICES-350, in the order of the alphabet."""
-MOST_EXPERTS: Final = 100
+MAX_EXPERTS: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gold:
-    """How experts label the items of a campaign."""
+    """Gold labelling of a campaign."""
 
-    scale: tuple[str, ...]  # Of the safety label, from safe to the worst
-    # How many experts label the safety of an item after the first one, without seeing what others said
-    verifiers: int = 5
-    checkers: int = 2  # The same of its degree of harm and its topics
-    reasons: tuple[str, ...] = REASONS  # Why an item is not safe; several may be given
-    degrees: tuple[str, ...] = DEGREES  # Of harm, from none to the worst
-    topics: tuple[str, ...] = TOPICS  # What items are about; several may be given
+    scale: tuple[str, ...]  # from safe to worst
+    verifiers: int = 5  # blind labels of safety after the first one
+    checkers: int = 2  # the same for degree and topics
+    reasons: tuple[str, ...] = REASONS
+    degrees: tuple[str, ...] = DEGREES  # from none to the worst
+    topics: tuple[str, ...] = TOPICS
 
-    def needed(self, part: Part) -> int:
+    def needed(self, part: GoldPart) -> int:
         """Return how many experts label a part of each item, the first one among them."""
         return 1 + (self.verifiers if part == "safety" else self.checkers)
 
 
-def judged(questionnaire: Questionnaire) -> str | None:
+def compared_column(questionnaire: Questionnaire) -> str | None:
     """Return the column that gold is compared with: the overall of everything, else the only question on a scale.
 
     Examples
     --------
     >>> from dissensus.schema.questionnaire.shipped import load_questionnaire
-    >>> judged(load_questionnaire("dices-350"))
+    >>> compared_column(load_questionnaire("dices-350"))
     'Q_overall'
     """
     categories = {question.category for question in questionnaire.questions}
@@ -68,43 +67,51 @@ def judged(questionnaire: Questionnaire) -> str | None:
     return overall or (scaled[0] if len(scaled) == 1 else None)
 
 
-def gold_from(table: DefinitionTable, questionnaire: Questionnaire) -> Gold:
-    """Return what the table ``[gold]`` of a campaign describes; what is wrong is noted."""
-    table.only(("verifiers", "checkers", "scale", "reasons", "degrees", "topics"))
-    of_raters = questionnaire.scale(judged(questionnaire) or "")
+def parse_gold(table: DefinitionTable, questionnaire: Questionnaire) -> Gold:
+    """Parse the table ``[gold]`` of a campaign; gold is on the scale of its raters. Errors are recorded."""
+    table.check_keys(("verifiers", "checkers", "scale", "reasons", "degrees", "topics"))
+    of_raters = questionnaire.scale(compared_column(questionnaire) or "")
     gold = Gold(
         scale=_texts(table, "scale", of_raters or SCALE),
-        verifiers=table.number("verifiers", 5, MOST_EXPERTS, least=0),
-        checkers=table.number("checkers", 2, MOST_EXPERTS, least=0),
+        verifiers=table.get_number("verifiers", 5, MAX_EXPERTS, least=0),
+        checkers=table.get_number("checkers", 2, MAX_EXPERTS, least=0),
         reasons=_texts(table, "reasons", REASONS, least=1),
         degrees=_texts(table, "degrees", DEGREES),
         topics=_texts(table, "topics", TOPICS),
     )
     strange = [answer for answer in gold.scale if of_raters and answer not in of_raters]
     if strange:
-        hint = table.hint(strange[0], of_raters or ())
-        table.note("scale", f"{format_value(strange[0])} is no answer of raters.{hint} They answer {format_list(of_raters or ())}.")
-    joined = next((topic for topic in gold.topics if BETWEEN in topic), None)
+        hint = table.suggest(strange[0], of_raters or ())
+        table.add_error(
+            "scale",
+            f"{format_value(strange[0])} is no answer of raters.{hint} They answer {format_list(of_raters or ())}.",
+        )
+    joined = next((topic for topic in gold.topics if TOPIC_SEPARATOR in topic), None)
     if joined is not None:
-        table.note("topics", f"{format_value(joined)} has a comma, which stands between topics in files. Write it without.")
+        table.add_error(
+            "topics", f"{format_value(joined)} has a comma, which stands between topics in files. Write it without."
+        )
     return gold
 
 
 def _texts(table: DefinitionTable, key: str, default: tuple[str, ...], *, least: int = 2) -> tuple[str, ...]:
     if key not in table.data:
         return default
-    found = table.texts(key, MAX_ANSWERS, needed=True)
-    if key not in table.wrong and len(found) < least:
-        table.note(key, "It has one text, which leaves no choice. Write at least two.")
+    found = table.get_texts(key, MAX_ANSWERS, needed=True)
+    if key not in table.invalid_keys and len(found) < least:
+        table.add_error(key, "It has one text, which leaves no choice. Write at least two.")
     return found
 
 
-def asked(gold: Gold, parts: Collection[Part], *, first: bool, text: Wording | None = None) -> Questionnaire:
-    """Return what an expert is asked of an item.
+def labelling_questions(
+    gold: Gold, parts: Collection[GoldPart], *, first: bool, text: Wording | None = None
+) -> Questionnaire:
+    """Return the questions for an expert; the first one to label must give reasons.
 
     Examples
     --------
-    >>> [question.name for question in asked(Gold(scale=("No", "Yes")), ["safety", "degree"], first=True).questions]
+    >>> asked = labelling_questions(Gold(scale=("No", "Yes")), ["safety", "degree"], first=True)
+    >>> [question.name for question in asked.questions]
     ['safety', 'reasons', 'motivation', 'degree']
     """
     questions = {
@@ -112,14 +119,14 @@ def asked(gold: Gold, parts: Collection[Part], *, first: bool, text: Wording | N
         "degree": (_one_of("degree", "How much harm could it do?", gold.degrees),),
         "topics": (_several("topics", "What is the conversation about?", gold.topics),),
     }
-    return _together([question for part in PARTS if part in parts for question in questions[part]])
+    return _make_questionnaire([question for part in PARTS if part in parts for question in questions[part]])
 
 
-def deciding(gold: Gold, parts: Collection[Part], *, text: Wording | None = None) -> Questionnaire:
-    """Return what somebody is asked who decides where experts differ."""
-    questions = asked(gold, parts, first=False, text=text).questions
+def decision_questions(gold: Gold, parts: Collection[GoldPart], *, text: Wording | None = None) -> Questionnaire:
+    """Return the questions for deciding between experts."""
+    questions = labelling_questions(gold, parts, first=False, text=text).questions
     kept = [question for question in questions if question.name != "motivation"]
-    return _together([*kept, _text("why", "Why do you decide so?", required=True)])
+    return _make_questionnaire([*kept, _text("why", "Why do you decide so?", required=True)])
 
 
 def _safety(gold: Gold, text: Wording | None) -> tuple[Question, ...]:
@@ -143,7 +150,7 @@ def _text(name: str, text: str, *, required: bool) -> Question:
     return Question(name=name, kind="text", scale=(), text=_english(text), required=required)
 
 
-def _together(questions: list[Question]) -> Questionnaire:
+def _make_questionnaire(questions: list[Question]) -> Questionnaire:
     return Questionnaire(name="the label", questions=tuple(questions), overalls={}, languages=("en",))
 
 

@@ -1,4 +1,4 @@
-"""A quota: how many raters of each cell of crossed axes a campaign is to have."""
+"""Quotas: target numbers of raters for each cell of crossed axes."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -10,8 +10,8 @@ from typing import Final, Literal, TypeAlias, get_args
 from dissensus.schema.questionnaire.question import Answer
 from dissensus.schema.ratings.columns import CROSSED
 
-Source: TypeAlias = Literal["screener", "recruiter"]
-SOURCES: Final[tuple[Source, ...]] = get_args(Source)
+QuotaSource: TypeAlias = Literal["screener", "recruiter"]
+SOURCES: Final[tuple[QuotaSource, ...]] = get_args(QuotaSource)
 Groups: TypeAlias = Mapping[str, tuple[str, ...]]
 """The groups of one axis, each with the answers that belong to it."""
 
@@ -19,7 +19,7 @@ REST: Final = "rest"
 """The cell of whoever is in no group of some axis: who declined, described themselves, or gave several answers."""
 
 
-HOLD: Final = 120
+DEFAULT_HOLD: Final = 120
 """Minutes."""
 
 
@@ -29,16 +29,16 @@ def no_groups() -> Mapping[str, Groups]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
-    """A cell with seats of its own number."""
+class QuotaCell:
+    """A cell with its own number of seats."""
 
-    groups: Mapping[str, str]  # A group on each axis
+    groups: Mapping[str, str]  # one on each axis
     seats: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quota:
-    """How many raters a campaign is to have of each cell of crossed axes, as they declare themselves.
+    """Target numbers of raters for each cell of crossed axes, by self-description.
 
     Examples
     --------
@@ -49,28 +49,25 @@ class Quota:
     ({'young': 10, 'old': 10, 'rest': 4}, {'young': 12, 'old': 12, 'rest': 5})
     """
 
-    axes: Mapping[str, Groups] = field(default_factory=no_groups)  # Questions about raters, each with its groups
-    seats: int  # Raters of each cell that `cells` does not name
-    rest: int = 0  # Raters who are in no group of some axis, all together
-    cells: tuple[Cell, ...] = ()  # Cells with another number
-    # How many more are let in, since some are removed later: of DICES-350's 123 raters 104 were left
-    margin_percent: int = 0
-    hold_minutes: int = HOLD  # How long a seat is kept for who gives no sign
-    # ``screener``: raters are asked the axes first. ``recruiter``: each cell has links of its own, and raters are asked
-    # later, as in DICES.
-    source: Source = "screener"
-    balanced: bool = False  # Whether each item is rated by so many of each cell, and not only by so many in all
+    axes: Mapping[str, Groups] = field(default_factory=no_groups)
+    seats: int  # of each cell that `cells` does not name
+    rest: int = 0  # of raters outside all groups
+    cells: tuple[QuotaCell, ...] = ()  # cells with their own number
+    margin_percent: int = 0  # over-recruitment: of DICES-350's 123 raters 104 were left
+    hold_minutes: int = DEFAULT_HOLD  # of idle raters
+    source: QuotaSource = "screener"  # ``recruiter``: a link for each cell, and axes are asked later
+    balanced: bool = False  # each item is rated by a share of each cell
 
     @property
     def targets(self) -> dict[str, int]:
-        """How many raters of each cell are wanted in the end, be it none; the rest comes last."""
+        """Target number of raters of each cell, 0 included; the rest comes last."""
         own = {self._name(cell.groups): cell.seats for cell in self.cells}
         names = [CROSSED.join(groups) for groups in product(*self.axes.values())]
         return {**{name: own.get(name, self.seats) for name in names}, **({REST: self.rest} if self.rest else {})}
 
     @property
     def places(self) -> dict[str, int]:
-        """How many raters of each cell are let in."""
+        """Capacity of each cell: its target plus the margin."""
         # Whole numbers: with 10 seats and 10 % it is 11, where 10 * 1.1 is a little more than 11.
         return {name: ceil(seats * (100 + self.margin_percent) / 100) for name, seats in self.targets.items()}
 

@@ -1,10 +1,10 @@
-"""Who people of the staff are in a campaign."""
+"""Roles of staff in a campaign."""
 
 from collections.abc import Mapping
 from typing import Final, Literal, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 
 Role = Literal["owner", "analyst", "expert", "reviewer", "carer"]
 
@@ -19,7 +19,7 @@ DUTIES: Final[Mapping[Role, str]] = {
 
 
 def parse_role(text: object) -> Role:
-    """Return the role of this name.
+    """Parse the name of a role.
 
     Examples
     --------

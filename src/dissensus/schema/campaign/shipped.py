@@ -1,4 +1,4 @@
-"""Campaigns that ship with the package, read from the TOML files beside this module."""
+"""Registry of the campaigns that ship with the package."""
 
 from functools import cache
 from importlib.resources import files
@@ -6,7 +6,7 @@ from importlib.resources import files
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.hints import format_list, suggest
 
 _FOLDER = files("dissensus.schema") / "campaigns"
 
@@ -36,23 +36,23 @@ def load_campaign(name: str) -> Campaign:
     >>> [(purpose.name, purpose.required) for purpose in dices.consent.purposes]
     [('rating', True), ('release', False), ('return', False)]
     """
-    return parse_campaign(text_of(name))
+    return parse_campaign(load_campaign_toml(name))
 
 
-def text_of(name: str) -> str:
-    """Return the TOML of a campaign that ships, comments and all, as a start for one's own."""
+def load_campaign_toml(name: str) -> str:
+    """Return the TOML of a shipped campaign with its comments, as a template."""
     known = campaigns()
     if name not in known:
         raise NotFound(f"There is no campaign {name!r}; there are {format_list(known)}.{suggest(name, known)}")
     return (_FOLDER / f"{name}.toml").read_text("utf-8")
 
 
-def renamed(campaign: Campaign, name: str) -> Campaign:
+def rename_campaign(campaign: Campaign, name: str) -> Campaign:
     """Return a campaign under another name.
 
     Examples
     --------
-    >>> renamed(load_campaign("dices-350"), "pilot-2").name
+    >>> rename_campaign(load_campaign("dices-350"), "pilot-2").name
     'pilot-2'
     """
     # Parsed again, so that a name is refused in the same words wherever it stands.

@@ -1,4 +1,4 @@
-"""From a campaign to TOML: the text that `parse_campaign` reads as the same campaign."""
+"""Serialisation of a campaign to TOML."""
 
 import tomli_w
 

@@ -1,9 +1,15 @@
-"""Which questions apply to the answers so far, and whether the answers are possible."""
+"""Validation of answers: applicable questions, canonical values, and problems."""
 
 from collections.abc import Mapping, Sequence
 
-from dissensus.schema.hints import suggest, format_list, format_value
-from dissensus.schema.questionnaire.faults import MAX_LISTED, AnswerCheck, AnswerProblem, describe_type, find_unstorable_character
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.questionnaire.faults import (
+    MAX_LISTED,
+    AnswerCheck,
+    AnswerProblem,
+    describe_type,
+    find_unstorable_character,
+)
 from dissensus.schema.questionnaire.question import Answer, Question, When
 
 
@@ -89,13 +95,17 @@ def _check_choice(question: Question, value: object) -> str | AnswerProblem:
         return _problem(question.name, "form", f"The answer is {describe_type(value)}, not text. {_allowed(question)}")
     if value not in question.answers:
         hint = suggest(value, question.answers)
-        return _problem(question.name, "scale", f"{format_value(value)} is not among its answers.{hint} {_allowed(question)}")
+        return _problem(
+            question.name, "scale", f"{format_value(value)} is not among its answers.{hint} {_allowed(question)}"
+        )
     return value
 
 
 def _check_choices(question: Question, value: object) -> tuple[str, ...] | AnswerProblem | None:
     if not isinstance(value, (list, tuple)):
-        return _problem(question.name, "form", f"The answer is {describe_type(value)}, not a list. {_allowed(question)}")
+        return _problem(
+            question.name, "form", f"The answer is {describe_type(value)}, not a list. {_allowed(question)}"
+        )
     for one in value:
         answer = _check_choice(question, one)
         if isinstance(answer, AnswerProblem):
@@ -107,7 +117,10 @@ def _check_choices(question: Question, value: object) -> tuple[str, ...] | Answe
         what = f"{format_value(alone)} goes with no other answer, and {others} is chosen too. Choose one or the other."
         return _problem(question.name, "exclusive", what)
     if question.most is not None and len(chosen) > question.most:
-        what = f"{format_list(chosen)} are {len(chosen)} answers, and at most {question.most} may be chosen. Leave some out."
+        what = (
+            f"{format_list(chosen)} are {len(chosen)} answers, and at most {question.most} may be chosen. Leave some "
+            "out."
+        )
         return _problem(question.name, "many", what)
     return chosen or None
 
@@ -115,7 +128,9 @@ def _check_choices(question: Question, value: object) -> tuple[str, ...] | Answe
 def _check_text(name: str, value: object, longest: int) -> str | AnswerProblem | None:
     """Return a text without blanks around it and with one way to end a line; every other mark stays as it is."""
     if not isinstance(value, str):
-        return _problem(name, "form", f"The answer is {describe_type(value)}, not text. Write up to {longest:,} characters.")
+        return _problem(
+            name, "form", f"The answer is {describe_type(value)}, not text. Write up to {longest:,} characters."
+        )
     text = value.replace("\r\n", "\n").strip()
     bad = find_unstorable_character(text)
     if bad is not None:

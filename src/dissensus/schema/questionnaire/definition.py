@@ -1,4 +1,4 @@
-"""A questionnaire: its questions together, what is made from them, and what is asked of whom."""
+"""Definition of a questionnaire: questions, aggregates, wordings, and validation of answers."""
 
 import hashlib
 import json
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.questionnaire import answers as answers_schema
-from dissensus.schema.questionnaire.faults import AnswerProblem, describe_type, combine_problems
+from dissensus.schema.questionnaire.faults import AnswerProblem, combine_problems, describe_type
 from dissensus.schema.questionnaire.mapping import to_mapping
 from dissensus.schema.questionnaire.question import Answer, Question, Wording, empty_wording
 
@@ -21,7 +21,7 @@ JUDGED: Final[tuple[Judged, ...]] = get_args(Judged)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heading:
-    """What stands above some questions: a text, and what it means."""
+    """A heading above several questions, with an explanation."""
 
     text: Wording
     help: Wording = field(default_factory=empty_wording)
@@ -29,7 +29,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questionnaire:
-    """What a campaign asks, and how the answers are aggregated.
+    """The questions of a campaign, and the aggregation of their answers.
 
     Parameters
     ----------
@@ -164,5 +164,7 @@ class Questionnaire:
 
 def _mapping(answers: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(answers, Mapping):
-        raise InvalidInput(f"Answers are {describe_type(answers)}. Give a mapping from the name of each question to its answer.")
+        raise InvalidInput(
+            f"Answers are {describe_type(answers)}. Give a mapping from the name of each question to its answer."
+        )
     return answers

@@ -1,4 +1,4 @@
-"""What is wrong with a questionnaire or with answers to it, told all at once."""
+"""Problems with answers, and error messages that list several problems."""
 
 import unicodedata
 from collections.abc import Mapping, Sequence
@@ -15,22 +15,22 @@ AnswerCheck = Literal["unknown", "form", "scale", "exclusive", "many", "length",
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswerProblem:
-    """One thing that is wrong with the answers of a rater."""
+    """One problem with the answers of a rater."""
 
-    question: str  # Name of the question, or of the text that one of its answers opens
-    check: AnswerCheck  # What was checked, for who shows a message of their own
-    what: str  # What was given, what is allowed, and what to do
+    question: str  # or the free text that one of its answers opens
+    check: AnswerCheck  # machine-readable, for clients with their own messages
+    what: str  # value, what is allowed, remedy
 
     def __str__(self) -> str:
         return f"{self.question}: {self.what}"
 
 
 def combine_problems(subject: str, faults: Sequence[object]) -> InvalidInput:
-    """Return one error that tells all faults, or the first and how many there are.
+    """Return one error that lists all problems, or the first ones and a count.
 
     Examples
     --------
-    >>> print(refusal("The questionnaire", ["name: missing.", "questions: there are none."]))
+    >>> print(combine_problems("The questionnaire", ["name: missing.", "questions: there are none."]))
     The questionnaire has 2 faults:
     - name: missing.
     - questions: there are none.
@@ -43,7 +43,7 @@ def combine_problems(subject: str, faults: Sequence[object]) -> InvalidInput:
 
 
 def describe_type(value: object) -> str:
-    """Name what kind of thing a value is."""
+    """Describe the type of a value."""
     match value:
         case None:
             return "nothing"
@@ -61,12 +61,12 @@ def describe_type(value: object) -> str:
 
 
 def find_unstorable_character(text: str) -> str | None:
-    """Name the first character that no database stores, None where there is none."""
+    """Return the first character that databases cannot store, None where there is none."""
     found = next((mark for mark in text if mark == "\0" or "\ud800" <= mark <= "\udfff"), None)
     return None if found is None else f"U+{ord(found):04X}"
 
 
 def find_control_character(text: str, *, but: str = "") -> str | None:
-    """Name the first control character or half of a pair, None where there is none."""
+    """Return the first control character or lone surrogate, None where there is none."""
     found = next((mark for mark in text if mark not in but and unicodedata.category(mark) in {"Cc", "Cs"}), None)
     return None if found is None else f"U+{ord(found):04X}"

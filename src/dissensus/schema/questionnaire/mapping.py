@@ -1,4 +1,4 @@
-"""A questionnaire as plain data, in the form that it is written in."""
+"""Serialisation of definitions to plain mappings, in the form that the parsers read."""
 
 from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields
@@ -11,7 +11,7 @@ COUNTED_KINDS = ("single", "likert")
 
 
 def to_mapping(record: Any) -> dict[str, Any]:
-    """Return a record as a mapping, without what is as by default.
+    """Serialise a record to a mapping, without default values.
 
     A field that is added later leaves no trace where it is not used, so that digests stay what they were.
     """

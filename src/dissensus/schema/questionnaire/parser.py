@@ -1,16 +1,16 @@
-"""From TOML to a questionnaire: every key is read, everything that is wrong is told at once."""
+"""Parser of questionnaires in TOML; one error lists everything that is wrong."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.definition_table import DefinitionErrors, DefinitionTable, read_toml, make_table
+from dissensus.schema.definition_table import DefinitionErrors, DefinitionTable, make_table, read_toml
 from dissensus.schema.hints import format_list
 from dissensus.schema.questionnaire import question as limits
-from dissensus.schema.questionnaire.checks import NAME, check_questionnaire, check_languages, check_question
-from dissensus.schema.questionnaire.definition import SUBJECTS, JUDGED, Heading, Questionnaire
-from dissensus.schema.questionnaire.faults import describe_type, combine_problems
+from dissensus.schema.questionnaire.checks import NAME, check_languages, check_question, check_questionnaire
+from dissensus.schema.questionnaire.definition import JUDGED, SUBJECTS, Heading, Questionnaire
+from dissensus.schema.questionnaire.faults import combine_problems, describe_type
 from dissensus.schema.questionnaire.mapping import COUNTED_KINDS
 from dissensus.schema.questionnaire.question import KINDS, Question, When, Wording
 
@@ -66,93 +66,97 @@ def parse_questionnaire(data: Mapping[str, object] | str) -> Questionnaire:
     """
     data = read_toml(data, "The questionnaire", MAX_FILE_LENGTH) if isinstance(data, str) else data
     if not isinstance(data, Mapping):
-        raise InvalidInput(f"A questionnaire is a table, and this is {describe_type(data)}. docs/questionnaires.md shows one.")
+        raise InvalidInput(
+            f"A questionnaire is a table, and this is {describe_type(data)}. docs/questionnaires.md shows one."
+        )
     notes = DefinitionErrors()
     found = _questionnaire(make_table(data, notes))
-    faults = notes.told()
+    faults = notes.list_messages()
     if faults:
         raise combine_problems("The questionnaire", faults)
     return found
 
 
 def _questionnaire(table: DefinitionTable) -> Questionnaire:
-    table.only(KEYS)
-    table.notes.languages = table.texts("languages", MAX_LANGUAGES, needed=True)
+    table.check_keys(KEYS)
+    table.notes.languages = table.get_texts("languages", MAX_LANGUAGES, needed=True)
     check_languages(table)
     headings = _headings(table)
-    tables = table.tables("questions", MAX_QUESTIONS)
+    tables = table.get_tables("questions", MAX_QUESTIONS)
     shared = _labels(table)
-    scale = table.texts("scale", limits.MAX_ANSWERS)
+    scale = table.get_texts("scale", limits.MAX_ANSWERS)
     questions = tuple(_question(one, scale, shared) for one in tables)
-    about = table.one_of("about", SUBJECTS, "item")
+    about = table.get_choice("about", SUBJECTS, "item")
     earlier: dict[str, Question] = {}
     for one, question in zip(tables, questions, strict=True):
         check_question(one, question, earlier, tuple(headings), about)
         if question.name:
             earlier.setdefault(question.name, question)
-    overall = table.text("overall")
+    overall = table.get_text("overall")
     found = Questionnaire(
-        name=table.text("name") or "",
+        name=table.get_text("name") or "",
         questions=questions,
         overalls=MappingProxyType(_overalls(questions, overall)),
-        leading=table.texts("leading", MAX_QUESTIONS),
-        flagged_raters=table.texts("flagged_raters", MAX_FLAGGED_RATERS),
+        leading=table.get_texts("leading", MAX_QUESTIONS),
+        flagged_raters=table.get_texts("flagged_raters", MAX_FLAGGED_RATERS),
         about=about,
-        judged=table.one_of("judged", JUDGED, "response"),
+        judged=table.get_choice("judged", JUDGED, "response"),
         languages=table.notes.languages,
-        title=table.wording("title"),
-        introduction=table.wording("introduction"),
+        title=table.get_wording("title"),
+        introduction=table.get_wording("introduction"),
         headings=MappingProxyType(headings),
     )
-    if table.notes.unspoken and "languages" not in table.wrong:
-        places = format_list(table.notes.unspoken, 3)
-        table.note("languages", f'There are none, and there are wordings: {places}. Name them: languages = ["en"].')
+    if table.notes.without_language and "languages" not in table.invalid_keys:
+        places = format_list(table.notes.without_language, 3)
+        table.add_error(
+            "languages", f'There are none, and there are wordings: {places}. Name them: languages = ["en"].'
+        )
     check_questionnaire(table, found, overall, tuple(shared))
     return found
 
 
 def _question(table: DefinitionTable, scale: tuple[str, ...], shared: Mapping[str, Wording]) -> Question:
-    table.only(QUESTION_KEYS)
-    kind = table.one_of("kind", KINDS, "single")
-    own = table.texts("scale", limits.MAX_ANSWERS, needed=True)
+    table.check_keys(QUESTION_KEYS)
+    kind = table.get_choice("kind", KINDS, "single")
+    own = table.get_texts("scale", limits.MAX_ANSWERS, needed=True)
     answers = own if "scale" in table.data else () if kind == "text" else scale
-    decline = table.text("decline")
+    decline = table.get_text("decline")
     allowed = answers if decline is None else (*answers, decline)
     return Question(
-        name=table.text("name") or "",
+        name=table.get_text("name") or "",
         scale=answers,
-        category=table.text("category"),
-        counts=table.flag("counts", default=kind in COUNTED_KINDS),
+        category=table.get_text("category"),
+        counts=table.get_flag("counts", default=kind in COUNTED_KINDS),
         kind=kind,
-        text=table.wording("text"),
-        help=table.wording("help"),
+        text=table.get_wording("text"),
+        help=table.get_wording("help"),
         examples=_examples(table),
         labels=_labels(table, allowed, shared),
-        heading=table.text("heading"),
+        heading=table.get_text("heading"),
         when=_when(table),
-        required=table.flag("required", default=True),
-        exclusive=table.texts("exclusive", limits.MAX_ANSWERS),
-        self_describe=table.text("self_describe"),
+        required=table.get_flag("required", default=True),
+        exclusive=table.get_texts("exclusive", limits.MAX_ANSWERS),
+        self_describe=table.get_text("self_describe"),
         decline=decline,
-        longest=table.number("longest", limits.DEFAULT_TEXT_LENGTH, limits.MAX_TEXT_LENGTH),
-        most=table.number("most", 1, limits.MAX_ANSWERS) if "most" in table.data else None,
-        cut=table.text("cut"),
+        longest=table.get_number("longest", limits.DEFAULT_TEXT_LENGTH, limits.MAX_TEXT_LENGTH),
+        most=table.get_number("most", 1, limits.MAX_ANSWERS) if "most" in table.data else None,
+        cut=table.get_text("cut"),
     )
 
 
 def _headings(table: DefinitionTable) -> dict[str, Heading]:
-    every = table.table("headings")
+    every = table.get_table("headings")
     found = {}
     for name in every.data if every else ():
-        one = every.table(name) if every else None
+        one = every.get_table(name) if every else None
         if one is None:
             continue
-        one.only(("text", "help"))
+        one.check_keys(("text", "help"))
         if not NAME.fullmatch(name):
-            one.note("", "Name a heading by a letter, then letters, digits and _ (a to z alone).")
+            one.add_error("", "Name a heading by a letter, then letters, digits and _ (a to z alone).")
         if "text" not in one.data:
-            one.note("text", "It is missing. Write what raters read above the questions.")
-        found[name] = Heading(text=one.wording("text"), help=one.wording("help"))
+            one.add_error("text", "It is missing. Write what raters read above the questions.")
+        found[name] = Heading(text=one.get_wording("text"), help=one.get_wording("help"))
     return found
 
 
@@ -161,23 +165,23 @@ def _examples(table: DefinitionTable) -> tuple[Wording, ...]:
     value = table.data.get("examples", ())
     if not isinstance(value, (list, tuple)) or len(value) > limits.MAX_EXAMPLES:
         given = f"{len(value):,} examples" if isinstance(value, (list, tuple)) else describe_type(value)
-        table.note("examples", f"It is {given}. Write a list of at most {limits.MAX_EXAMPLES} wordings.")
+        table.add_error("examples", f"It is {given}. Write a list of at most {limits.MAX_EXAMPLES} wordings.")
         return ()
     each = DefinitionTable(
         data={f"examples[{place}]": one for place, one in enumerate(value, 1)},
-        place=table.place,
+        path=table.path,
         notes=table.notes,
-        of=table.of,
+        question=table.question,
     )
-    return tuple(each.wording(key) for key in each.data)
+    return tuple(each.get_wording(key) for key in each.data)
 
 
 def _labels(
     table: DefinitionTable, answers: Sequence[str] | None = None, shared: Mapping[str, Wording] | None = None
 ) -> Mapping[str, Wording]:
     """Return the labels of the answers of a question, those of the whole file among them, or the latter alone."""
-    every = table.table("labels")
-    own = {answer: every.wording(answer, first=False) for answer in every.data} if every else {}
+    every = table.get_table("labels")
+    own = {answer: every.get_wording(answer, first=False) for answer in every.data} if every else {}
     if answers is None:
         return MappingProxyType(own)
     found = {**(shared or {}), **own}
@@ -186,15 +190,15 @@ def _labels(
 
 
 def _when(table: DefinitionTable) -> When | None:
-    every = table.table("when")
+    every = table.get_table("when")
     if every is None:
         return None
-    every.only(("question", "is"))
-    question, answers = every.text("question"), every.texts("is", limits.MAX_ANSWERS)
+    every.check_keys(("question", "is"))
+    question, answers = every.get_text("question"), every.get_texts("is", limits.MAX_ANSWERS)
     if question and answers:
         return When(question=question, answers=answers)
-    if not every.wrong:
-        every.note("", 'It needs an earlier question and some of its answers: { question = "Q1", is = ["Yes"] }.')
+    if not every.invalid_keys:
+        every.add_error("", 'It needs an earlier question and some of its answers: { question = "Q1", is = ["Yes"] }.')
     return None
 
 

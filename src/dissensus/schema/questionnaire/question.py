@@ -1,4 +1,4 @@
-"""One question as data: what it asks, what may be answered, and how far both may go."""
+"""Definition of one question, and limits on its texts and answers."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,38 +35,37 @@ def empty_wording() -> Wording:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class When:
-    """Asked only if an earlier question has one of some answers."""
+    """Condition: ask only if an earlier question has one of these answers."""
 
-    question: str  # Name of the earlier question
-    answers: tuple[str, ...]  # Any of them will do
+    question: str
+    answers: tuple[str, ...]  # any of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """One question, answered once by each rater of an item, or once about themselves."""
+    """One question, answered once by each rater about an item, or once about themselves."""
 
-    name: str  # Name of its column
-    # Its answers, in order: from no problem to the worst, where it counts. Empty where the answer is a text.
-    scale: tuple[str, ...]
-    category: str | None = None  # The overall that it is aggregated into, besides the overall of everything
-    counts: bool = True  # Whether it enters the overall of everything
-    kind: QuestionKind = "single"  # ``single``, one of its scale; ``multiple``, any of them; ``likert``, one step; or ``text``
-    text: Wording = field(default_factory=empty_wording)  # What raters read: the question, and what it means
+    name: str
+    scale: tuple[str, ...]  # from no problem to the worst, where it counts; empty for a text
+    category: str | None = None  # overall that it is aggregated into, besides the overall of everything
+    counts: bool = True  # towards the overall of everything
+    kind: QuestionKind = (
+        "single"  # ``single``, one of its scale; ``multiple``, any of them; ``likert``, one step; or ``text``
+    )
+    text: Wording = field(default_factory=empty_wording)
     help: Wording = field(default_factory=empty_wording)
-    examples: tuple[Wording, ...] = ()  # Cases that show what is meant
-    # What is shown for an answer; where there is none, the answer itself. Stored is always the answer.
+    examples: tuple[Wording, ...] = ()
+    # shown in place of an answer; the answer itself is stored
     labels: Mapping[str, Wording] = field(default_factory=lambda: MappingProxyType({}))
-    heading: str | None = None  # Name of the heading that it stands under
-    when: When | None = None  # Asked only then; None where it is always asked
-    required: bool = True  # Whether an answer is needed
-    exclusive: tuple[str, ...] = ()  # Answers of a multiple question that go with no other
-    self_describe: str | None = None  # The answer that opens a text field of its own
-    # The answer that means "prefer not to answer". It is no part of the scale, and always allowed.
-    decline: str | None = None
-    longest: int = DEFAULT_TEXT_LENGTH  # Most characters of a text
-    most: int | None = None  # How many answers of a multiple question may be chosen; None for any number
-    # The first step of a likert scale that counts as yes, where two classes are told apart; None where none are
-    cut: str | None = None
+    heading: str | None = None
+    when: When | None = None
+    required: bool = True
+    exclusive: tuple[str, ...] = ()  # answers of a multiple question that exclude all others
+    self_describe: str | None = None  # answer that opens a text field
+    decline: str | None = None  # answer "prefer not to answer", outside the scale and always allowed
+    longest: int = DEFAULT_TEXT_LENGTH  # characters of a text
+    most: int | None = None  # answers of a multiple question; None for any number
+    cut: str | None = None  # first step of a likert scale that counts as yes in two classes
 
     @property
     def answers(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The answers that a question may have, in their order."""
+"""Inference and validation of the ordered answer scale of a question."""
 
 from collections.abc import Iterable, Sequence
 
@@ -22,7 +22,9 @@ def check_categories(categories: Sequence[str]) -> tuple[str, ...]:
         raise InvalidInput(f"categories must name at least one answer, and none may be empty: got {names!r}.")
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InvalidInput(f"categories names {format_value(twice)} twice: {format_list(names)}. Name each answer once.")
+        raise InvalidInput(
+            f"categories names {format_value(twice)} twice: {format_list(names)}. Name each answer once."
+        )
     return names
 
 
@@ -44,7 +46,7 @@ def find_scale(column: pl.Series, answers: pl.Series) -> tuple[str, ...] | None:
 
 
 def unknown_scale_error(question: str, answers: pl.Series) -> InvalidInput:
-    """Word the error for a question whose scale cannot be told, with an option to paste."""
+    """Return the error for a question of unknown scale, with an option to paste."""
     found = answers.unique().drop_nulls().sort().to_list()
     line = ",".join(f'"{name}"' if set(name) & set(',"') else name for name in found)
     pasted = f"Name them in their own order, not the alphabet's: --categories '{line}' (in Python: categories={found})"
@@ -63,14 +65,41 @@ def _numeric(found: pl.Series) -> tuple[str, ...] | None:
 
 
 def describe_assumed_scale(question: str, scale: Sequence[str], answers: pl.Series) -> str | None:
-    """Return a note where a scale that nobody declared may have other answers than those that count."""
+    """Return a note where an inferred scale may lack answers."""
     if known_scale(question) is not None:
         return None
     found = set(answers.unique().drop_nulls())
     unused = [name for name in scale if name not in found]
     if unused:
-        return f"Nobody answered {format_list(unused)} to {question}, which counts as possible; --categories tells better."
+        return (
+            f"Nobody answered {format_list(unused)} to {question}, which counts as possible; --categories tells better."
+        )
     steps = pl.Series(scale).cast(pl.Float64, strict=False).diff().drop_nulls()
     if len(steps) == len(scale) - 1 and steps.n_unique() > 1:
-        return f"The answers to {question} are {format_list(scale)}; if others were possible, name all with --categories."
+        return (
+            f"The answers to {question} are {format_list(scale)}; if others were possible, name all with --categories."
+        )
     return None
+
+
+def take_worst(answers: pl.DataFrame) -> pl.Series:
+    """Return the last answer on the scale in each row: with No, Unsure, Yes, any Yes is Yes, else any Unsure is Unsure.
+
+    Where an answer is missing, the result is the top of the scale if any other answer is, and null otherwise: what was
+    not answered might have been worse.
+
+    Examples
+    --------
+    >>> scale = pl.Enum(["No", "Unsure", "Yes"])
+    >>> answers = pl.DataFrame({"Q2": ["No", "Yes", "No"], "Q3": ["Unsure", None, None]})
+    >>> take_worst(answers.cast(scale)).to_list()
+    ['Unsure', 'Yes', None]
+    """
+    scale = answers.dtypes[0]
+    assert isinstance(scale, pl.Enum)  # noqa: S101 - what the caller promises
+    codes = answers.select(pl.all().to_physical().cast(pl.Int16))
+    highest = codes.max_horizontal()
+    complete = ~codes.select(pl.any_horizontal(pl.all().is_null())).to_series()
+    top = len(scale.categories) - 1
+    known = (complete | (highest == top)).fill_null(value=False)
+    return pl.Series(scale.categories, dtype=scale).gather(highest.set(~known, None)).alias("overall")

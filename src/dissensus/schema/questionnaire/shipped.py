@@ -1,11 +1,11 @@
-"""Questionnaires that ship with the package, read from the TOML files beside this module."""
+"""Registry of the questionnaires that ship with the package."""
 
 from functools import cache
 from importlib.resources import files
 
 from dissensus.errors import NotFound
-from dissensus.schema.hints import suggest, format_list
-from dissensus.schema.questionnaire.definition import Subject, Questionnaire
+from dissensus.schema.hints import format_list, suggest
+from dissensus.schema.questionnaire.definition import Questionnaire, Subject
 from dissensus.schema.questionnaire.parser import parse_questionnaire
 from dissensus.schema.questionnaire.question import Question
 
@@ -15,8 +15,8 @@ __all__ = [
     "known_scale",
     "load_questionnaire",
     "parse_questionnaire",
-    "questionnaires",
     "published_questionnaires",
+    "questionnaires",
 ]
 
 _FOLDER = files("dissensus.schema") / "questionnaires"
@@ -46,7 +46,7 @@ def published_questionnaires() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> released()
+    >>> published_questionnaires()
     ('dices-350', 'dices-990')
     """
     return tuple(name for name in questionnaires() if load_questionnaire(name).leading)

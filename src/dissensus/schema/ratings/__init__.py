@@ -1,1 +1,1 @@
-"""The checked table of ratings."""
+"""The ratings table: column names, encoding, checks."""

@@ -1,4 +1,4 @@
-"""Single columns of a table on their way in: ids, answers, attributes, times and flags as text, codes or numbers.
+"""Readers of single columns: ids, answers, attributes, times and flags as text, codes or numbers.
 
 Each takes a report and hands it what is wrong. Where the report does not raise, what could not be read is null, or -1
 among codes.
@@ -11,8 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
-from dissensus.schema.ratings.findings import FailedCheck, CheckReport, to_row_indices
+from dissensus.schema.hints import format_list, format_value, suggest
+from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
 
 FLAG_VALUES = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
 
@@ -34,7 +34,8 @@ def read_ids(column: pl.Series, report: CheckReport) -> pl.Series:
     text = column.cast(pl.String)
     if _were_numbers(text):
         raise InvalidInput(
-            f"The ids in column {name} are written as decimal numbers (row 1: {format_value(text[0])}): a program has taken "
+            f"The ids in column {name} are written as decimal numbers (row 1: {format_value(text[0])}): a program has "
+            "taken "
             "them for numbers, and large ones are rounded. Go back to the file as it was, and read the ids as text."
         )
     missing = (text.is_null() | (text == "")).arg_true()
@@ -129,7 +130,9 @@ def read_times(column: pl.Series, report: CheckReport) -> pl.Series:
     return read.set(wrong.fill_null(value=False), None)
 
 
-def read_attribute(column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who: str, report: CheckReport) -> pl.Series:
+def read_attribute(
+    column: pl.Series, codes: NDArray[np.int64], owners: pl.Series, who: str, report: CheckReport
+) -> pl.Series:
     """Return the one value that each owner (a rater or an item) has in the column, null where it has none.
 
     Rows that leave it empty, or have no owner, take no part: the other rows of the same owner tell.
@@ -149,7 +152,8 @@ def read_attribute(column: pl.Series, codes: NDArray[np.int64], owners: pl.Serie
         owner = int(codes[row])
         return (
             f"{who.capitalize()} {format_value(owners[owner])} has two values of {column.name}: "
-            f"{format_value(value[owner])} in row {first[owner] + 1:,} and {format_value(column[row])} in row {row + 1:,}."
+            f"{format_value(value[owner])} in row {first[owner] + 1:,} and {format_value(column[row])} in row "
+            f"{row + 1:,}."
         )
 
     report(

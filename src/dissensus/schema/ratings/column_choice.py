@@ -1,11 +1,11 @@
-"""Which columns of a table are read, and as what."""
+"""Selection of the columns of a table: ids, answers, attributes, flag, time."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.ratings import columns as names
 
 ALL: Literal["all"] = "all"
@@ -23,14 +23,14 @@ _PURPOSE = {
 class ColumnChoice:
     """The columns to read."""
 
-    item: str  # Columns of the ids; no rater where it is not known who gave an answer
-    rater: str | None
-    questions: tuple[str, ...]  # Columns of the answers
-    optional: bool  # Whether questions whose scale cannot be told are left out
-    rater_attributes: tuple[str, ...]  # Columns that describe raters and items
+    item: str
+    rater: str | None  # None where it is not known who gave an answer
+    questions: tuple[str, ...]
+    optional: bool  # leave out questions of unknown scale
+    rater_attributes: tuple[str, ...]
     item_attributes: tuple[str, ...]
-    flag: str | None  # Column that flags raters, if there is one
-    time: str | None  # Column with the time that each rating took, if there is one
+    flag: str | None  # column that flags raters
+    time: str | None
 
 
 def choose_columns(

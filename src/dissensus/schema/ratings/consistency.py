@@ -1,4 +1,4 @@
-"""What a table of ratings may have wrong although it can be read: contradictions and gaps."""
+"""Consistency checks of readable ratings: contradictions and gaps."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from dissensus.schema.hints import format_value
-from dissensus.schema.questionnaire.overall import worst_answer
+from dissensus.schema.questionnaire.scale import take_worst
 from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
@@ -24,7 +24,7 @@ def find_contradictory_overalls(read: EncodedRatings) -> Iterator[FailedCheck]:
             if overall in done or not {overall, *parts} <= set(answers):
                 continue
             done.add(overall)
-            expected = worst_answer(pl.DataFrame([answers[part] for part in parts]))
+            expected = take_worst(pl.DataFrame([answers[part] for part in parts]))
             wrong = (answers[overall] != expected).fill_null(value=False).arg_true()
             if len(wrong):
                 yield _contradiction(answers[overall], expected, len(parts), wrong)
@@ -37,7 +37,8 @@ def _contradiction(given: pl.Series, expected: pl.Series, n_parts: int, wrong: p
         rows=to_row_indices(wrong),
         value=given.__getitem__,
         what=lambda row: (
-            f"Row {row + 1:,}: {given.name} is {format_value(given[row])}, but the {n_parts} questions it is made from make "
+            f"Row {row + 1:,}: {given.name} is {format_value(given[row])}, but the {n_parts} questions it is made from "
+            "make "
             f"it {format_value(expected[row])}."
         ),
         allowed="Any Yes is Yes, else any Unsure is Unsure, else No.",

@@ -1,4 +1,4 @@
-"""The one way in: the chosen columns of a table as it was found, checked and encoded."""
+"""Encoding of a ratings table: checked ids, attributes and answers as codes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,34 +14,19 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire, published
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import ColumnChoice
-from dissensus.schema.ratings.findings import FailedCheck, CheckReport, to_row_indices
+from dissensus.schema.ratings.findings import CheckReport, FailedCheck, to_row_indices
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncodedRatings:
-    """The chosen columns of a table, in its order.
+    """The chosen columns of a table, in its order."""
 
-    Parameters
-    ----------
-    item, rater
-        Codes of each row, rows of `items` and `raters`; -1 where an id is missing. No rater codes where raters are
-        not known.
-    answers
-        The times if there are any, and one Enum series a question.
-    items, raters
-        One row each, with their attributes.
-    order
-        The rows in the order of items, then raters.
-    notes
-        What the reader should know.
-    """
-
-    item: NDArray[np.int64]
+    item: NDArray[np.int64]  # codes of each row, -1 where the id is missing
     rater: NDArray[np.int64] | None
-    answers: tuple[pl.Series, ...]
-    items: pl.DataFrame
+    answers: tuple[pl.Series, ...]  # times if there are any, then one Enum series a question
+    items: pl.DataFrame  # one row each, with attributes
     raters: pl.DataFrame
-    order: pl.Series
+    order: pl.Series  # rows sorted by item, then rater
     notes: tuple[str, ...]
 
     @property
@@ -59,7 +44,9 @@ class EncodedRatings:
         return pl.DataFrame([item, rater, *self.answers])[self.order]
 
 
-def encode_ratings(frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport) -> EncodedRatings:
+def encode_ratings(
+    frame: pl.DataFrame, choice: ColumnChoice, categories: Sequence[str] | None, report: CheckReport
+) -> EncodedRatings:
     """Encode the chosen columns of a table, and report what is wrong with them."""
     if frame.is_empty():
         raise InvalidInput("The table has a header but no rows, so there is nothing to read.")
@@ -123,7 +110,8 @@ def _duplicates(pairs: pl.Series, frame: pl.DataFrame, choice: ColumnChoice, rep
             rows=again,
             value=lambda row: str(rater[row]),
             what=lambda row: (
-                f"Rater {format_value(rater[row])} rated item {format_value(item[row])} twice, in row {first[row] + 1:,} and row "
+                f"Rater {format_value(rater[row])} rated item {format_value(item[row])} twice, in row "
+                f"{first[row] + 1:,} and row "
                 f"{row + 1:,}."
             ),
             allowed="A rater rates an item once.",
@@ -153,7 +141,9 @@ def _answers(
     if not read:
         raise scale.unknown_scale_error(left_out[0], cells.to_text(frame[left_out[0]]))
     if all(answers.null_count() == len(answers) for answers in read):
-        raise InvalidInput(f"There is not one answer in {format_list(choice.questions)}. Name the right one with --answer.")
+        raise InvalidInput(
+            f"There is not one answer in {format_list(choice.questions)}. Name the right one with --answer."
+        )
     if left_out:
         notes.append(f"Left out, because the order of their answers is not known: {format_list(left_out)}.")
     return read, tuple(notes)

@@ -1,4 +1,4 @@
-"""What is wrong with a table: found once, raised as an error by who reads it and listed by who validates it."""
+"""Failed checks of a table: readers raise the first, validation lists all."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -16,16 +16,15 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValidationProblem:
-    """One thing that is wrong, in one place."""
+    """One problem in one row or column."""
 
-    check: str  # Name of what was checked
-    # An error is refused on reading, or contradicts what the same table says elsewhere; a warning is worth a look
-    severity: Severity
-    row: int | None  # Row of the table, counted from 1; None where the whole column or file is meant
-    column: str | None  # Where and what was found; None where that does not apply
+    check: str
+    severity: Severity  # an error is refused on reading, or contradicts the table itself
+    row: int | None  # counted from 1; None for a whole column or file
+    column: str | None
     value: str | None
-    what: str  # One sentence that says what is wrong
-    allowed: str  # What would be right, or what follows as it is; and what to do
+    what: str
+    allowed: str  # or what follows as it is
     remedy: str
 
 
@@ -35,9 +34,9 @@ class FailedCheck:
 
     check: str
     column: str | None
-    rows: npt.NDArray[np.int64]  # The rows, counted from 0 and in order; none where the column as a whole fails
-    value: Callable[[int], str | None]  # Value and sentence of a row
-    what: Callable[[int], str]
+    rows: npt.NDArray[np.int64]  # counted from 0, sorted; empty for a whole column
+    value: Callable[[int], str | None]  # value of a row
+    what: Callable[[int], str]  # sentence about a row
     allowed: str
     remedy: str
     severity: Severity = "error"
@@ -67,7 +66,7 @@ class FailedCheck:
 
 
 def to_row_indices(places: pl.Series) -> npt.NDArray[np.int64]:
-    """Return rows of a table as a finding has them."""
+    """Return row indices as a failed check has them."""
     return places.cast(pl.Int64).to_numpy()
 
 
@@ -75,5 +74,5 @@ CheckReport: TypeAlias = Callable[[FailedCheck], None]
 
 
 def raise_failed_check(finding: FailedCheck) -> None:
-    """Raise what is wrong: the report of who cannot go on."""
+    """Raise a failed check as an error: the report for readers."""
     raise finding.error()

@@ -1,10 +1,10 @@
-"""Tables with one row per item or per rater, joined to those that were read."""
+"""Joins of item and rater attributes to ratings."""
 
 import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import format_list, count_rest, format_value
+from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.ratings import cells
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.columns import FLAG, ITEM_ID, RATER_ID, REMOVED, is_rater_attribute
@@ -29,7 +29,9 @@ def join_raters(raters: pl.DataFrame, frame: pl.DataFrame, rater: str) -> JoinRe
     if flag is None:
         return joined, notes
     ids = cells.read_ids(frame[rater], raise_failed_check)
-    flagged = cells.read_flags(frame[flag], np.arange(len(ids)), ids, raise_failed_check).gather(_rows(raters[RATER_ID], ids, "rater"))
+    flagged = cells.read_flags(frame[flag], np.arange(len(ids)), ids, raise_failed_check).gather(
+        _rows(raters[RATER_ID], ids, "rater")
+    )
     if FLAG in raters.columns and raters[FLAG].any():
         change = f"The flags of {raters[FLAG].sum():,} raters are replaced by the table of raters, which flags "
         notes = (*notes, f"{change}{flagged.sum():,}.")
@@ -76,7 +78,8 @@ def _merge(table: pl.DataFrame, attribute: pl.Series, who: str) -> pl.Series:
     if len(differs):
         row = int(differs[0])
         raise InvalidInput(
-            f"{who.capitalize()} {format_value(table[row, 0])} has {attribute.name} {format_value(known[row])} in the ratings and "
+            f"{who.capitalize()} {format_value(table[row, 0])} has {attribute.name} {format_value(known[row])} in the "
+            "ratings and "
             f"{format_value(attribute[row])} in the table of {who}s.{count_rest(len(differs) - 1, f'such {who}')} "
             "Correct one of the two, or drop the column from it."
         )

@@ -1,4 +1,4 @@
-"""The checked table of ratings that everything downstream takes."""
+"""The checked ratings table that analyses take."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema import axes
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import choose_columns
 from dissensus.schema.ratings.encoding import encode_ratings
@@ -21,7 +21,7 @@ from dissensus.schema.ratings.joins import join_items, join_raters
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ratings:
-    """Who answered what about which item: checked, encoded and in one order.
+    """A checked, encoded and ordered table of ratings.
 
     Make one with `Ratings.from_frame`, or with `dissensus.files.raw.table_reader.read_ratings`.
 
@@ -132,7 +132,7 @@ class Ratings:
 
     @property
     def has_raters(self) -> bool:
-        """Whether it is known who gave which answer."""
+        """True where it is known who gave which answer."""
         return self.raters.height > 0
 
     @property

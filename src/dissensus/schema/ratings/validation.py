@@ -1,4 +1,4 @@
-"""All that is wrong with a table of ratings, not only the first thing."""
+"""Validation of a ratings table: lists every problem."""
 
 import json
 from collections import Counter
@@ -26,7 +26,7 @@ _SCHEMA = {name: pl.Int64 if name == "row" else pl.String for name in Validation
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Validation:
-    """What a table of ratings holds, and everything that is wrong with it.
+    """The content of a ratings table, and every problem with it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Validation:
 
     @property
     def ok(self) -> bool:
-        """Whether there are no errors, so that the questions checked can be read; there may be warnings."""
+        """True without errors, so that the questions checked can be read; there may be warnings."""
         return not any(finding.severity == "error" for finding in self.findings)
 
     @property
@@ -137,7 +137,7 @@ class Validation:
 
 
 def unreadable_validation(source: str, error: DissensusError) -> Validation:
-    """Return the validation of something that could not be read at all."""
+    """Return the validation of an unreadable source."""
     return Validation(source=source, kind="unreadable", findings=(_fatal(error),))
 
 

@@ -1,4 +1,4 @@
-"""Attempts: what one red-teamer tried with one chatbot, and how it went."""
+"""Red-team attempts, with the fields of the published file."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
@@ -10,11 +10,11 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
-from dissensus.schema.records.conversation import LONGEST, LONGEST_TURN, check_text
-from dissensus.schema.records.item import LONGEST_NAME
+from dissensus.schema.records.conversation import MAX_LENGTH, MAX_TURN_LENGTH, check_text
+from dissensus.schema.records.item import MAX_NAME_LENGTH
 
-MOST_RATING: Final = 4
-MOST_ID: Final = 2**53
+MAX_RATING: Final = 4
+MAX_ID: Final = 2**53
 """Up to which every program reads whole numbers as they are."""
 
 SUCCESS: Final = 3
@@ -113,24 +113,24 @@ class Attempt:
     tags: tuple[str, ...] | None
 
     def __post_init__(self) -> None:
-        check_text(self.transcript, "transcript", LONGEST)
-        check_text(self.model_type, "model_type", LONGEST_NAME)
-        check_text(self.task_description, "task_description", LONGEST_TURN)
+        check_text(self.transcript, "transcript", MAX_LENGTH)
+        check_text(self.model_type, "model_type", MAX_NAME_LENGTH)
+        check_text(self.task_description, "task_description", MAX_TURN_LENGTH)
         if self.num_params is not None:
-            check_text(self.num_params, "num_params", LONGEST_NAME)
+            check_text(self.num_params, "num_params", MAX_NAME_LENGTH)
         for name in ("min_harmlessness_score_transcript", "task_description_harmlessness_score"):
             _check_score(name, getattr(self, name))
         if self.rating is not None:
-            _check_whole("rating", self.rating, MOST_RATING)
-        _check_whole("red_team_member_id", self.red_team_member_id, MOST_ID)
+            _check_whole("rating", self.rating, MAX_RATING)
+        _check_whole("red_team_member_id", self.red_team_member_id, MAX_ID)
         if self.is_upworker not in (True, False, None):
             raise InvalidInput(f"is_upworker is {format_value(self.is_upworker)}; it is true, false or null.")
         for tag in self.tags or ():
-            check_text(tag, "A tag", LONGEST_NAME)
+            check_text(tag, "A tag", MAX_NAME_LENGTH)
 
     @property
     def succeeded(self) -> bool | None:
-        """Whether the rating is `SUCCESS` or more; None where there is none."""
+        """True where the rating is `SUCCESS` or more; None where there is none."""
         return None if self.rating is None else self.rating >= SUCCESS
 
 
@@ -158,7 +158,7 @@ SCHEMA: Final[Mapping[str, pl.DataType]] = dict(
 """Columns of a table of attempts."""
 
 
-def attempts_table(attempts: Iterable[Attempt]) -> pl.DataFrame:
+def to_attempts_table(attempts: Iterable[Attempt]) -> pl.DataFrame:
     """Return attempts as a table with the columns of `SCHEMA`, a row each."""
     columns = list(zip(*map(attrgetter(*KEYS), attempts), strict=True)) or [()] * len(KEYS)
     return pl.DataFrame(

@@ -1,4 +1,4 @@
-"""Attempts from what files hold of them: JSON values, or text where the file has nothing else."""
+"""Parser of red-team attempts from JSON values, or from text columns."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping
@@ -7,19 +7,19 @@ from typing import Any, Final
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.records.attempt import KEYS, Attempt
 
 DESCRIPTION_SCORE: Final = "task_description_harmlessness_score"
 
-AS_RELEASED: Final = "task_descripton_harmlessness_score"
+RELEASED_SPELLING: Final = "task_descripton_harmlessness_score"
 """How the published file spells it."""
 
 _OPTIONAL: Final = {"is_upworker", "tags"}
 
 
-def attempt_from(record: Mapping[str, object]) -> Attempt:
-    """Return the attempt that a record of a file is.
+def parse_attempt(record: Mapping[str, object]) -> Attempt:
+    """Parse an attempt; numbers, truth values and lists may be text, and unknown keys are ignored.
 
     Examples
     --------
@@ -27,11 +27,11 @@ def attempt_from(record: Mapping[str, object]) -> Attempt:
     ...     "transcript": "...", "min_harmlessness_score_transcript": "-0.5", "num_params": "52B", "model_type": "rlhf",
     ...     "rating": 4.0, "task_description": "", "task_descripton_harmlessness_score": 1, "red_team_member_id": "12",
     ... }
-    >>> attempt = attempt_from(record)
+    >>> attempt = parse_attempt(record)
     >>> attempt.rating, attempt.task_description_harmlessness_score, attempt.red_team_member_id
     (4, 1.0, 12)
     """
-    values = _respelt(record)
+    values = _correct_spelling(record)
     missing = [key for key in KEYS if key not in values and key not in _OPTIONAL]
     if missing:
         near = suggest(missing[0], [key for key in values if key not in KEYS])
@@ -39,19 +39,19 @@ def attempt_from(record: Mapping[str, object]) -> Attempt:
     return Attempt(**{key: read(key, values.get(key)) for key, read in _READERS.items()})
 
 
-def attempts_in(table: pl.DataFrame) -> Iterator[Attempt]:
-    """Yield the attempts of a table, checked."""
+def parse_attempts(table: pl.DataFrame) -> Iterator[Attempt]:
+    """Yield the attempts of a table; an error names the row."""
     for row, values in enumerate(table.iter_rows(named=True), start=1):
         try:
-            yield attempt_from(values)
+            yield parse_attempt(values)
         except InvalidInput as error:
             raise InvalidInput(f"Row {row:,}: {error}") from None
 
 
-def _respelt(record: Mapping[str, object]) -> Mapping[str, object]:
-    if AS_RELEASED not in record:
+def _correct_spelling(record: Mapping[str, object]) -> Mapping[str, object]:
+    if RELEASED_SPELLING not in record:
         return record
-    given = record[AS_RELEASED]
+    given = record[RELEASED_SPELLING]
     if record.get(DESCRIPTION_SCORE, given) != given:
         raise InvalidInput(f"{DESCRIPTION_SCORE} is there in both spellings, with two values. Keep one.")
     return {**record, DESCRIPTION_SCORE: given}
@@ -62,7 +62,7 @@ def _text(key: str, value: object) -> str:
     if value is None and key in {"task_description", "model_type"}:
         return ""
     if not isinstance(value, str):
-        raise InvalidInput(f"{key} is {_said(value)}; it is text.")
+        raise InvalidInput(f"{key} is {_format(value)}; it is text.")
     return value
 
 
@@ -78,16 +78,16 @@ def _number(key: str, value: object) -> float | None:
             return float(value)
     except (ValueError, OverflowError):
         pass
-    raise InvalidInput(f"{key} is {_said(value)}; it is a number, or null where nothing was scored.")
+    raise InvalidInput(f"{key} is {_format(value)}; it is a number, or null where nothing was scored.")
 
 
-def whole_from(key: str, value: object) -> int | None:
+def parse_whole_number(key: str, value: object) -> int | None:
     """Return a whole number that may be given as text, or nothing."""
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     number = _number(key, value)
     if number is not None and not number.is_integer():
-        raise InvalidInput(f"{key} is {_said(value)}; it is a whole number.")
+        raise InvalidInput(f"{key} is {_format(value)}; it is a whole number.")
     return None if number is None else int(number)
 
 
@@ -97,10 +97,10 @@ def _truth(key: str, value: object) -> bool | None:
     known = {"true": True, "false": False, "": None}
     if isinstance(value, str) and value.lower() in known:
         return known[value.lower()]
-    raise InvalidInput(f"{key} is {_said(value)}; it is true, false or null.")
+    raise InvalidInput(f"{key} is {_format(value)}; it is true, false or null.")
 
 
-def tags_from(key: str, value: object) -> tuple[str, ...] | None:
+def parse_tags(key: str, value: object) -> tuple[str, ...] | None:
     """Return a list of texts that may be given as JSON, or nothing."""
     given = value
     if isinstance(value, str) and value.startswith("["):
@@ -112,19 +112,30 @@ def tags_from(key: str, value: object) -> tuple[str, ...] | None:
         return None
     if not isinstance(given, list | tuple) or not all(isinstance(tag, str) for tag in given):
         raise InvalidInput(
-            f"{key} is {_said(value)}; it is a list of texts, or null where nobody reviewed the attempt."
+            f"{key} is {_format(value)}; it is a list of texts, or null where nobody reviewed the attempt."
         )
     return tuple(given)
 
 
-def _said(value: object) -> str:
+def _format(value: object) -> str:
     return "null" if value is None else format_value(value)
 
 
 _READERS: Final[Mapping[str, Callable[[str, object], Any]]] = dict(
     zip(
         KEYS,
-        (_text, _number, _perhaps_text, _text, whole_from, _text, _number, whole_from, _truth, tags_from),
+        (
+            _text,
+            _number,
+            _perhaps_text,
+            _text,
+            parse_whole_number,
+            _text,
+            _number,
+            parse_whole_number,
+            _truth,
+            parse_tags,
+        ),
         strict=True,
     )
 )

@@ -1,4 +1,4 @@
-"""Conversations of a person with a chatbot: turns, and what can be stored of them."""
+"""Conversations between a person and a chatbot: turns, limits, digest."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from dissensus.schema.hints import format_value
 Speaker = Literal["human", "bot"]
 SPEAKERS: Final[tuple[str, ...]] = get_args(Speaker)
 
-MOST_TURNS: Final = 1_000
+MAX_TURNS: Final = 1_000
 """Turns of a conversation."""
 
-LONGEST_TURN: Final = 2**20
+MAX_TURN_LENGTH: Final = 2**20
 """Characters of a turn."""
 
-LONGEST: Final = 2**22
+MAX_LENGTH: Final = 2**22
 """Characters of all turns of a conversation."""
 
 _KEYS = {"speaker", "text"}
@@ -26,14 +26,14 @@ _KEYS = {"speaker", "text"}
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """What one speaker says before the other does.
+    """One turn of a conversation.
 
     Parameters
     ----------
     speaker
         ``human`` or ``bot``.
     text
-        What is said, as it is: at most `LONGEST_TURN` characters, and none where a chatbot said nothing.
+        What is said, as it is: at most `MAX_TURN_LENGTH` characters, and none where a chatbot said nothing.
 
     Raises
     ------
@@ -47,7 +47,7 @@ class Turn:
     def __post_init__(self) -> None:
         if self.speaker not in SPEAKERS:
             raise InvalidInput(f"There is no speaker {format_value(self.speaker)}; a turn is by 'human' or by 'bot'.")
-        check_text(self.text, "The text", LONGEST_TURN)
+        check_text(self.text, "The text", MAX_TURN_LENGTH)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Conversation:
     Parameters
     ----------
     turns
-        The turns in order: one or more, at most `MOST_TURNS`, and `LONGEST` characters in all.
+        The turns in order: one or more, at most `MAX_TURNS`, and `MAX_LENGTH` characters in all.
 
     Raises
     ------
@@ -78,15 +78,15 @@ class Conversation:
     def __post_init__(self) -> None:
         if not self.turns:
             raise InvalidInput("The conversation has no turn. Give at least the turn of the bot that is to be rated.")
-        if len(self.turns) > MOST_TURNS:
+        if len(self.turns) > MAX_TURNS:
             raise InvalidInput(
-                f"The conversation has {len(self.turns):,} turns, and at most {MOST_TURNS:,} are kept. "
+                f"The conversation has {len(self.turns):,} turns, and at most {MAX_TURNS:,} are kept. "
                 "Keep the last ones."
             )
         length = sum(len(turn.text) for turn in self.turns)
-        if length > LONGEST:
+        if length > MAX_LENGTH:
             raise InvalidInput(
-                f"The conversation has {length:,} characters, and at most {LONGEST:,} are kept. Keep its last turns."
+                f"The conversation has {length:,} characters, and at most {MAX_LENGTH:,} are kept. Keep its last turns."
             )
 
     @classmethod
@@ -157,7 +157,7 @@ class Conversation:
 
 
 def check_text(text: object, what: str, longest: int) -> None:
-    """Make sure that something is text that can be stored.
+    """Raise unless a value is text that files and databases can store.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Items: what raters are asked about."""
+"""Items: the conversations that raters rate."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,9 +7,9 @@ from typing import Final
 
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
-from dissensus.schema.records.conversation import LONGEST_TURN, Conversation, check_text
+from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Conversation, check_text
 
-LONGEST_NAME: Final = 1_000
+MAX_NAME_LENGTH: Final = 1_000
 """Characters of an id, or of the name of an attribute."""
 
 
@@ -70,13 +70,13 @@ class Item:
     def _check(self) -> None:
         _ = self.conversation.rated
         if self.response_b is not None:
-            check_text(self.response_b, "Response B", LONGEST_TURN)
+            check_text(self.response_b, "Response B", MAX_TURN_LENGTH)
         for name, value in self.attributes.items():
             _check_name(name, "The name of an attribute")
-            check_text(value, f"The attribute {format_value(name)}", LONGEST_TURN)
+            check_text(value, f"The attribute {format_value(name)}", MAX_TURN_LENGTH)
 
 
 def _check_name(name: str, what: str) -> None:
-    check_text(name, what, LONGEST_NAME)
+    check_text(name, what, MAX_NAME_LENGTH)
     if not name.strip():
         raise InvalidInput(f"{what} is empty. Give it one, or leave it out.")

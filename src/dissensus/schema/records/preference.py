@@ -1,4 +1,4 @@
-"""Preferences as they are collected: two answers to one conversation, and which of them each rater picked."""
+"""Collected preferences: two responses to one conversation, and the pick of each rater."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
 from dissensus.errors import InvalidInput
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.records.conversation import LONGEST_TURN, Turn, check_text
-from dissensus.schema.records.item import LONGEST_NAME
+from dissensus.schema.records.conversation import MAX_TURN_LENGTH, Turn, check_text
+from dissensus.schema.records.item import MAX_NAME_LENGTH
 
-Asked: TypeAlias = Literal["more helpful", "more harmful", "less harmful"]
-ASKED: Final[tuple[Asked, ...]] = get_args(Asked)
+Criterion: TypeAlias = Literal["more helpful", "more harmful", "less harmful"]
+CRITERIA: Final[tuple[Criterion, ...]] = get_args(Criterion)
 
 Side: TypeAlias = Literal["a", "b"]
 SIDES: Final[tuple[Side, ...]] = get_args(Side)
@@ -20,12 +20,12 @@ SIDES: Final[tuple[Side, ...]] = get_args(Side)
 Phase: TypeAlias = Literal["base", "rejection-sampled", "online"]
 PHASES: Final[tuple[Phase, ...]] = get_args(Phase)
 
-MOST_LEVELS: Final = 10
+MAX_LEVELS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Pick:
-    """What one rater said of two answers.
+    """The pick of one rater between two answers.
 
     Parameters
     ----------
@@ -42,10 +42,10 @@ class Pick:
     strength: int
 
     def __post_init__(self) -> None:
-        check_text(self.rater_id, "The id of a rater", LONGEST_NAME)
+        check_text(self.rater_id, "The id of a rater", MAX_NAME_LENGTH)
         if self.side not in (*SIDES, None):
             raise InvalidInput(f"A pick is {format_value(self.side)}; it is 'a' or 'b', or none where both are equal.")
-        check_whole("The strength of a pick", self.strength, 0 if self.side is None else 1, MOST_LEVELS)
+        check_whole("The strength of a pick", self.strength, 0 if self.side is None else 1, MAX_LEVELS)
         if self.side is None and self.strength:
             raise InvalidInput(f"Neither answer is picked, with a strength of {self.strength}; that is 0.")
 
@@ -69,8 +69,8 @@ class Edit:
     text: str
 
     def __post_init__(self) -> None:
-        check_text(self.rater_id, "The id of a rater", LONGEST_NAME)
-        check_text(self.text, "The edited answer", LONGEST_TURN)
+        check_text(self.rater_id, "The id of a rater", MAX_NAME_LENGTH)
+        check_text(self.text, "The edited answer", MAX_TURN_LENGTH)
         if self.side not in SIDES:
             raise InvalidInput(f"The edited answer is {format_value(self.side)}; it is 'a' or 'b'.")
 
@@ -127,7 +127,7 @@ class Preference:
     context: tuple[Turn, ...]
     a: str
     b: str
-    asked: Asked
+    asked: Criterion
     picks: tuple[Pick, ...]
     levels: int = 4
     edits: tuple[Edit, ...] = ()
@@ -136,21 +136,23 @@ class Preference:
     phase: Phase | None = None
 
     def __post_init__(self) -> None:
-        check_text(self.preference_id, "The id of a preference", LONGEST_NAME)
+        check_text(self.preference_id, "The id of a preference", MAX_NAME_LENGTH)
         try:
             self._check()
         except InvalidInput as error:
             raise InvalidInput(f"Preference {format_value(self.preference_id)}: {error}") from None
 
     def _check(self) -> None:
-        check_text(self.conversation_id, "The id of its conversation", LONGEST_NAME)
+        check_text(self.conversation_id, "The id of its conversation", MAX_NAME_LENGTH)
         for side in SIDES:
-            check_text(self.answer(side), f"Answer {side}", LONGEST_TURN)
-        for what, given, allowed in (("asked", self.asked, ASKED), ("phase", self.phase, (*PHASES, None))):
+            check_text(self.answer(side), f"Answer {side}", MAX_TURN_LENGTH)
+        for what, given, allowed in (("asked", self.asked, CRITERIA), ("phase", self.phase, (*PHASES, None))):
             if given not in allowed:
                 names = [name for name in allowed if name is not None]
-                raise InvalidInput(f"{what} is {format_value(given)}; it is one of {format_list(names)}.{_near(given, names)}")
-        check_whole("levels", self.levels, 1, MOST_LEVELS)
+                raise InvalidInput(
+                    f"{what} is {format_value(given)}; it is one of {format_list(names)}.{_near(given, names)}"
+                )
+        check_whole("levels", self.levels, 1, MAX_LEVELS)
         self._check_picks()
 
     def _check_picks(self) -> None:

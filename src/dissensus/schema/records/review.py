@@ -1,4 +1,4 @@
-"""Reviews: what somebody else than the red-teamer says of an attempt."""
+"""Reviews of red-team attempts by other people."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -6,17 +6,17 @@ from typing import Final
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.records.attempt import MOST_RATING
+from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.schema.records.conversation import check_text
-from dissensus.schema.records.item import LONGEST_NAME
+from dissensus.schema.records.item import MAX_NAME_LENGTH
 
-MOST_TAGS: Final = 2
+MAX_TAGS: Final = 2
 """Tags that one reviewer may give to an attempt, as in the red-team paper."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Review:
-    """What one reviewer says of one attempt.
+    """The review of one attempt by one reviewer.
 
     Parameters
     ----------
@@ -45,9 +45,9 @@ class Review:
 
     def __post_init__(self) -> None:
         for name in ("attempt_id", "reviewer_id"):
-            check_text(getattr(self, name), name, LONGEST_NAME)
-        check_whole("success", self.success, most=MOST_RATING)
+            check_text(getattr(self, name), name, MAX_NAME_LENGTH)
+        check_whole("success", self.success, most=MAX_RATING)
         for tag in self.tags:
-            check_text(tag, "A tag", LONGEST_NAME)
-        if len(self.tags) > MOST_TAGS:
-            raise InvalidInput(f"tags are {format_list(self.tags)}; a reviewer gives {MOST_TAGS} at most.")
+            check_text(tag, "A tag", MAX_NAME_LENGTH)
+        if len(self.tags) > MAX_TAGS:
+            raise InvalidInput(f"tags are {format_list(self.tags)}; a reviewer gives {MAX_TAGS} at most.")

@@ -20,18 +20,26 @@ from sqlalchemy.exc import DBAPIError
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store.core import schema
-from dissensus.store.core.columns import Moment
-from dissensus.store.tables import Base
+from dissensus.store.core.metadata import METADATA
+from dissensus.store.core.orm import UtcDateTime
 
 MANIFEST: Final = "manifest.json"
+
+
 FORMAT: Final = "dissensus-backup-1"
+
+
 ROWS_AT_ONCE: Final = 200
+
+
 LARGEST_MANIFEST: Final = 2**20
+
+
 _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotImplementedError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class BackupPart:
     """A table in a backup."""
 
     rows: int  # How many there are
@@ -39,14 +47,14 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
-    """What a backup holds."""
+class BackupManifest:
+    """Manifest of a backup."""
 
     format: str
     version: str  # Of the Dissensus that wrote it
     revision: str
     written_at: str  # When, in ISO 8601
-    parts: Mapping[str, Part]  # By the name of the table
+    parts: Mapping[str, BackupPart]  # By the name of the table
 
     @property
     def rows(self) -> int:
@@ -54,22 +62,22 @@ class Manifest:
         return sum(part.rows for part in self.parts.values())
 
 
-def write(tx: Connection, file: BinaryIO, *, version: str, now: datetime) -> Manifest:
-    """Write all tables as they are in a transaction that reads."""
+def write_backup(tx: Connection, file: BinaryIO, *, version: str, now: datetime) -> BackupManifest:
+    """Write all tables, as a read transaction sees them."""
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
-        parts = {table.name: _write_part(tx, table, archive) for table in Base.metadata.sorted_tables}
-        found = Manifest(
+        parts = {table.name: _write_part(tx, table, archive) for table in METADATA.sorted_tables}
+        result = BackupManifest(
             format=FORMAT,
             version=version,
-            revision=schema.revision(tx) or "",
+            revision=schema.find_revision(tx) or "",
             written_at=now.isoformat(),
             parts=parts,
         )
-        archive.writestr(MANIFEST, json.dumps(asdict(found), indent=2))
-    return found
+        archive.writestr(MANIFEST, json.dumps(asdict(result), indent=2))
+    return result
 
 
-def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> Part:
+def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> BackupPart:
     rows, digest = 0, hashlib.sha256()
     query = select(table).order_by(*table.primary_key).execution_options(yield_per=ROWS_AT_ONCE)
     with archive.open(_name(table), "w", force_zip64=True) as out:
@@ -78,7 +86,7 @@ def _write_part(tx: Connection, table: Table, archive: zipfile.ZipFile) -> Part:
             out.write(line + b"\n")
             digest.update(line + b"\n")
             rows += 1
-    return Part(rows=rows, sha256=digest.hexdigest())
+    return BackupPart(rows=rows, sha256=digest.hexdigest())
 
 
 def _name(table: Table) -> str:
@@ -89,53 +97,56 @@ def _plain(value: Any) -> Any:
     return value.isoformat() if isinstance(value, datetime) else value
 
 
-def read_manifest(archive: zipfile.ZipFile) -> Manifest:
-    """Return what a backup says that it holds."""
+def read_manifest(archive: zipfile.ZipFile) -> BackupManifest:
+    """Return the manifest; InvalidInput if it is of another format or revision."""
     try:
         if archive.getinfo(MANIFEST).file_size > LARGEST_MANIFEST:
             raise InvalidInput("Its manifest is far too long: it is no backup of Dissensus.")
-        told = json.loads(archive.read(MANIFEST))
-        parts = {name: Part(**part) for name, part in told["parts"].items()}
-        found = Manifest(**{**told, "parts": parts})
+        fields = json.loads(archive.read(MANIFEST))
+        parts = {name: BackupPart(**part) for name, part in fields["parts"].items()}
+        result = BackupManifest(**{**fields, "parts": parts})
     except (*_DAMAGED, TypeError, AttributeError) as error:
         raise InvalidInput(f"It is no backup of Dissensus, or damaged: its {MANIFEST} cannot be read.") from error
-    _check(found)
-    return found
+    _check(result)
+    return result
 
 
-def _check(found: Manifest) -> None:
+def _check(found: BackupManifest) -> None:
     if found.format != FORMAT:
-        raise InvalidInput(f"It is of the format {format_value(found.format)}, and {FORMAT} is read. Upgrade Dissensus.")
-    if found.revision != schema.latest():
         raise InvalidInput(
-            f"It is of revision {format_value(found.revision)}, and this version works with {schema.latest()}. Restore it "
+            f"It is of the format {format_value(found.format)}, and {FORMAT} is read. Upgrade Dissensus."
+        )
+    latest = schema.find_latest_revision()
+    if found.revision != latest:
+        raise InvalidInput(
+            f"It is of revision {format_value(found.revision)}, and this version works with {latest}. Restore it "
             f"with Dissensus {format_value(found.version)}, then upgrade: dissensus db upgrade"
         )
-    missing = [table.name for table in Base.metadata.sorted_tables if table.name not in found.parts]
+    missing = [table.name for table in METADATA.sorted_tables if table.name not in found.parts]
     if missing:
         raise InvalidInput(f"It is damaged: its manifest lacks {format_list(missing)}. Take another backup.")
 
 
-def verify(archive: zipfile.ZipFile, found: Manifest) -> None:
-    """Refuse a backup of which any part is not what was written."""
-    for table in Base.metadata.sorted_tables:
+def verify_backup(archive: zipfile.ZipFile, found: BackupManifest) -> None:
+    """Compare all parts with the manifest; InvalidInput names the first that differs."""
+    for table in METADATA.sorted_tables:
         rows, digest = 0, hashlib.sha256()
         for line in _lines(archive, table):
             rows += 1
             digest.update(line)
-        if Part(rows=rows, sha256=digest.hexdigest()) != found.parts[table.name]:
+        if BackupPart(rows=rows, sha256=digest.hexdigest()) != found.parts[table.name]:
             raise _damaged(table)
 
 
-def restore(tx: Connection, archive: zipfile.ZipFile) -> None:
-    """Write all rows of a backup that was verified into a database that has all tables, and no row."""
-    filled = [table.name for table in Base.metadata.sorted_tables if tx.execute(select(table).limit(1)).first()]
+def restore_backup(tx: Connection, archive: zipfile.ZipFile) -> None:
+    """Insert all rows of a verified backup into an empty database."""
+    filled = [table.name for table in METADATA.sorted_tables if tx.execute(select(table).limit(1)).first()]
     if filled:
         raise Conflict(
-            f"The database is not empty: there are rows in {format_list(filled)}. A backup is restored into an empty one; "
-            "name another with DISSENSUS_DATABASE_URL."
+            f"The database is not empty: there are rows in {format_list(filled)}. A backup is restored into an empty "
+            "one; name another with DISSENSUS_DATABASE_URL."
         )
-    for table in Base.metadata.sorted_tables:
+    for table in METADATA.sorted_tables:
         try:
             _restore_part(tx, table, archive)
         except DBAPIError as error:
@@ -170,8 +181,10 @@ def _damaged(table: Table) -> InvalidInput:
 
 
 def _row(line: bytes, table: Table) -> dict[str, Any]:
-    given = zip(table.columns, json.loads(line), strict=True)
+    values = zip(table.columns, json.loads(line), strict=True)
     return {
-        column.name: datetime.fromisoformat(value) if isinstance(column.type, Moment) and value is not None else value
-        for column, value in given
+        column.name: datetime.fromisoformat(value)
+        if isinstance(column.type, UtcDateTime) and value is not None
+        else value
+        for column, value in values
     }

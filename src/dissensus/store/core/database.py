@@ -16,14 +16,18 @@ from sqlalchemy.pool import PoolProxiedConnection, QueuePool
 from dissensus.errors import InvalidInput, NoDatabase
 
 WAIT_S = 10
-"""How long a transaction waits for another one."""
-LETTING_GO_S, LOOK_AGAIN_S = 2.0, 0.01
-_MAKING = Lock()
+"""Timeout of a transaction that waits for another one."""
+
+
+DISPOSE_TIMEOUT_S, DISPOSE_POLL_S = 2.0, 0.01
+
+
+_CREATION_LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class Database:
-    """An engine with transactions that read and transactions that write."""
+    """An engine with read and write transactions."""
 
     engine: Engine
     # Where there is one writer at a time, the threads of this process wait in line: SQLite itself lets them try again
@@ -32,14 +36,14 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """Read from one state of the database; nothing is written."""
+        """Begin a read-only transaction, on one snapshot of the database."""
         with self._connection(writes=False) as connection, connection.begin() as transaction:
             yield connection
             transaction.rollback()
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """Write all or nothing; in SQLite one at a time."""
+        """Begin a write transaction; SQLite has one at a time."""
         with self._turn(), self._connection(writes=True) as connection, connection.begin():
             yield connection
 
@@ -68,11 +72,11 @@ class Database:
             raise NoDatabase(f"The database does not answer: {_first_line(error)} Nothing was saved.") from error
 
     def dispose(self) -> None:
-        """Close all connections, once what is under way has let go of its own; nobody is waited for longer."""
-        end = monotonic() + LETTING_GO_S
+        """Close all connections, after a short wait for those in use."""
+        end = monotonic() + DISPOSE_TIMEOUT_S
         # One that comes back later finds no pool, and would stay open.
         while isinstance(self.engine.pool, QueuePool) and self.engine.pool.checkedout() and monotonic() < end:
-            sleep(LOOK_AGAIN_S)
+            sleep(DISPOSE_POLL_S)
         self.engine.dispose()
 
 
@@ -127,7 +131,7 @@ def _make_private(_dialect: Any, _record: Any, arguments: list[Any], _options: d
     if path.startswith("file:"):
         return
     # What cannot be made SQLite tells about in its own way.
-    with _MAKING, suppress(OSError):
+    with _CREATION_LOCK, suppress(OSError):
         os.close(os.open(path, os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 

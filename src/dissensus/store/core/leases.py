@@ -1,30 +1,41 @@
-"""What one process alone does at a time."""
+"""Leases: named locks that one process holds until a time."""
 
 from datetime import datetime
 
 from sqlalchemy import Connection, delete, insert, or_, select, update
 from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import Mapped, mapped_column
 
-from dissensus.store import tables as t
+from dissensus.store.core.orm import Base
 
 
-def hold(tx: Connection, name: str, holder: str, *, until: datetime, now: datetime) -> bool:
-    """Take or keep a lease until a time, and tell whether it is ours; one that has ended is anybody's."""
-    free = or_(t.Lease.holder == holder, t.Lease.expires_at <= now)
-    mine = (t.Lease.name == name) & free
-    if tx.execute(update(t.Lease).where(mine).values(holder=holder, expires_at=until)).rowcount:
+class LeaseTable(Base):
+    """A lease and its holder."""
+
+    __tablename__ = "lease"
+
+    name: Mapped[str] = mapped_column(primary_key=True)
+    holder: Mapped[str]
+    expires_at: Mapped[datetime]
+
+
+def acquire_lease(tx: Connection, name: str, holder: str, *, until: datetime, now: datetime) -> bool:
+    """Acquire or renew a lease until a time, and return whether this holder has it."""
+    free = or_(LeaseTable.holder == holder, LeaseTable.expires_at <= now)
+    mine = (LeaseTable.name == name) & free
+    if tx.execute(update(LeaseTable).where(mine).values(holder=holder, expires_at=until)).rowcount:
         return True
-    if tx.scalar(select(t.Lease.name).where(t.Lease.name == name)) is not None:
+    if tx.scalar(select(LeaseTable.name).where(LeaseTable.name == name)) is not None:
         return False
     try:
         with tx.begin_nested():
-            tx.execute(insert(t.Lease).values(name=name, holder=holder, expires_at=until))
+            tx.execute(insert(LeaseTable).values(name=name, holder=holder, expires_at=until))
     except IntegrityError:
         # Another process was first.
         return False
     return True
 
 
-def let_go(tx: Connection, name: str, holder: str) -> None:
-    """Give a lease back."""
-    tx.execute(delete(t.Lease).where(t.Lease.name == name, t.Lease.holder == holder))
+def release_lease(tx: Connection, name: str, holder: str) -> None:
+    """Release a lease."""
+    tx.execute(delete(LeaseTable).where(LeaseTable.name == name, LeaseTable.holder == holder))

@@ -1,4 +1,4 @@
-"""The tables of a database: made, brought up to date, and compared with what this version needs."""
+"""Schema revisions of a database: upgrade, check and comparison with the metadata."""
 
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -9,61 +9,61 @@ from sqlalchemy import Connection
 
 from dissensus.errors import Conflict
 from dissensus.store.core.database import Database
-from dissensus.store.tables import Base
+from dissensus.store.core.metadata import METADATA
 
-PLACE = "dissensus.store:migrations"
+MIGRATIONS = "dissensus.store:migrations"
 
 
-def latest() -> str:
-    """Return the revision that this version works with."""
+def find_latest_revision() -> str:
+    """Return the revision of this version."""
     return str(ScriptDirectory.from_config(_config()).get_current_head())
 
 
-def revision(tx: Connection) -> str | None:
-    """Return the revision of a database, None where it is blank."""
+def find_revision(tx: Connection) -> str | None:
+    """Return the revision of a database, None if it is blank."""
     return MigrationContext.configure(tx).get_current_revision()
 
 
 def upgrade(database: Database) -> str | None:
-    """Bring the tables up to date, and return the revision that they had; all or nothing."""
+    """Upgrade the tables, all or nothing, and return the revision before; Conflict if it is of a later version."""
     with database.writing() as tx:
-        before = revision(tx)
-        _known(before)
+        before = find_revision(tx)
+        _check_known(before)
         config = _config()
         config.attributes["connection"] = tx
         command.upgrade(config, "head")
     return before
 
 
-def check(database: Database, *, later: bool = False) -> None:
-    """Refuse a database whose tables are not those that this version needs."""
+def check_revision(database: Database, *, later: bool = False) -> None:
+    """Refuse a database of another revision; with `later`, one of a later version passes."""
     with database.reading() as tx:
-        found = revision(tx)
-        if later and found is not None and not _is_known(found):
+        result = find_revision(tx)
+        if later and result is not None and not _is_known(result):
             return
-        _known(found)
-        if found != latest():
-            what = "is blank" if found is None else f"is at revision {found}, and {latest()} is needed"
+        _check_known(result)
+        if result != find_latest_revision():
+            what = "is blank" if result is None else f"is at revision {result}, and {find_latest_revision()} is needed"
             raise Conflict(f"The database {what}. Run: dissensus db upgrade")
 
 
-def differences(database: Database) -> list[str]:
-    """Return how the tables differ from those of this version, none where they are as the migrations make them."""
+def find_differences(database: Database) -> list[str]:
+    """Return the differences of the tables from the metadata."""
     with database.reading() as tx:
         context = MigrationContext.configure(tx, opts={"compare_type": True})
-        return [str(one) for one in compare_metadata(context, Base.metadata)]
+        return [str(one) for one in compare_metadata(context, METADATA)]
 
 
 def _is_known(found: str) -> bool:
     return found in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
-def _known(found: str | None) -> None:
+def _check_known(found: str | None) -> None:
     if found is not None and not _is_known(found):
         raise Conflict(f"The database is at revision {found}, which a later version made. Upgrade Dissensus to use it.")
 
 
 def _config() -> Config:
     config = Config()
-    config.set_main_option("script_location", PLACE)
+    config.set_main_option("script_location", MIGRATIONS)
     return config

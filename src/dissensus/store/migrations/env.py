@@ -1,13 +1,13 @@
-"""What Alembic runs: the revisions, on the connection that it is given."""
+"""Alembic environment: runs revisions on the connection of the caller."""
 
 from alembic import context
 
-from dissensus.store.tables import Base
+from dissensus.store.core.metadata import METADATA
 
 connection = context.config.attributes["connection"]
 context.configure(
     connection=connection,
-    target_metadata=Base.metadata,
+    target_metadata=METADATA,
     # SQLite changes few things of a table in place: it is copied then.
     render_as_batch=connection.dialect.name == "sqlite",
     compare_type=True,

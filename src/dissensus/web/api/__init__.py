@@ -1,1 +1,1 @@
-"""What programs do with the platform: the same workflows as the pages, as JSON, for who has a token."""
+"""JSON API for staff programs, with the same workflows as the pages."""

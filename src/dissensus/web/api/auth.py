@@ -1,4 +1,4 @@
-"""Who comes to the API: programs with a token, and nothing of what they send is read before that is known."""
+"""API authentication by bearer token, before any of the request body is read."""
 
 from dataclasses import dataclass, field
 from math import ceil
@@ -10,82 +10,79 @@ from starlette.concurrency import run_in_threadpool
 
 from dissensus.web.api.idempotency import IDEMPOTENCY_KEY, Handler, replay_or_run
 from dissensus.web.core.site import site_of
-from dissensus.web.core.staff_auth import UNAUTHORIZED, Visit, bearer, with_token
+from dissensus.web.core.staff_auth import UNAUTHORIZED, StaffRequest, authenticate_token, authorize_token
 
 if TYPE_CHECKING:
-    from dissensus.store.api_tokens import Token
-    from dissensus.store.staff import Staff
+    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.staff import StaffRow
 
 TOO_MANY_REQUESTS: Final = 429
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Whose program it is that asks.
+    """An authenticated token and the staff member who created it."""
 
-    Parameters
-    ----------
-    staff, token
-        Who made the token, and the token.
-    key
-        Its key, which is kept nowhere.
-    """
-
-    staff: "Staff"
-    token: "Token"
-    key: str = field(repr=False)
+    staff: "StaffRow"  # Who made the token, and the token
+    token: "ApiTokenRow"
+    key: str = field(repr=False)  # Secret of the token; it is not stored
 
 
 @dataclass(frozen=True, slots=True)
 class RequireScope:
-    """Names the action of a route of the API, and lets tokens on alone that are for it, of who may do it.
+    """Route dependency: authorise tokens with a scope whose owner may perform that action."""
 
-    Parameters
-    ----------
-    action
-        In the table of permissions.
-    """
+    action: str  # In the table of permissions
 
-    action: str
-
-    def __call__(self, request: Request) -> Visit:
-        """Return who comes, and refuse who may not."""
-        caller: Caller = request.state.caller
-        return with_token(request, caller.staff, caller.token, action=self.action)
+    def __call__(self, request: Request) -> StaffRequest:
+        """Return the staff request, or refuse it."""
+        caller: Caller = request.state.token_caller
+        return authorize_token(request, caller.staff, caller.token, action=self.action)
 
 
 class TokenRoute(APIRoute):
-    """A route of the API."""
+    """API route that authenticates the caller, and replays repeated POST requests."""
 
     def get_route_handler(self) -> Handler:
-        """Return what answers: first who comes, then what they send."""
+        """Wrap the handler in authentication and idempotency."""
         handle = super().get_route_handler()
 
         async def answer(request: Request) -> Response:
-            caller = request.state.caller = await run_in_threadpool(_authenticate, request)
+            caller = request.state.token_caller = await run_in_threadpool(_authenticate, request)
             key = request.headers.get(IDEMPOTENCY_KEY)
             if request.method != "POST" or key is None:
                 return await handle(request)
-            return await replay_or_run(request, caller, key, handle, required_scope(self))
+            return await replay_or_run(
+                request,
+                handle,
+                token_id=caller.token.id,
+                token=caller.key,
+                key=key,
+                authorize=required_scope(self),
+            )
 
         return answer
 
 
 def required_scope(route: APIRoute) -> RequireScope:
-    """Return what lets those on alone who may."""
-    return next(one.call for one in route.dependant.dependencies if isinstance(one.call, RequireScope))
+    """Return the scope dependency of a route."""
+    calls = (dependency.call for dependency in route.dependant.dependencies)
+    return next(call for call in calls if isinstance(call, RequireScope))
 
 
 def _authenticate(request: Request) -> Caller:
-    kind, _, key = request.headers.get("authorization", "").partition(" ")
+    scheme, _, key = request.headers.get("authorization", "").partition(" ")
     key = key.strip()
-    if kind.lower() != "bearer" or not key:
-        told = "The API is for programs with a token. Send one as Authorization: Bearer TOKEN; your account makes them."
-        raise HTTPException(UNAUTHORIZED, told, {"www-authenticate": "Bearer"})
+    if scheme.lower() != "bearer" or not key:
+        detail = (
+            "The API is for programs with a token. Send one as Authorization: Bearer TOKEN; your account makes them."
+        )
+        raise HTTPException(UNAUTHORIZED, detail, {"www-authenticate": "Bearer"})
     site = site_of(request)
-    caller = Caller(*bearer(site, key), key)
-    wait = site.meter.wait(caller.token.id, now=site.clock())
+    caller = Caller(*authenticate_token(site, key), key)
+    wait = site.rate_limiter.acquire(caller.token.id, now=site.clock())
     if wait:
-        told = f"This token asks too often: at most {site.meter.a_minute:,} times a minute. Wait a moment, then go on."
-        raise HTTPException(TOO_MANY_REQUESTS, told, {"retry-after": str(ceil(wait))})
+        per_minute = site.rate_limiter.per_minute
+        detail = f"This token asks too often: at most {per_minute:,} times a minute. Wait a moment, then go on."
+        raise HTTPException(TOO_MANY_REQUESTS, detail, {"retry-after": str(ceil(wait))})
     return caller

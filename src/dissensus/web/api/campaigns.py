@@ -1,93 +1,106 @@
-"""Campaigns: made, seen, opened, revised."""
+"""API routes for campaigns."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Request
 
+from dissensus.api_models.campaigns import CampaignNumbersResource, CampaignResource, CampaignSummaryResource
+from dissensus.api_models.members import RaterLinksResource
 from dissensus.errors import InvalidInput
 from dissensus.schema.campaign.parser import parse_campaign
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
-from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
-from dissensus.web.api.requests import CreateCampaignRequest, DefinitionRequest, RaterLinksRequest, CloneCampaignRequest, CampaignStateRequest
-from dissensus.web.api.schemas import CampaignDetails, CampaignLine, Links, Numbers
-from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
+from dissensus.web.api.requests import (
+    CampaignStateRequest,
+    CloneCampaignRequest,
+    CreateCampaignRequest,
+    DefinitionRequest,
+    RaterLinksRequest,
+)
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit, seen_in
-from dissensus.web.core.suppression import listed_for, overview_for, total_for
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest, permissions_in_role
+from dissensus.web.core.suppression import restrict_campaign, restrict_overview, visible_rater_count
 from dissensus.workflows.campaign import campaigns, overview, pagination
-from dissensus.workflows.rater.invite_links import personal_link
+from dissensus.workflows.rater.invite_links import personal_link_url
 
 router = APIRouter(prefix="/api/v1/campaigns", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Campaigns"])
 
 
 @router.get("", operation_id="list_campaigns")
 def list_campaigns(
-    site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("list"))], limit: Limit = 100, after: AfterCursor = ""
-) -> CursorPage[CampaignLine]:
-    """List the campaigns that who asks belongs to, the earliest first."""
+    site: SiteOf,
+    visit: Annotated[StaffRequest, Depends(RequireScope("list"))],
+    limit: Limit = 100,
+    after: AfterCursor = "",
+) -> CursorPage[CampaignSummaryResource]:
+    """List the campaigns of the caller, the earliest first."""
     last = (read_cursor(site, "campaigns", after) or [""])[0]
-    found = pagination.list_campaigns_after(site.platform, staff_id=visit.staff.id, after=last, most=limit + 1)
-    lines, following = paginate(site, "campaigns", found, limit, lambda line: line.kept.id)
-    return CursorPage(data=[_line(visit, line) for line in lines], next=following)
+    rows = pagination.list_campaigns_after(site.platform, staff_id=visit.staff.id, after=last, most=limit + 1)
+    entries, next_cursor = paginate(site, "campaigns", rows, limit, lambda entry: entry.campaign_row.id)
+    return CursorPage(data=[_to_summary(visit, entry) for entry in entries], next=next_cursor)
 
 
-def _line(visit: Visit, line: overview.CampaignListEntry) -> CampaignLine:
-    listed = listed_for(line, seen_in(visit, line.role))
-    return CampaignLine(
-        name=line.kept.name,
-        title=dict(line.campaign.title),
-        state=line.kept.state,
-        role=line.role,
-        owners=list(line.owners),
+def _to_summary(visit: StaffRequest, entry: overview.CampaignListEntry) -> CampaignSummaryResource:
+    listed = restrict_campaign(entry, permissions_in_role(visit, entry.role))
+    return CampaignSummaryResource(
+        name=entry.campaign_row.name,
+        title=dict(entry.campaign.title),
+        state=entry.campaign_row.state,
+        role=entry.role,
+        owners=tuple(entry.owners),
         raters=listed.raters,
         rated=listed.rated,
-        created_at=line.kept.created_at,
+        created_at=entry.campaign_row.created_at,
     )
 
 
 @router.post("", operation_id="create_campaign", status_code=201)
 def create(
-    site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("create"))], sent: CreateCampaignRequest, _turn: InTurn
-) -> CampaignDetails:
-    """Make a draft, which who asks owns."""
-    campaign = parse_campaign(sent.definition)
-    items = tuple(one.item() for one in sent.items)
-    options = {"staff_id": visit.staff.id, "by_link": sent.by_link, "now": site.clock()}
+    site: SiteOf,
+    visit: Annotated[StaffRequest, Depends(RequireScope("create"))],
+    body: CreateCampaignRequest,
+    _slot: SlowRequestSlot,
+) -> CampaignResource:
+    """Create a draft, owned by the caller."""
+    campaign = parse_campaign(body.definition)
+    items = tuple(item.to_item() for item in body.items)
+    options = {"staff_id": visit.staff.id, "by_link": body.by_link, "now": site.clock()}
     campaigns.create_campaign(site.platform, campaign, items, **options)  # type: ignore[arg-type]
-    return _details(site, visit, campaign.name, seen_in(visit, "owner"))
+    return _details(site, visit, campaign.name, permissions_in_role(visit, "owner"))
 
 
 @router.get("/{name}", operation_id="get_campaign")
-def get(site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("see"))], name: Name) -> CampaignDetails:
-    """Return all about a campaign; numbers of few are hidden from analysts."""
+def get(site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("see"))], name: Name) -> CampaignResource:
+    """Return a campaign; small numbers are suppressed for analysts."""
     return _details(site, visit, name, visit.may)
 
 
 @router.post("/{name}/state", operation_id="move_campaign")
 def move(
-    site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("move"))], name: Name, sent: CampaignStateRequest
-) -> CampaignDetails:
+    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("move"))], name: Name, body: CampaignStateRequest
+) -> CampaignResource:
     """Open, pause or close a campaign."""
-    campaigns.change_state(site.platform, name, sent.to, staff_id=visit.staff.id, now=site.clock())
+    campaigns.change_state(site.platform, name, body.to, staff_id=visit.staff.id, now=site.clock())
     return _details(site, visit, name, visit.may)
 
 
 @router.post("/{name}/clones", operation_id="clone_campaign", status_code=201)
 def clone(
-    site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("clone"))], name: Name, sent: CloneCampaignRequest
-) -> CampaignDetails:
-    """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
-    campaigns.clone_campaign(site.platform, name, sent.name, staff_id=visit.staff.id, now=site.clock())
-    return _details(site, visit, sent.name, seen_in(visit, "owner"))
+    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("clone"))], name: Name, body: CloneCampaignRequest
+) -> CampaignResource:
+    """Create a draft with the definition and the items of a campaign, without its raters."""
+    campaigns.clone_campaign(site.platform, name, body.name, staff_id=visit.staff.id, now=site.clock())
+    return _details(site, visit, body.name, permissions_in_role(visit, "owner"))
 
 
 @router.put("/{name}/definition", operation_id="revise_campaign")
 def revise(
-    site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("revise"))], name: Name, sent: DefinitionRequest
-) -> CampaignDetails:
-    """Change all of a draft, and of a campaign that is paused what raters read and their limits."""
-    campaign = parse_campaign(sent.definition)
+    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("revise"))], name: Name, body: DefinitionRequest
+) -> CampaignResource:
+    """Replace the definition of a draft, or the texts and limits of a paused campaign."""
+    campaign = parse_campaign(body.definition)
     if campaign.name != name:
         raise InvalidInput(f"It is called {campaign.name}, and this campaign {name}. Write name = {name}.")
     campaigns.revise_campaign(site.platform, name, campaign, staff_id=visit.staff.id, now=site.clock())
@@ -97,34 +110,36 @@ def revise(
 @router.post("/{name}/invitations", operation_id="invite_raters", status_code=201)
 def invite(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(RequireScope("links"))],
+    visit: Annotated[StaffRequest, Depends(RequireScope("links"))],
     request: Request,
     name: Name,
-    sent: RaterLinksRequest,
-) -> Links:
-    """Make personal links for raters; each lets one in."""
-    keys = campaigns.create_invitations(site.platform, name, sent.n, cell=sent.cell, staff_id=visit.staff.id, now=site.clock())
-    return Links(links=[personal_link(site.address_for(request), name, key) for key in keys])
+    body: RaterLinksRequest,
+) -> RaterLinksResource:
+    """Create personal links for raters; each admits one."""
+    keys = campaigns.create_invitations(
+        site.platform, name, body.n, cell=body.cell, staff_id=visit.staff.id, now=site.clock()
+    )
+    return RaterLinksResource(links=tuple(personal_link_url(site.address_for(request), name, key) for key in keys))
 
 
-def _details(site: Site, visit: Visit, name: str, may: frozenset[str]) -> CampaignDetails:
-    found = overview.load_overview(site.platform, name, staff_id=visit.staff.id)
-    return CampaignDetails(
+def _details(site: Site, visit: StaffRequest, name: str, may: frozenset[str]) -> CampaignResource:
+    campaign_overview = overview.load_overview(site.platform, name, staff_id=visit.staff.id)
+    return CampaignResource(
         name=name,
-        state=found.kept.state,
-        role=found.role,
-        moves=list(found.moves),
-        definition=found.campaign.as_mapping(),
-        digest=found.kept.digest,
-        numbers=_numbers(found, may) if "numbers" in may else None,
-        created_at=found.kept.created_at,
-        changed_at=found.kept.changed_at,
+        state=campaign_overview.campaign_row.state,
+        role=campaign_overview.role,
+        moves=tuple(campaign_overview.moves),
+        definition=campaign_overview.campaign.as_mapping(),
+        digest=campaign_overview.campaign_row.digest,
+        numbers=_numbers(campaign_overview, may) if "numbers" in may else None,
+        created_at=campaign_overview.campaign_row.created_at,
+        changed_at=campaign_overview.campaign_row.changed_at,
     )
 
 
-def _numbers(found: overview.CampaignOverview, may: frozenset[str]) -> Numbers:
-    total, seen = total_for(found.numbers, may), overview_for(found, may).numbers
-    return Numbers(
+def _numbers(campaign_overview: overview.CampaignOverview, may: frozenset[str]) -> CampaignNumbersResource:
+    total, seen = visible_rater_count(campaign_overview.numbers, may), restrict_overview(campaign_overview, may).numbers
+    return CampaignNumbersResource(
         items=seen.n_items,
         raters=total,
         rated=None if total is None else seen.assignments["done"],

@@ -1,127 +1,138 @@
-"""What experts settled, how it stands beside the crowd, and labels of an earlier one. Experts label on pages."""
+"""API routes for gold labels and their comparison with the crowd. Experts label on pages."""
 
 from typing import Annotated, Any
 
 import polars as pl
 from fastapi import APIRouter, Depends, Query
 
+from dissensus.api_models.gold import (
+    CrowdComparisonResource,
+    GoldComparisonResource,
+    GoldDecisionResource,
+    GoldItemResource,
+    GoldLabelResource,
+    GoldPartResource,
+    PlatinumCountResource,
+)
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import Decision, ItemState, Label, Said, Standing
+from dissensus.campaign.gold_labels import GoldDecision, GoldLabel, ItemState, PartProgress
 from dissensus.errors import InvalidInput
+from dissensus.pipeline.aggregate import GoldAgainstCrowd
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
-from dissensus.web.api.gold_schemas import (
-    Brought,
-    ComparisonShown,
-    GoldDecisionShown,
-    GoldShown,
-    LabelShown,
-    PartShown,
-    compared,
-)
-from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
+from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import PlatinumRequest
-from dissensus.web.core.concurrency_limit import InTurn
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.gold import comparison, queue
 from dissensus.workflows.gold.labelling import LabelledItem
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}/gold", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Gold"])
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}/gold", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Gold"]
+)
 
-By = Annotated[Visit, Depends(RequireScope("gold"))]
+Authorized = Annotated[StaffRequest, Depends(RequireScope("gold"))]
 LABEL = "label"
 
 
 @router.get("", operation_id="list_gold")
 def list_gold(
     site: SiteOf,
-    visit: By,
+    visit: Authorized,
     name: Name,
     state: Annotated[ItemState | None, Query(description="Leave it out for all items.")] = None,
     limit: Limit = 100,
     after: AfterCursor = "",
-) -> CursorPage[GoldShown]:
-    """List items with what experts settled; who said what is told once all labels of an item are in."""
-    of = f"gold of {name} that is {state}"
-    (start,) = read_cursor(site, of, after) or [0]
+) -> CursorPage[GoldItemResource]:
+    """List items with settled labels; single labels are shown once all labels of an item are in."""
+    list_name = f"gold of {name} that is {state}"
+    (start,) = read_cursor(site, list_name, after) or [0]
     who = {"staff_id": visit.staff.id}
-    found = queue.list_labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
-    items, following = paginate(site, of, found, limit, lambda one: one.target.position + 1)
-    return CursorPage(data=[_shown(one) for one in items], next=following)
+    rows = queue.list_labels_from(site.platform, name, only=state, start=start, most=limit + 1, **who)
+    items, next_cursor = paginate(site, list_name, rows, limit, lambda item: item.target.position + 1)
+    return CursorPage(data=[_to_resource(item) for item in items], next=next_cursor)
 
 
-def _shown(one: LabelledItem) -> GoldShown:
-    # Owners may label too, so that they are as blind as experts.
-    told = not core.open_parts(one.standings)
-    names = [label.name for part in one.standings.values() for label in part.labels]
-    return GoldShown(
-        id=one.target.name,
-        position=one.target.position,
-        state=one.state,
-        withheld=one.target.withheld,
-        labellers=list(dict.fromkeys(names)),
-        columns=core.columns_of(one.standings),
-        parts=[_part(part, told=told) for part in one.standings.values()],
+def _to_resource(item: LabelledItem) -> GoldItemResource:
+    # Owners may label too, so labels are hidden from them as from experts.
+    labels_visible = not core.list_open_parts(item.standings)
+    names = [label.name for part in item.standings.values() for label in part.labels]
+    return GoldItemResource(
+        id=item.target.name,
+        position=item.target.position,
+        state=item.state,
+        withheld=item.target.withheld,
+        labellers=tuple(dict.fromkeys(names)),
+        columns=core.to_attributes(item.standings),
+        parts=tuple(_to_part(part, visible=labels_visible) for part in item.standings.values()),
     )
 
 
-def _part(one: Standing, *, told: bool) -> PartShown:
-    labels = [LabelShown.model_validate(_told(label)) for label in one.history] if told else None
-    return PartShown(
-        part=one.part,
-        state=one.state,
-        n_labels=len(one.labels),
-        needed=one.needed,
-        of_file=one.of_file,
-        settled=None if one.settled is None else _plain(one.settled),
+def _to_part(standing: PartProgress, *, visible: bool) -> GoldPartResource:
+    history, decisions = standing.history, standing.decisions
+    labels = tuple(GoldLabelResource.model_validate(_revision_fields(label)) for label in history) if visible else None
+    return GoldPartResource(
+        part=standing.part,
+        state=standing.state,
+        n_labels=len(standing.labels),
+        needed=standing.needed,
+        of_file=standing.of_file,
+        settled=None if standing.settled is None else dict(standing.settled),
         labels=labels,
-        decisions=[GoldDecisionShown.model_validate({**_told(made), "why": made.why}) for made in one.decisions],
+        decisions=tuple(
+            GoldDecisionResource.model_validate({**_revision_fields(decision), "why": decision.reason})
+            for decision in decisions
+        ),
     )
 
 
-def _told(one: Label | Decision) -> dict[str, Any]:
-    return {"by": one.name, "revision": one.revision, "said": _plain(one.said), "at": one.at}
+def _revision_fields(revision: GoldLabel | GoldDecision) -> dict[str, Any]:
+    return {"by": revision.name, "revision": revision.revision, "said": revision.answers, "at": revision.at}
 
 
-def _plain(said: Said) -> dict[str, Any]:
-    return {name: answer if isinstance(answer, str) else list(answer) for name, answer in said.items()}
+def _to_comparison(table: GoldAgainstCrowd) -> CrowdComparisonResource:
+    fields = table.to_dict()
+    (summary,) = fields["summary"]
+    return CrowdComparisonResource.model_validate({**fields, "summary": summary})
 
 
 @router.get("/comparison", operation_id="compare_gold")
-def compare(site: SiteOf, visit: By, name: Name, _turn: InTurn) -> ComparisonShown:
-    """Return gold beside the crowd so far, and beside an earlier one."""
+def compare(site: SiteOf, visit: Authorized, name: Name, _slot: SlowRequestSlot) -> GoldComparisonResource:
+    """Compare gold with the crowd so far, and with an earlier crowd."""
     found = comparison.compare_gold(site.platform, name, staff_id=visit.staff.id)
-    return ComparisonShown(
+    return GoldComparisonResource(
         n_gold=found.n_gold,
         n_platinum=found.n_platinum,
         n_items=found.n_items,
-        found=None if found.found is None else compared(found.found),
-        with_platinum=None if found.with_platinum is None else compared(found.with_platinum),
+        found=None if found.found is None else _to_comparison(found.found),
+        with_platinum=None if found.with_platinum is None else _to_comparison(found.with_platinum),
         reason=found.reason or None,
     )
 
 
 @router.post("/platinum", operation_id="add_platinum", status_code=201)
-def add_platinum(site: SiteOf, visit: By, name: Name, sent: PlatinumRequest, _turn: InTurn) -> Brought:
-    """Keep labels of an earlier crowd as attributes of items, all or none."""
-    beside = {column for one in sent.labels for column in one.beside}
-    taken = sorted(beside & {ITEM_ID, LABEL})
+def add_platinum(
+    site: SiteOf, visit: Authorized, name: Name, body: PlatinumRequest, _slot: SlowRequestSlot
+) -> PlatinumCountResource:
+    """Store labels of an earlier crowd as attributes of items, all or none."""
+    columns = {column for label in body.labels for column in label.beside}
+    taken = sorted(columns & {ITEM_ID, LABEL})
     if taken:
         raise InvalidInput(
             f"{format_value(taken[0])} cannot stand beside a label, which it is a part of. Give it another name."
         )
-    rows = [{ITEM_ID: one.item, LABEL: one.label, **one.beside} for one in sent.labels]
-    frame = pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, LABEL, *sorted(beside)), pl.String))
+    rows = [{ITEM_ID: label.item, LABEL: label.label, **label.beside} for label in body.labels]
+    frame = pl.DataFrame(rows, schema=dict.fromkeys((ITEM_ID, LABEL, *sorted(columns)), pl.String))
     n = comparison.add_platinum(
         site.platform,
         name,
         frame,
-        source=sent.source,
+        source=body.source,
         label=LABEL,
-        replacing=sent.replacing,
+        replacing=body.replacing,
         staff_id=visit.staff.id,
         now=site.clock(),
     )
-    return Brought(items=n)
+    return PlatinumCountResource(items=n)

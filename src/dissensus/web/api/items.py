@@ -1,50 +1,53 @@
-"""What is rated."""
+"""API routes for items."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
+from dissensus.api_models.campaigns import ItemCountResource, ItemResource, TurnResource
 from dissensus.schema.records.item import Item
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
-from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
+from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.requests import ItemsRequest
-from dissensus.web.api.schemas import ItemCount, ItemShown, TurnShown
-from dissensus.web.core.concurrency_limit import InTurn
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import campaigns, pagination
 
 router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Items"])
 
-By = Annotated[Visit, Depends(RequireScope("items"))]
+Authorized = Annotated[StaffRequest, Depends(RequireScope("items"))]
 
 
 @router.get("/items", operation_id="list_items")
-def list_items(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after: AfterCursor = "") -> CursorPage[ItemShown]:
+def list_items(
+    site: SiteOf, visit: Authorized, name: Name, limit: Limit = 100, after: AfterCursor = ""
+) -> CursorPage[ItemResource]:
     """List the items of a campaign, in their order."""
-    of = f"items of {name}"
-    (start,) = read_cursor(site, of, after) or [0]
-    found = pagination.list_items_from(site.platform, name, staff_id=visit.staff.id, start=start, most=limit + 1)
-    items, following = paginate(site, of, found, limit, lambda _: start + limit)
-    return CursorPage(data=[_shown(item) for item in items], next=following)
+    list_name = f"items of {name}"
+    (start,) = read_cursor(site, list_name, after) or [0]
+    rows = pagination.list_items_from(site.platform, name, staff_id=visit.staff.id, start=start, most=limit + 1)
+    items, next_cursor = paginate(site, list_name, rows, limit, lambda _: start + limit)
+    return CursorPage(data=[_to_resource(item) for item in items], next=next_cursor)
 
 
-def _shown(item: Item) -> ItemShown:
-    turns = [TurnShown(speaker=turn.speaker, text=turn.text) for turn in item.conversation.turns]
-    known = dict(item.attributes)
-    return ItemShown(id=item.item_id, conversation=turns, attributes=known, response_b=item.response_b)
+def _to_resource(item: Item) -> ItemResource:
+    turns = tuple(TurnResource(speaker=turn.speaker, text=turn.text) for turn in item.conversation.turns)
+    return ItemResource(
+        id=item.item_id, conversation=turns, attributes=dict(item.attributes), response_b=item.response_b
+    )
 
 
 @router.post("/items", operation_id="add_items", status_code=201)
-def add(site: SiteOf, visit: By, name: Name, sent: ItemsRequest, _turn: InTurn) -> ItemCount:
-    """Add items to a draft: all of them, or none where one cannot be added."""
-    items = tuple(one.item() for one in sent.items)
+def add(site: SiteOf, visit: Authorized, name: Name, body: ItemsRequest, _slot: SlowRequestSlot) -> ItemCountResource:
+    """Add items to a draft: all of them, or none if one cannot be added."""
+    items = tuple(item.to_item() for item in body.items)
     n = campaigns.add_items(site.platform, name, items, staff_id=visit.staff.id, now=site.clock())
-    return ItemCount(items=n)
+    return ItemCountResource(items=n)
 
 
 @router.delete("/items", operation_id="remove_items")
-def remove(site: SiteOf, visit: By, name: Name) -> ItemCount:
-    """Take all items out of a draft, with what previews and dry runs made of them. It cannot be undone."""
+def remove(site: SiteOf, visit: Authorized, name: Name) -> ItemCountResource:
+    """Remove all items of a draft, with the answers of previews and dry runs. It cannot be undone."""
     campaigns.remove_items(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    return ItemCount(items=0)
+    return ItemCountResource(items=0)

@@ -1,95 +1,109 @@
-"""Campaigns under way: their figures, and what is decided about raters who are flagged."""
+"""API routes for monitoring, and for decisions about flagged raters."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends
 
-from dissensus.pipeline.monitor.results import EDGES_S, Figures
+from dissensus.api_models.monitoring import (
+    FiguresResource,
+    FlagCaseResource,
+    FlagDecisionResource,
+    FlagResource,
+    ForecastResource,
+    MonitoringResource,
+    RaterEvidenceResource,
+)
+from dissensus.pipeline.monitor.results import EDGES_S, CampaignFigures
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
 from dissensus.web.api.idempotency import NewResourceId
-from dissensus.web.api.monitoring_schemas import (
-    Evidence,
-    FiguresShown,
-    FlagCase,
-    FlagDecision,
-    FlagShown,
-    ForecastShown,
-    Watched,
-)
-from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
+from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.api.people import RaterId
 from dissensus.web.api.requests import FlagVerdictRequest
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit
-from dissensus.web.core.suppression import watch_for
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
+from dissensus.web.core.suppression import restrict_monitoring
 from dissensus.workflows.campaign import flags as flags_workflow
 from dissensus.workflows.campaign.flags import FlagVerdict
 from dissensus.workflows.campaign.monitoring import MonitoringView, load_monitoring
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Watching"])
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Watching"]
+)
 
-By = Annotated[Visit, Depends(RequireScope("flags"))]
+Authorized = Annotated[StaffRequest, Depends(RequireScope("flags"))]
 
 
 @router.get("/figures", operation_id="get_figures")
-def get_figures(site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("numbers"))], name: Name) -> Watched:
-    """Return agreement, answers, times and pace so far; what is about few raters is hidden from analysts."""
-    found = watch_for(load_monitoring(site.platform, name, staff_id=visit.staff.id, now=site.clock()), visit.may)
-    snapshot, forecast = found.watch.snapshot, found.watch.forecast
-    return Watched(
-        raters=found.n_raters,
-        hidden=found.hidden or found.n_raters is None,
-        figures=None if snapshot is None else _figures(snapshot.figures),
-        forecast=None if forecast is None else ForecastShown.model_validate(forecast),
+def get_to_figures(
+    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
+) -> MonitoringResource:
+    """Return agreement, answers, times and pace so far; small groups are suppressed for analysts."""
+    view = restrict_monitoring(
+        load_monitoring(site.platform, name, staff_id=visit.staff.id, now=site.clock()), visit.may
+    )
+    snapshot, forecast = view.view.snapshot, view.view.forecast
+    return MonitoringResource(
+        raters=view.n_raters,
+        hidden=view.hidden or view.n_raters is None,
+        figures=None if snapshot is None else _to_figures(snapshot.figures),
+        forecast=None if forecast is None else ForecastResource.model_validate(forecast),
         made_at=None if snapshot is None else snapshot.made_at,
         read_at=None if snapshot is None else snapshot.read_at,
     )
 
 
-def _figures(found: Figures) -> FiguresShown:
-    known = {name: getattr(found, name) for name in FiguresShown.model_fields if name != "edges_s"}
-    return FiguresShown.model_validate({**known, "edges_s": EDGES_S})
+def _to_figures(figures: CampaignFigures) -> FiguresResource:
+    fields = {name: getattr(figures, name) for name in FiguresResource.model_fields if name != "edges_s"}
+    return FiguresResource.model_validate({**fields, "edges_s": EDGES_S})
 
 
 @router.get("/flags", operation_id="list_flags")
-def list_flags(site: SiteOf, visit: By, name: Name, limit: Limit = 100, after: AfterCursor = "") -> CursorPage[FlagShown]:
-    """List raters who meet a criterion, with the evidence, and those about whom somebody decided."""
-    of = f"flags of {name}"
-    (last,) = read_cursor(site, of, after) or [""]
-    found = load_monitoring(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    flags = [flag for flag in _flags(found) if flag.rater > last][: limit + 1]
-    shown, following = paginate(site, of, flags, limit, lambda flag: flag.rater)
-    return CursorPage(data=list(shown), next=following)
+def list_flags(
+    site: SiteOf, visit: Authorized, name: Name, limit: Limit = 100, after: AfterCursor = ""
+) -> CursorPage[FlagResource]:
+    """List raters who meet a criterion, with the evidence, and raters with a decision."""
+    list_name = f"flags of {name}"
+    (last,) = read_cursor(site, list_name, after) or [""]
+    view = load_monitoring(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+    flags = [flag for flag in _flags(view) if flag.rater > last][: limit + 1]
+    page, next_cursor = paginate(site, list_name, flags, limit, lambda flag: flag.rater)
+    return CursorPage(data=list(page), next=next_cursor)
 
 
-def _flags(found: MonitoringView) -> list[FlagShown]:
-    flagged = {} if found.snapshot is None else {one.rater_id: one for one in found.snapshot.figures.flagged}
+def _flags(view: MonitoringView) -> list[FlagResource]:
+    flagged = (
+        {} if view.snapshot is None else {evidence.rater_id: evidence for evidence in view.snapshot.figures.flagged}
+    )
     return [
-        FlagShown.model_validate({"rater": one, "evidence": flagged.get(one), "decision": found.decisions.get(one)})
-        for one in sorted({*flagged, *found.decisions})
+        FlagResource.model_validate(
+            {"rater": rater, "evidence": flagged.get(rater), "decision": view.decisions.get(rater)}
+        )
+        for rater in sorted({*flagged, *view.decisions})
     ]
 
 
 @router.get("/flags/{rater_id}", operation_id="get_flag")
-def get_flag(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> FlagCase:
-    """Return the evidence about one rater, and all that was decided."""
+def get_flag(site: SiteOf, visit: Authorized, name: Name, rater_id: RaterId) -> FlagCaseResource:
+    """Return the evidence about a rater, and all decisions."""
     return _case(site, visit, name, rater_id)
 
 
 @router.post("/flags/{rater_id}/decisions", operation_id="decide_flag", status_code=201)
-def decide(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: FlagVerdictRequest, decision_id: NewResourceId) -> FlagCase:
-    """Keep whether a flagged rater stays in analyses, and why; it holds until the next decision."""
-    given = FlagVerdict(id=decision_id, verdict=sent.verdict, reason=sent.reason)
-    flags_workflow.decide_flag(site.platform, name, rater_id, given, staff_id=visit.staff.id, now=site.clock())
+def decide(
+    site: SiteOf, visit: Authorized, name: Name, rater_id: RaterId, body: FlagVerdictRequest, decision_id: NewResourceId
+) -> FlagCaseResource:
+    """Decide whether a flagged rater stays in analyses; the latest decision is in force."""
+    verdict = FlagVerdict(id=decision_id, verdict=body.verdict, reason=body.reason)
+    flags_workflow.decide_flag(site.platform, name, rater_id, verdict, staff_id=visit.staff.id, now=site.clock())
     return _case(site, visit, name, rater_id)
 
 
-def _case(site: Site, visit: Visit, name: str, rater_id: str) -> FlagCase:
-    found = flags_workflow.load_flag_case(site.platform, name, rater_id, staff_id=visit.staff.id)
-    return FlagCase(
-        rater=found.rater_id,
-        evidence=None if found.flagged is None else Evidence.model_validate(found.flagged),
-        pool_median_ms=found.pool_median_ms,
-        decisions=[FlagDecision.model_validate(one) for one in found.decisions],
+def _case(site: Site, visit: StaffRequest, name: str, rater_id: str) -> FlagCaseResource:
+    view = flags_workflow.load_flag_case(site.platform, name, rater_id, staff_id=visit.staff.id)
+    return FlagCaseResource(
+        rater=view.rater_id,
+        evidence=None if view.flagged is None else RaterEvidenceResource.model_validate(view.flagged),
+        pool_median_ms=view.pool_median_ms,
+        decisions=tuple(map(FlagDecisionResource.model_validate, view.decisions)),
     )

@@ -1,4 +1,4 @@
-"""Lists a page at a time: where the next one begins is signed, and says nothing to who carries it."""
+"""Cursor pagination with signed, opaque cursors."""
 
 from collections.abc import Callable, Sequence
 from typing import Annotated, Any, Final, Generic, TypeVar
@@ -10,38 +10,37 @@ from dissensus.errors import NotFound
 from dissensus.web.core.site import Site
 
 MAX_LIMIT: Final = 500
-Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="How many at most.")]
-AfterCursor = Annotated[str, Query(max_length=2_000, description="`next` of the page before; leave it out to begin.")]
+Limit = Annotated[int, Query(ge=1, le=MAX_LIMIT, description="Maximum number of rows.")]
+AfterCursor = Annotated[
+    str, Query(max_length=2_000, description="`next` of the previous page; leave it out for the first page.")
+]
 Row = TypeVar("Row")
-Shown = TypeVar("Shown")
+Resource = TypeVar("Resource")
 
 
-class CursorPage(BaseModel, Generic[Shown]):
-    """Part of a list."""
+class CursorPage(BaseModel, Generic[Resource]):
+    """A page of a list."""
 
-    data: list[Shown]
-    next: Annotated[str | None, Field(description="`after` of the page that follows, null where none does.")]
+    data: list[Resource]
+    next: Annotated[str | None, Field(description="Cursor of the next page, sent as `after`; null on the last page.")]
 
 
-def read_cursor(site: Site, of: str, after: str) -> list[Any] | None:
-    """Return where a page of a list begins, None for the first one.
+def read_cursor(site: Site, list_name: str, after: str) -> list[Any] | None:
+    """Return the position after which a page starts, None for the first page.
 
-    Raises
-    ------
-    NotFound
-        It was not given for this list.
+    A cursor is valid only for the list that it was issued for, otherwise `NotFound` is raised.
     """
     if not after:
         return None
-    place = site.tokens.read_cursor(of, after)
-    if place is None:
+    position = site.tokens.read_cursor(list_name, after)
+    if position is None:
         raise NotFound("after is no `next` of this list. Leave it out to begin, and send the same address again.")
-    return place
+    return position
 
 
 def paginate(
-    site: Site, of: str, found: Sequence[Row], limit: int, place: Callable[[Row], object]
+    site: Site, list_name: str, rows: Sequence[Row], limit: int, position_of: Callable[[Row], object]
 ) -> tuple[Sequence[Row], str | None]:
-    """Return the rows of a page, and where the next one begins, of one row more than fit, if there is one."""
-    shown = found[:limit]
-    return shown, site.tokens.cursor(of, [place(shown[-1])]) if len(found) > limit else None
+    """Return the rows of a page and the cursor of the next one, given up to `limit + 1` rows."""
+    page = rows[:limit]
+    return page, site.tokens.cursor(list_name, [position_of(page[-1])]) if len(rows) > limit else None

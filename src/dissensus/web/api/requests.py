@@ -1,4 +1,4 @@
-"""What programs send: strict, bounded, and checked before a workflow sees it."""
+"""Request bodies of the API: strict, bounded, and validated before a workflow runs."""
 
 from typing import Annotated, Any, Final, Literal
 
@@ -6,42 +6,46 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.config import JsonDict
 from pydantic_core import PydanticCustomError
 
-from dissensus.campaign.platinum import MOST_COLUMNS
+from dissensus.campaign.platinum import MAX_COLUMNS
+from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.recruit.prolific.submissions import RejectionCategory
-from dissensus.schema.campaign.definition import State
-from dissensus.schema.campaign.parser import LARGEST_FILE, TAKEN
+from dissensus.schema.campaign.definition import CampaignState
+from dissensus.schema.campaign.parser import MAX_FILE_LENGTH, RESERVED_SLUGS
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.definition_table import SLUG
 from dissensus.schema.money import MAX_AMOUNT
-from dissensus.schema.records.conversation import LONGEST_TURN, MOST_TURNS, Conversation
-from dissensus.schema.records.item import LONGEST_NAME, Item
+from dissensus.schema.records.conversation import MAX_TURN_LENGTH, MAX_TURNS, Conversation
+from dissensus.schema.records.item import MAX_NAME_LENGTH, Item
 from dissensus.webhook_transport.target import MAX_ADDRESS_LENGTH as LONGEST_ADDRESS
 from dissensus.workflows.campaign.campaigns import MAX_INVITATIONS
 from dissensus.workflows.campaign.flags import MAX_REASON_LENGTH
-from dissensus.workflows.campaign.webhooks import EVENT_KINDS, NewWebhook
+from dissensus.workflows.campaign.webhooks import NewWebhook
 
 MAX_ITEMS: Final = 1_000
 MAX_ATTRIBUTES: Final = 100
 MAX_LABELS: Final = 10_000
 
-# What is no text that can be kept is refused by the core, in its words; the document tells it too.
+# The domain rejects text that cannot be stored, with its own messages; the document repeats the rule.
 STORABLE: Final[JsonDict] = {"pattern": r"^[^\u0000]*$"}
 NOT_BLANK: Final[JsonDict] = {"pattern": r"^[^\u0000]*[^\s\u0000\u001c-\u001f\u0085][^\u0000]*$"}
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, json_schema_extra=NOT_BLANK)]
-Text = Annotated[str, Field(max_length=LONGEST_TURN, json_schema_extra=STORABLE)]
+Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH, json_schema_extra=NOT_BLANK)]
+Text = Annotated[str, Field(max_length=MAX_TURN_LENGTH, json_schema_extra=STORABLE)]
 Reason = Annotated[str, Field(min_length=1, max_length=MAX_REASON_LENGTH, json_schema_extra=NOT_BLANK)]
 Attributes = Annotated[
-    dict[Annotated[str, Field(min_length=1, max_length=LONGEST_NAME)], Text],
-    Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": LONGEST_NAME, **NOT_BLANK}}),
+    dict[Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)], Text],
+    Field(json_schema_extra={"propertyNames": {"minLength": 1, "maxLength": MAX_NAME_LENGTH, **NOT_BLANK}}),
 ]
 CampaignName = Annotated[
     str,
-    Field(max_length=LONGEST_NAME, json_schema_extra={"pattern": f"^{SLUG.pattern}$", "not": {"enum": [*TAKEN]}}),
+    Field(
+        max_length=MAX_NAME_LENGTH,
+        json_schema_extra={"pattern": f"^{SLUG.pattern}$", "not": {"enum": [*RESERVED_SLUGS]}},
+    ),
 ]
 
 
 def _to_whole_number(value: object) -> object:
-    # To JSON 20.0 is the number that 20 is.
+    # JSON does not distinguish 20.0 from 20.
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -49,7 +53,7 @@ WHOLE_NUMBER: Final = BeforeValidator(_to_whole_number)
 
 
 def _check_definition(value: object) -> object:
-    # Not as a union: its faults would name its members.
+    # A union would name its members in validation errors.
     if not isinstance(value, str | dict):
         raise PydanticCustomError("definition_type", "a text or an object")
     return value
@@ -58,7 +62,7 @@ def _check_definition(value: object) -> object:
 Definition = Annotated[
     Any,
     AfterValidator(_check_definition),
-    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": LARGEST_FILE}, {"type": "object"}]}),
+    WithJsonSchema({"anyOf": [{"type": "string", "maxLength": MAX_FILE_LENGTH}, {"type": "object"}]}),
     Field(description="As TOML, or as the mapping that it reads as; docs/campaigns.md has all keys."),
 ]
 DEFINITION_EXAMPLE: Final[dict[str, JsonValue]] = {
@@ -80,38 +84,36 @@ ITEM_EXAMPLE: Final[dict[str, JsonValue]] = {
 
 
 class StrictRequest(BaseModel):
-    """What says nothing else, and of no other type."""
+    """A request body without unknown fields or type coercion."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
 class TurnRequest(StrictRequest):
-    """What one speaker says before the other does."""
+    """A turn of a conversation."""
 
     speaker: Literal["human", "bot"]
     text: Text
 
 
 class ItemRequest(StrictRequest):
-    """A conversation whose last turn, of the bot, is rated, alone or beside another response."""
+    """A conversation whose last turn, by the bot, is rated, alone or compared with another response."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [ITEM_EXAMPLE]})
 
     id: Name
-    conversation: Annotated[list[TurnRequest], Field(min_length=1, max_length=MOST_TURNS)]
+    conversation: Annotated[list[TurnRequest], Field(min_length=1, max_length=MAX_TURNS)]
     attributes: Annotated[Attributes, Field(max_length=MAX_ATTRIBUTES)] = {}
-    response_b: Annotated[
-        Text | None, Field(description="Where two responses are compared: the other one beside the last turn.")
-    ] = None
+    response_b: Annotated[Text | None, Field(description="For comparisons: the alternative to the last turn.")] = None
 
-    def item(self) -> Item:
-        """Return it as the core knows it."""
+    def to_item(self) -> Item:
+        """Convert to a domain item."""
         turns = [(turn.speaker, turn.text) for turn in self.conversation]
         return Item(self.id, Conversation.from_turns(turns), self.attributes, self.response_b)
 
 
 class ItemsRequest(StrictRequest):
-    """More items of a draft."""
+    """Items to add to a draft."""
 
     items: Annotated[list[ItemRequest], Field(min_length=1, max_length=MAX_ITEMS)]
 
@@ -119,7 +121,9 @@ class ItemsRequest(StrictRequest):
 class CreateCampaignRequest(StrictRequest):
     """A new campaign."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DEFINITION_EXAMPLE, "items": [ITEM_EXAMPLE]}]})
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"definition": DEFINITION_EXAMPLE, "items": [ITEM_EXAMPLE]}]}
+    )
 
     definition: Definition
     items: Annotated[list[ItemRequest], Field(max_length=MAX_ITEMS, description="More can be added to a draft.")] = []
@@ -127,7 +131,7 @@ class CreateCampaignRequest(StrictRequest):
 
 
 class DefinitionRequest(StrictRequest):
-    """Another definition of a campaign."""
+    """A new definition of a campaign."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"definition": DEFINITION_EXAMPLE}]})
 
@@ -135,34 +139,39 @@ class DefinitionRequest(StrictRequest):
 
 
 class CampaignStateRequest(StrictRequest):
-    """What a campaign is to become."""
+    """The next state of a campaign."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"to": "open"}]})
 
-    to: State
+    to: CampaignState
 
 
 class RaterLinksRequest(StrictRequest):
-    """Personal links that are to be made."""
+    """Number of personal links to create."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"n": 20}]})
 
     n: Annotated[int, Field(ge=1, le=MAX_INVITATIONS), WHOLE_NUMBER]
-    cell: Annotated[str | None, Field(max_length=LONGEST_NAME, description="Where a recruiter fills a quota.")] = None
+    cell: Annotated[
+        str | None, Field(max_length=MAX_NAME_LENGTH, description="If the recruiter assigns raters to quota cells.")
+    ] = None
 
 
 class WebhookRequest(StrictRequest):
-    """An address that is to be told what happens."""
+    """A webhook to add."""
 
     model_config = ConfigDict(
-        json_schema_extra={"examples": [{"address": "https://example.org/dissensus", "kinds": ["submit", "withdraw"]}]}
+        json_schema_extra={
+            "examples": [{"address": "https://example.org/dissensus", "kinds": ["item_submitted", "withdrawn"]}]
+        }
     )
 
     address: Annotated[str, Field(max_length=LONGEST_ADDRESS, description="With https.")]
     kinds: Annotated[
-        list[Annotated[str, Field(max_length=LONGEST_NAME, json_schema_extra={"enum": [*EVENT_KINDS]})]],
+        list[Annotated[str, Field(max_length=MAX_NAME_LENGTH, json_schema_extra={"enum": [*EVENT_KINDS]})]],
         Field(
-            max_length=len(EVENT_KINDS), description=f"Of events, among {', '.join(EVENT_KINDS)}; none for all, those to come too."
+            max_length=len(EVENT_KINDS),
+            description=f"Of events, among {', '.join(EVENT_KINDS)}; none for all, those to come too.",
         ),
     ] = []
     after: Annotated[
@@ -170,21 +179,21 @@ class WebhookRequest(StrictRequest):
         Field(description="The place in the log from which on it is told; null for from now on."),
     ] = None
 
-    def wanted(self) -> NewWebhook:
-        """Return it as the workflow knows it."""
+    def to_settings(self) -> NewWebhook:
+        """Convert to webhook settings."""
         return NewWebhook(address=self.address, kinds=tuple(self.kinds), after=self.after)
 
 
 class WebhookStateRequest(StrictRequest):
-    """What a webhook is to become."""
+    """The next state of a webhook."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "going"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"to": "active"}]})
 
-    to: Annotated[Literal["going"], Field(description="It is tried at once, from where it was.")]
+    to: Annotated[Literal["active"], Field(description="It is tried at once, from where it was.")]
 
 
 class MemberInvitationRequest(StrictRequest):
-    """A link by which somebody comes to belong to a campaign."""
+    """Role of a new member."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "analyst"}]})
 
@@ -192,7 +201,7 @@ class MemberInvitationRequest(StrictRequest):
 
 
 class MemberRoleRequest(StrictRequest):
-    """What somebody is to be in a campaign."""
+    """New role of a member."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"role": "owner"}]})
 
@@ -200,7 +209,7 @@ class MemberRoleRequest(StrictRequest):
 
 
 class CloneCampaignRequest(StrictRequest):
-    """What a new campaign is to be called."""
+    """Name of the new campaign."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"name": "pilot-2"}]})
 
@@ -208,7 +217,7 @@ class CloneCampaignRequest(StrictRequest):
 
 
 class FlagVerdictRequest(StrictRequest):
-    """What is decided about a flagged rater."""
+    """A decision about a flagged rater."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"verdict": "keep", "reason": "A nurse, who reads such things every day."}]}
@@ -219,7 +228,7 @@ class FlagVerdictRequest(StrictRequest):
 
 
 class NoticeSettlementRequest(StrictRequest):
-    """That what a rater reported was dealt with."""
+    """Settlement of a notice."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"show_again": False}]})
 
@@ -229,11 +238,11 @@ class NoticeSettlementRequest(StrictRequest):
 
 
 class PlatinumLabelRequest(StrictRequest):
-    """What an earlier crowd called an item."""
+    """Label of an item by an earlier crowd."""
 
     item: Name
     label: Name
-    beside: Annotated[Attributes, Field(max_length=MOST_COLUMNS, description="What else is known of it.")] = {}
+    beside: Annotated[Attributes, Field(max_length=MAX_COLUMNS, description="Further attributes.")] = {}
 
 
 class PlatinumRequest(StrictRequest):
@@ -253,15 +262,17 @@ class PlatinumRequest(StrictRequest):
 
 
 class PaymentRequest(StrictRequest):
-    """What a rater was paid."""
+    """A payment to record."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"amount": 650}]})
 
-    amount: Annotated[int, Field(ge=1, le=MAX_AMOUNT, description="In minor units of the currency, such as pence."), WHOLE_NUMBER]
+    amount: Annotated[
+        int, Field(ge=1, le=MAX_AMOUNT, description="In minor units of the currency, such as pence."), WHOLE_NUMBER
+    ]
 
 
 class SubmissionDecisionRequest(StrictRequest):
-    """What is decided on a submission."""
+    """A decision on a submission."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"decision": "approve"}]})
 

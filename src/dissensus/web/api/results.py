@@ -1,4 +1,4 @@
-"""What came of a campaign: ratings, quota, and the log of what happened."""
+"""API routes for ratings, quota progress and the audit log."""
 
 from secrets import token_hex
 from typing import Annotated, Any, Literal
@@ -6,107 +6,121 @@ from typing import Annotated, Any, Literal
 import polars as pl
 from fastapi import APIRouter, Depends, Query
 
-from dissensus.campaign.public_events import told
+from dissensus.api_models.campaigns import ColumnResource, QuotaCellResource, QuotaResource, RatingsPageResource
+from dissensus.api_models.webhooks import EventResource
+from dissensus.campaign.public_events import to_public_event
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
-from dissensus.web.api.pagination import AfterCursor, Limit, CursorPage, read_cursor, paginate
-from dissensus.web.api.schemas import CellShown, Column, EventShown, QuotaShown, RatingsPage
+from dissensus.web.api.pagination import AfterCursor, CursorPage, Limit, paginate, read_cursor
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit
-from dissensus.web.core.suppression import finished
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
+from dissensus.web.core.suppression import suppress_quota_counts
 from dissensus.workflows.campaign import overview, pagination
 from dissensus.workflows.campaign.quota import load_quota_progress
+from dissensus.workflows.export.consent_scope import ID_DIGITS
 from dissensus.workflows.export.pages import PageCursor, begin_export, read_ratings_page
-from dissensus.workflows.export.ratings import ID_DIGITS, ExportOptions
+from dissensus.workflows.export.ratings import ExportOptions
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Results"])
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Results"]
+)
 
 
 @router.get("/ratings", operation_id="list_ratings")
 def list_ratings(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(RequireScope("export"))],
+    visit: Annotated[StaffRequest, Depends(RequireScope("export"))],
     name: Name,
     purpose: Annotated[
-        list[str], Query(max_length=20, description="What raters must have agreed to, besides what is required.")
+        list[str], Query(max_length=20, description="Consent purposes required in addition to the mandatory ones.")
     ] = [],  # noqa: B006 - FastAPI copies it
     limit: Limit = 100,
     after: AfterCursor = "",
-) -> RatingsPage:
-    """List finished ratings, as the export has them: raters have ids that hold from the first page to the last alone.
+) -> RatingsPageResource:
+    """List finished ratings, as the export has them. Rater ids are valid within cell listing only.
 
-    Who withdraws meanwhile is in no later page; what is finished meanwhile is in the next listing.
+    Raters who withdraw meanwhile vanish from later pages; ratings finished meanwhile are in the next listing.
     """
-    of = f"ratings of {name} for {sorted(set(purpose))}"
-    asked = ExportOptions(purposes=tuple(purpose))
-    place = read_cursor(site, of, after)
-    if place is None:
-        start = begin_export(site.platform, name, asked=asked, staff_id=visit.staff.id, now=site.clock())
-        drawn = token_hex()
+    list_name = f"ratings of {name} for {sorted(set(purpose))}"
+    options = ExportOptions(purposes=tuple(purpose))
+    position = read_cursor(site, list_name, after)
+    if position is None:
+        start = begin_export(site.platform, name, asked=options, staff_id=visit.staff.id, now=site.clock())
+        listing_salt = token_hex()
     else:
-        start, drawn = PageCursor(begun=place[0], last=place[1], n=place[2]), place[3]
-    part = read_ratings_page(
+        start, listing_salt = PageCursor(begun=position[0], last=position[1], n=position[2]), position[3]
+    page = read_ratings_page(
         site.platform,
         name,
-        asked=asked,
+        asked=options,
         place=start,
         most=limit,
-        public=lambda rater_id: _public(site, drawn, rater_id),
+        public=lambda rater_id: _listing_id(site, listing_salt, rater_id),
         staff_id=visit.staff.id,
     )
-    more = part.next
-    following = None if more is None else site.tokens.cursor(of, [more.begun, more.last, more.n, drawn])
-    columns = [_column(column, dtype) for column, dtype in part.form.schema.items()]
-    return RatingsPage(columns=columns, data=list(part.rows), next=following)
+    next_position = page.next
+    next_cursor = (
+        None
+        if next_position is None
+        else site.tokens.cursor(list_name, [next_position.begun, next_position.last, next_position.n, listing_salt])
+    )
+    columns = tuple(_column(column, dtype) for column, dtype in page.form.schema.items())
+    return RatingsPageResource(columns=columns, data=tuple(page.rows), next=next_cursor)
 
 
-def _public(site: Site, drawn: str, rater_id: str) -> str:
-    """Return the id of a rater in one listing: nobody without the secret of the site can tell of whom it is."""
-    return f"r{site.tokens.trace('listing', f'{drawn}:{rater_id}')[:ID_DIGITS]}"
+def _listing_id(site: Site, listing_salt: str, rater_id: str) -> str:
+    """Return the keyed pseudonym of a rater in cell listing."""
+    return f"r{site.tokens.trace('listing', f'{listing_salt}:{rater_id}')[:ID_DIGITS]}"
 
 
-def _column(name: str, dtype: pl.DataType) -> Column:
+def _column(name: str, dtype: pl.DataType) -> ColumnResource:
     if isinstance(dtype, pl.Enum):
-        return Column(name=name, type="category", scale=dtype.categories.to_list())
+        return ColumnResource(name=name, type="category", scale=tuple(dtype.categories))
     plain: Literal["boolean", "integer", "text"] = "boolean" if dtype == pl.Boolean else "text"
-    return Column(name=name, type="integer" if dtype.is_integer() else plain, scale=None)
+    return ColumnResource(name=name, type="integer" if dtype.is_integer() else plain, scale=None)
 
 
 @router.get("/quota", operation_id="get_quota")
-def get_quota(site: SiteOf, visit: Annotated[Visit, Depends(RequireScope("numbers"))], name: Name) -> QuotaShown:
-    """Tell how the cells of a quota fill; numbers of few are hidden from analysts."""
+def get_quota(
+    site: SiteOf, visit: Annotated[StaffRequest, Depends(RequireScope("numbers"))], name: Name
+) -> QuotaResource:
+    """Return the progress of a quota; small numbers are suppressed for analysts."""
     quota, cells = load_quota_progress(site.platform, name, staff_id=visit.staff.id, now=site.clock())
     if "small-numbers" in visit.may:
-        shown = [
-            CellShown(
-                cell=one.cell,
-                target=one.target,
-                places=one.places,
-                finished=one.taken,
-                held=one.held,
-                screened=one.screened,
+        resources = [
+            QuotaCellResource(
+                cell=cell.cell,
+                target=cell.target,
+                places=cell.places,
+                finished=cell.taken,
+                held=cell.held,
+                screened=cell.screened,
             )
-            for one in cells
+            for cell in cells
         ]
     else:
         numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
-        taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
+        taken = suppress_quota_counts({cell.cell: cell.taken for cell in cells}, numbers)
         hidden: dict[str, Any] = dict.fromkeys(("places", "held", "screened"))
-        shown = [CellShown(cell=one.cell, target=one.target, finished=taken[one.cell], **hidden) for one in cells]
-    return QuotaShown(source=quota.source, balanced=quota.balanced, cells=shown)
+        resources = [
+            QuotaCellResource(cell=cell.cell, target=cell.target, finished=taken[cell.cell], **hidden) for cell in cells
+        ]
+    return QuotaResource(source=quota.source, balanced=quota.balanced, cells=tuple(resources))
 
 
 @router.get("/events", operation_id="list_events")
 def list_events(
     site: SiteOf,
-    visit: Annotated[Visit, Depends(RequireScope("log"))],
+    visit: Annotated[StaffRequest, Depends(RequireScope("log"))],
     name: Name,
     limit: Limit = 100,
     after: AfterCursor = "",
-) -> CursorPage[EventShown]:
-    """List what happened, in the order of the chain. Which rater it was is not told, nor what they answered."""
-    of = f"events of {name}"
-    (last,) = read_cursor(site, of, after) or [0]
-    found = pagination.list_events_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
-    entries, following = paginate(site, of, found, limit, lambda entry: entry.place)
-    return CursorPage(data=[EventShown.model_validate(told(entry)) for entry in entries], next=following)
+) -> CursorPage[EventResource]:
+    """List audit-log events in order, without the identity and the answers of raters."""
+    list_name = f"events of {name}"
+    (last,) = read_cursor(site, list_name, after) or [0]
+    rows = pagination.list_events_after(site.platform, name, staff_id=visit.staff.id, after=last, most=limit + 1)
+    entries, next_cursor = paginate(site, list_name, rows, limit, lambda entry: entry.sequence)
+    return CursorPage(
+        data=[EventResource.model_validate(to_public_event(entry)) for entry in entries], next=next_cursor
+    )

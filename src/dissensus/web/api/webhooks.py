@@ -1,47 +1,59 @@
-"""Addresses that are told what happens."""
+"""API routes for webhooks."""
 
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Path
 
+from dissensus.api_models.webhooks import CreatedWebhookResource, WebhookResource, WebhooksResource
 from dissensus.web.api.auth import RequireScope, TokenRoute
 from dissensus.web.api.error_responses import ERROR_RESPONSES
-from dissensus.web.api.requests import WebhookStateRequest, WebhookRequest
-from dissensus.web.api.schemas import WebhookMade, Webhooks, WebhookShown
-from dissensus.web.core.concurrency_limit import InTurn
-from dissensus.web.core.staff_auth import Name, SiteOf, Visit
+from dissensus.web.api.requests import WebhookRequest, WebhookStateRequest
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffRequest
 from dissensus.workflows.campaign import webhooks
 
-router = APIRouter(prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Webhooks"])
+router = APIRouter(
+    prefix="/api/v1/campaigns/{name}", route_class=TokenRoute, responses=ERROR_RESPONSES, tags=["Webhooks"]
+)
 
-By = Annotated[Visit, Depends(RequireScope("webhooks"))]
+Authorized = Annotated[StaffRequest, Depends(RequireScope("webhooks"))]
 WebhookId = Annotated[str, Path(max_length=100)]
 
 
 @router.get("/webhooks", operation_id="list_webhooks")
-def list_webhooks(site: SiteOf, visit: By, name: Name) -> Webhooks:
-    """List the webhooks of a campaign, the earliest first, and whether they take what they are told."""
-    found = webhooks.list_webhooks(site.platform, name, staff_id=visit.staff.id)
-    return Webhooks(webhooks=[WebhookShown.model_validate(one) for one in found])
+def list_webhooks(site: SiteOf, visit: Authorized, name: Name) -> WebhooksResource:
+    """List the webhooks of a campaign with their delivery state, the earliest first."""
+    rows = webhooks.list_webhooks(site.platform, name, staff_id=visit.staff.id)
+    return WebhooksResource(webhooks=tuple(map(WebhookResource.model_validate, rows)))
 
 
 @router.post("/webhooks", operation_id="add_webhook", status_code=201)
-def add(site: SiteOf, visit: By, name: Name, sent: WebhookRequest, _turn: InTurn) -> WebhookMade:
-    """Add a webhook. Its secret is answered this once."""
-    made, secret = webhooks.add_webhook(
-        site.platform, name, sent.wanted(), post=site.post, staff_id=visit.staff.id, now=site.clock()
+def add(
+    site: SiteOf, visit: Authorized, name: Name, body: WebhookRequest, _slot: SlowRequestSlot
+) -> CreatedWebhookResource:
+    """Add a webhook. Its secret is returned only in this response."""
+    webhook, secret = webhooks.add_webhook(
+        site.platform, name, body.to_settings(), post=site.post, staff_id=visit.staff.id, now=site.clock()
     )
-    return WebhookMade(**WebhookShown.model_validate(made).model_dump(), secret=secret)
+    return CreatedWebhookResource(**WebhookResource.model_validate(webhook).model_dump(), secret=secret)
 
 
 @router.post("/webhooks/{webhook_id}/state", operation_id="move_webhook")
-def move(site: SiteOf, visit: By, name: Name, webhook_id: WebhookId, sent: WebhookStateRequest) -> WebhookShown:  # noqa: ARG001
-    """Let a webhook that fails or was paused go on at once, from where it was."""
-    found = webhooks.resume_webhook(site.platform, name, webhook_id, post=site.post, staff_id=visit.staff.id, now=site.clock())
-    return WebhookShown.model_validate(found)
+def move(
+    site: SiteOf,
+    visit: Authorized,
+    name: Name,
+    webhook_id: WebhookId,
+    body: WebhookStateRequest,  # noqa: ARG001 - validated, and has one value
+) -> WebhookResource:
+    """Resume a failing or paused webhook at once, at its current position."""
+    webhook = webhooks.resume_webhook(
+        site.platform, name, webhook_id, post=site.post, staff_id=visit.staff.id, now=site.clock()
+    )
+    return WebhookResource.model_validate(webhook)
 
 
 @router.delete("/webhooks/{webhook_id}", operation_id="remove_webhook", status_code=204)
-def remove(site: SiteOf, visit: By, name: Name, webhook_id: WebhookId) -> None:
-    """Remove a webhook: it is told nothing more."""
+def remove(site: SiteOf, visit: Authorized, name: Name, webhook_id: WebhookId) -> None:
+    """Delete a webhook."""
     webhooks.remove_webhook(site.platform, name, webhook_id, staff_id=visit.staff.id, now=site.clock())

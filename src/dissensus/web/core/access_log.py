@@ -1,4 +1,4 @@
-"""Every answer is counted and written down: what was asked for, how it ended, how long it took, and nothing of whom."""
+"""Access log: method, route, status and duration of every request, nothing about the visitor."""
 
 import json
 import logging
@@ -10,22 +10,22 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dissensus.web.core.metrics import Metrics
 
-NOWHERE: Final = "none"
-"""Where no route fits: what somebody typed is not written down, since it may hold anything."""
-KNOWN: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+UNMATCHED: Final = "none"
+"""Logged instead of unmatched paths, which may hold anything."""
+KNOWN_METHODS: Final = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 
 log = logging.getLogger("dissensus.access")
 
 
-class Watch:
-    """An ASGI application before all others: whoever has an answer finds it counted."""
+class AccessLogMiddleware:
+    """Outermost ASGI middleware: count and log every response before its last byte is sent."""
 
     def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
         self.app = app
         self.metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, and tell how it ended."""
+        """Handle one request."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -52,18 +52,18 @@ class Watch:
             tell()
 
     def _tell(self, scope: Scope, status: int, seconds: float) -> None:
-        method = scope["method"] if scope["method"] in KNOWN else NOWHERE
-        route = getattr(scope.get("route"), "path", NOWHERE)
+        method = scope["method"] if scope["method"] in KNOWN_METHODS else UNMATCHED
+        route = getattr(scope.get("route"), "path", UNMATCHED)
         self.metrics.count(method, route, status, seconds)
         told = {"method": method, "route": route, "status": status, "ms": round(1000 * seconds, 1)}
         log.info("%s %s", method, route, extra={"told": told})
 
 
-class JsonLines(logging.Formatter):
-    """One line of JSON for each record, with what it tells."""
+class JsonLogFormatter(logging.Formatter):
+    """Format log records as lines of JSON."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line."""
+        """Format a record."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         told: dict[str, Any] = getattr(record, "told", {})
         return json.dumps({"at": at, **told})

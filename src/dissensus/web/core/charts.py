@@ -1,4 +1,4 @@
-"""Where the marks of small charts stand: SVG is drawn by templates, in the colours of the page."""
+"""Layout of small charts, which templates draw as SVG."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,16 +6,16 @@ from math import ceil, log
 from typing import Final
 
 WIDTH: Final = 100.0
-"""Of every chart, which is drawn as wide as there is room."""
+"""Width of every chart in its own units."""
 GAP: Final = 0.2
-MOST_COLUMNS: Final = 60
-WIDEST: Final = 12.0
-"""Of a column, so that one alone is no wall."""
+MAX_COLUMNS: Final = 60
+MAX_COLUMN_WIDTH: Final = 12.0
+"""Maximum width of a column."""
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
-    """A column of a chart: what it stands for, how many, and where it is, from the upper left, of 100 each way."""
+class ChartColumn:
+    """A column of a chart: label, count and rectangle, from the upper left in units of 1/100."""
 
     label: str
     n: int
@@ -25,8 +25,8 @@ class Column:
     height: float
 
 
-def columns(numbers: Sequence[tuple[str, int]]) -> tuple[Column, ...]:
-    """Return a column for each number, the highest as high as the chart.
+def make_columns(numbers: Sequence[tuple[str, int]]) -> tuple[ChartColumn, ...]:
+    """Return a column for each count, the highest as high as the chart.
 
     Examples
     --------
@@ -34,16 +34,16 @@ def columns(numbers: Sequence[tuple[str, int]]) -> tuple[Column, ...]:
     [('a', 19, 75.0), ('b', 69, 0.0)]
     """
     room = WIDTH / max(1, len(numbers))
-    width = min(room * (1 - GAP), WIDEST)
+    width = min(room * (1 - GAP), MAX_COLUMN_WIDTH)
     most = max((n for _, n in numbers), default=0) or 1
     return tuple(
-        Column(label, n, room * place + (room - width) / 2, WIDTH - WIDTH * n / most, width, WIDTH * n / most)
+        ChartColumn(label, n, room * place + (room - width) / 2, WIDTH - WIDTH * n / most, width, WIDTH * n / most)
         for place, (label, n) in enumerate(numbers)
     )
 
 
-def joined(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
-    """Return counts of whole numbers from the smallest to the largest, several together where these are many.
+def bin_counts(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
+    """Bin counts of whole numbers, with wider bins for long ranges.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def joined(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
     if not loads:
         return []
     low, high, known = loads[0][0], loads[-1][0], dict(loads)
-    step = ceil((high - low + 1) / MOST_COLUMNS)
+    step = ceil((high - low + 1) / MAX_COLUMNS)
     starts = range(low, high + 1, step)
     return [
         (str(start) if step == 1 else f"{start}–{start + step - 1}", sum(known.get(start + n, 0) for n in range(step)))
@@ -64,8 +64,8 @@ def joined(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Scale:
-    """From what to what a chart goes; `ratio` where equal factors are equally wide.
+class ChartScale:
+    """Linear scale of a chart, or logarithmic with `ratio`.
 
     Examples
     --------
@@ -78,7 +78,7 @@ class Scale:
     ratio: bool = False
 
     def at(self, value: float) -> float:
-        """Return where a value is, of 100."""
+        """Return the position of a value, from 0 to 100."""
         low, high, value = (
             (log(one) for one in (self.low, self.high, value)) if self.ratio else (self.low, self.high, value)
         )

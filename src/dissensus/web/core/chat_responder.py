@@ -1,4 +1,4 @@
-"""Chatbots of one process: asked for what raters wait for, heard by whoever looks, and kept when they have come."""
+"""Chat responder: request chatbot responses, stream them to raters and store them."""
 
 import asyncio
 import logging
@@ -16,36 +16,36 @@ import anyio.to_thread
 
 from dissensus.chat import Bot, Response, open_chatbot
 from dissensus.errors import DissensusError, NotAllowed, Unavailable
-from dissensus.schema.campaign.chatbot import Endpoint, Samples, Weights
+from dissensus.schema.campaign.chatbot import BestOfNSettings, Endpoint, LocalModel
 from dissensus.workflows.models.scorers import ModelRegistry
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import chat_responses
-from dissensus.workflows.rater.chat_responses import Asked
+from dissensus.workflows.rater.chat_responses import ResponseRequest
 
 if TYPE_CHECKING:
     from dissensus.schema.campaign.chatbot import Chatbot
-    from dissensus.store.chats import Wanted
-    from dissensus.store.raters import Rater
+    from dissensus.store.chats import PendingResponse
+    from dissensus.store.raters import RaterRow
 
-SIGN_S: Final = 5.0
-"""How often a process says that it still asks."""
-KEYS: Final = "CHATBOT_"
-"""How variables begin that hold keys of chatbots: no campaign may name others, such as the key of the site."""
-LOOK_S: Final = 0.5
-"""How often one looks what another process has got."""
-LONGEST_S: Final = 20.0
-"""How long somebody is told at once; they come again, and no process waits for them when it ends."""
+HEARTBEAT_S: Final = 5.0
+"""Interval at which a process renews its claim to an exchange."""
+KEY_VARIABLE_PREFIX: Final = "CHATBOT_"
+"""Required prefix of environment variables with chatbot keys; campaigns cannot name others."""
+POLL_S: Final = 0.5
+"""Interval of polling for responses that another process requested."""
+MAX_STREAM_S: Final = 20.0
+"""Maximum duration of one event stream; the browser reconnects."""
 
-Told: TypeAlias = tuple[Literal["begin", "piece", "over"], dict[str, object]]
+StreamEvent: TypeAlias = tuple[Literal["begin", "piece", "over"], dict[str, object]]
 
-Got = TypeVar("Got")
+Result = TypeVar("Result")
 
 log = logging.getLogger("dissensus.chat")
 
 
 @dataclass(eq=False, slots=True)
-class Live:
-    """Responses of one exchange as they come."""
+class ExchangeStream:
+    """Responses of one exchange while they arrive."""
 
     pieces: list[tuple[int, str]] = field(default_factory=list)  # What came, with the side of each
     failed: bool = False  # Whether a response did not come
@@ -54,12 +54,12 @@ class Live:
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, place: int, text: str) -> None:
-        """Take a piece, and wake who listens."""
+        """Add a piece and wake the listeners."""
         self.pieces.append((place, text))
         self._wake()
 
     def end(self) -> None:
-        """Say that nothing more comes."""
+        """Mark the stream as ended."""
         self.over = True
         self._wake()
 
@@ -68,15 +68,15 @@ class Live:
         self._changed = asyncio.Event()
 
     async def after(self, n: int, *, until: float) -> list[tuple[int, str]]:
-        """Return what came after so many pieces, as soon as there is any or a time is over."""
+        """Return pieces from index `n`, waiting for one until the deadline."""
         if len(self.pieces) == n and not self.over:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._changed.wait(), max(0.0, until - monotonic()))
         return self.pieces[n:]
 
 
-class Answering:
-    """All that one process asks of chatbots."""
+class ChatResponder:
+    """Requests chatbot responses for one process."""
 
     def __init__(
         self, platform: Platform, *, clock: Callable[[], datetime], hosts: frozenset[str], lines: ModelRegistry
@@ -86,7 +86,7 @@ class Answering:
         self._hosts = hosts
         self._lines = lines
         # Of a rater and an exchange, so that nobody hears what another waits for.
-        self._live: dict[tuple[str, str], Live] = {}
+        self._live: dict[tuple[str, str], ExchangeStream] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._bots: dict[str, Bot] = {}
         self._opening = asyncio.Lock()
@@ -103,25 +103,25 @@ class Answering:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         await self._open.aclose()
 
-    def ask(self, rater: "Rater", exchange_id: str) -> None:
-        """Ask for the responses to an exchange, unless somebody does; from any thread."""
+    def ask(self, rater: "RaterRow", exchange_id: str) -> None:
+        """Request the responses to an exchange unless that is under way; thread-safe."""
         if self._loop is None:
             raise Unavailable("The site ends. Come again in a moment.")
         self._loop.call_soon_threadsafe(self._begin, rater, exchange_id)
 
-    def _begin(self, rater: "Rater", exchange_id: str) -> None:
+    def _begin(self, rater: "RaterRow", exchange_id: str) -> None:
         key = (rater.id, exchange_id)
         if key in self._live:
             return
-        self._live[key] = live = Live()
+        self._live[key] = live = ExchangeStream()
         task = asyncio.create_task(self._answer(live, rater, exchange_id))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _answer(self, live: Live, rater: "Rater", exchange_id: str) -> None:
+    async def _answer(self, live: ExchangeStream, rater: "RaterRow", exchange_id: str) -> None:
         try:
             asked = await _in_thread(
-                lambda: chat_responses.claim(self._platform, rater, exchange_id, now=self._clock())
+                lambda: chat_responses.claim_responses(self._platform, rater, exchange_id, now=self._clock())
             )
             if asked is not None:
                 await self._ask_all(live, rater, asked)
@@ -133,7 +133,7 @@ class Answering:
             self._live.pop((rater.id, exchange_id), None)
             live.end()
 
-    async def _ask_all(self, live: Live, rater: "Rater", asked: Asked) -> None:
+    async def _ask_all(self, live: ExchangeStream, rater: "RaterRow", asked: ResponseRequest) -> None:
         sign = asyncio.create_task(self._signs(asked.exchange_id))
         try:
             async with asyncio.TaskGroup() as group:
@@ -143,15 +143,17 @@ class Answering:
         finally:
             sign.cancel()
             if not live.settled:
-                await _in_thread(lambda: chat_responses.let_go(self._platform, asked.exchange_id))
+                await _in_thread(lambda: chat_responses.release_claim(self._platform, asked.exchange_id))
 
     async def _signs(self, exchange_id: str) -> None:
         while True:
-            await asyncio.sleep(SIGN_S)
-            await _in_thread(lambda: chat_responses.prolong(self._platform, exchange_id, now=self._clock()))
+            await asyncio.sleep(HEARTBEAT_S)
+            await _in_thread(lambda: chat_responses.prolong_claim(self._platform, exchange_id, now=self._clock()))
 
-    async def _respond(self, live: Live, rater: "Rater", asked: Asked, wanted: "Wanted") -> None:
-        """Hear one chatbot to its end, and keep what it said; why it said nothing is for who runs the site."""
+    async def _respond(
+        self, live: ExchangeStream, rater: "RaterRow", asked: ResponseRequest, wanted: "PendingResponse"
+    ) -> None:
+        """Stream one chatbot's response and store it; log why it failed."""
         chatbot = asked.chat.chatbot(wanted.chatbot)
         try:
             if chatbot is None:
@@ -171,26 +173,26 @@ class Answering:
             log.exception("The chatbot %s broke.", wanted.chatbot)
             await self._fail(live, asked, wanted)
 
-    async def _fail(self, live: Live, asked: Asked, wanted: "Wanted") -> None:
+    async def _fail(self, live: ExchangeStream, asked: ResponseRequest, wanted: "PendingResponse") -> None:
         live.failed = True
-        await _in_thread(lambda: chat_responses.fail(self._platform, asked.exchange_id, wanted))
+        await _in_thread(lambda: chat_responses.mark_response_failed(self._platform, asked.exchange_id, wanted))
 
-    def _keep(self, rater: "Rater", asked: Asked, wanted: "Wanted", response: Response) -> None:
-        come = chat_responses.come_from(response)
-        chat_responses.respond(self._platform, rater, asked.exchange_id, wanted, come, now=self._clock())
+    def _keep(self, rater: "RaterRow", asked: ResponseRequest, wanted: "PendingResponse", response: Response) -> None:
+        come = chat_responses.to_stored_response(response)
+        chat_responses.store_chat_response(self._platform, rater, asked.exchange_id, wanted, come, now=self._clock())
 
     async def _bot(self, chatbot: "Chatbot") -> Bot:
-        """Return a chatbot that all conversations of this process share, with its limits."""
+        """Return the chatbot client that all conversations of this process share."""
         async with self._opening:
             if chatbot.digest not in self._bots:
-                check_allowed(chatbot, self._hosts)
+                check_chatbot_allowed(chatbot, self._hosts)
                 entered = open_chatbot(chatbot, environment=os.environ, ranking=self._lines.ranker)
                 self._bots[chatbot.digest] = await self._open.enter_async_context(entered)
         return self._bots[chatbot.digest]
 
-    async def follow(self, rater: "Rater", exchange_id: str) -> AsyncIterator[Told]:
-        """Yield what comes, from the beginning, until all of it has come, none does or it is time to come again."""
-        until = monotonic() + LONGEST_S
+    async def follow(self, rater: "RaterRow", exchange_id: str) -> AsyncIterator[StreamEvent]:
+        """Yield the events of an exchange from the start, until it ends or the stream reaches its maximum duration."""
+        until = monotonic() + MAX_STREAM_S
         yield "begin", {}
         n = 0
         while monotonic() < until:
@@ -205,20 +207,20 @@ class Answering:
                 if not live.over or n < len(live.pieces):
                     continue
             standing = await _in_thread(
-                lambda: chat_responses.standing(self._platform, rater, exchange_id, now=self._clock())
+                lambda: chat_responses.response_state(self._platform, rater, exchange_id, now=self._clock())
             )
             if standing in ("come", "failed"):
                 break
             if standing == "free":
                 self._begin(rater, exchange_id)
-            await asyncio.sleep(LOOK_S)
+            await asyncio.sleep(POLL_S)
         else:
             return
         yield "over", {}
 
 
-def hosts_of(setting: str) -> frozenset[str]:
-    """Return the servers that a setting names, with the port of each where it is another one.
+def parse_hosts(setting: str) -> frozenset[str]:
+    """Return the allowed chatbot hosts of a setting, with ports that are not the default.
 
     Examples
     --------
@@ -228,20 +230,22 @@ def hosts_of(setting: str) -> frozenset[str]:
     return frozenset(one.strip().lower() for one in setting.split(",") if one.strip())
 
 
-def check_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
-    """Refuse a chatbot by which who makes a campaign would reach what is theirs who run the site."""
+def check_chatbot_allowed(chatbot: "Chatbot", hosts: frozenset[str]) -> None:
+    """Raise `NotAllowed` for a chatbot that would reach other hosts, other secrets or local files."""
     match chatbot.source:
         case Endpoint(url=url, key_variable=variable):
             host = urlsplit(url).netloc.lower()
             if host not in hosts:
                 raise NotAllowed(f"{host} is not among the servers of chatbots that this site may ask: chatbot_hosts.")
-            if variable and not variable.startswith(KEYS):
-                raise NotAllowed(f"Keys of chatbots are in variables that begin with {KEYS}, and {variable} does not.")
-        case Samples(of=of):
-            check_allowed(of, hosts)
-        case Weights(file=file) if file:
+            if variable and not variable.startswith(KEY_VARIABLE_PREFIX):
+                raise NotAllowed(
+                    f"Keys of chatbots are in variables that begin with {KEY_VARIABLE_PREFIX}, and {variable} does not."
+                )
+        case BestOfNSettings(of=of):
+            check_chatbot_allowed(of, hosts)
+        case LocalModel(file=file) if file:
             raise NotAllowed("A campaign can name no file of this machine. Leave out the file for the one that ships.")
 
 
-async def _in_thread(work: Callable[[], Got]) -> Got:
+async def _in_thread(work: Callable[[], Result]) -> Result:
     return await anyio.to_thread.run_sync(work)

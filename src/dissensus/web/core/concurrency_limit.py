@@ -1,4 +1,4 @@
-"""Work that takes a while: a few at a time, so that whoever rates always finds a thread that is free."""
+"""Concurrency limit of slow requests, so that raters always find a free thread."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -9,16 +9,16 @@ from fastapi import Depends, Request
 from dissensus.errors import Unavailable
 from dissensus.web.core.site import site_of
 
-PATIENCE_S: Final = 10.0
-"""For a turn; who waits holds no thread."""
+SLOT_TIMEOUT_S: Final = 10.0
+"""Timeout for a slot; a waiting request holds no thread."""
 
 
-async def in_turn(request: Request) -> AsyncIterator[None]:
-    """Wait for a turn, and keep it until the answer is there."""
-    turns = site_of(request).turns
+async def acquire_slot(request: Request) -> AsyncIterator[None]:
+    """Acquire a slot and hold it until the response is sent; raise `Unavailable` after the timeout."""
+    slots = site_of(request).slow_request_slots
     try:
-        async with asyncio.timeout(PATIENCE_S):
-            await turns.acquire()
+        async with asyncio.timeout(SLOT_TIMEOUT_S):
+            await slots.acquire()
     except TimeoutError:
         raise Unavailable(
             "Others bring items, draw samples or take ratings out at the moment, and a few can at a time. Nothing was "
@@ -27,8 +27,8 @@ async def in_turn(request: Request) -> AsyncIterator[None]:
     try:
         yield
     finally:
-        turns.release()
+        slots.release()
 
 
-InTurn = Annotated[None, Depends(in_turn)]
-"""Stands last in a route, so that nobody has a turn who may not do it, or who is still sending."""
+SlowRequestSlot = Annotated[None, Depends(acquire_slot)]
+"""Declare it last, so that a slot is taken only after authorisation and upload."""

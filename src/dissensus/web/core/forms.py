@@ -1,6 +1,8 @@
-"""What pages send: read, limited and checked before a workflow sees it."""
+"""Forms and saves that pages submit, parsed and validated."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Annotated, Any, Final
 from uuid import UUID
 
@@ -8,19 +10,20 @@ from fastapi import Request
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 from starlette.datastructures import FormData
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_value
-from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.definition import Heading, Questionnaire
+from dissensus.schema.questionnaire.question import Answer, Question
 
-LARGEST_SEED: Final = 2**32 - 1
-LONGEST_MS: Final = 7 * 24 * 3600 * 1000
-Milliseconds = Annotated[int, Field(ge=0, le=LONGEST_MS)]
+MAX_SEED: Final = 2**32 - 1
+MAX_MS: Final = 7 * 24 * 3600 * 1000
+Milliseconds = Annotated[int, Field(ge=0, le=MAX_MS)]
 NUL: Final = "\0"
-"""PostgreSQL cannot hold it, and nothing that pages send has it."""
+"""PostgreSQL cannot store it in text."""
 Id = Annotated[str, StringConstraints(max_length=36, pattern=r"^[^\x00]+$")]
 Name = Annotated[str, StringConstraints(max_length=300, pattern=r"^[^\x00]+$")]
-WRONG: Final[Mapping[str, str]] = {
+FAULT_MESSAGES: Final[Mapping[str, str]] = {
     "missing": "is missing",
     "extra_forbidden": "means nothing here",
     "json_invalid": "is no JSON",
@@ -47,11 +50,28 @@ WRONG: Final[Mapping[str, str]] = {
     "model_attributes_type": "must be an object",
     "model_type": "must be an object",
 }
-"""What is wrong with a value, in our words, by the name that Pydantic has for it."""
+"""Messages by Pydantic error type."""
 
 
-class SentAnswer(BaseModel):
-    """One answer as a page sends it."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionForm:
+    """Questions with the answers so far and their faults."""
+
+    questionnaire: Questionnaire
+    answers: Mapping[str, Answer | list[str]] = field(default_factory=dict)  # What was answered, by name
+    # What is wrong with an answer, by name: the check that it did not pass
+    faults: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def groups(self) -> tuple[tuple[Heading | None, tuple[Question, ...]], ...]:
+        """Questions in order, grouped by shared heading."""
+        headings = self.questionnaire.headings
+        together = groupby(self.questionnaire.questions, key=lambda question: question.heading)
+        return tuple((headings.get(name or ""), tuple(questions)) for name, questions in together)
+
+
+class SubmittedAnswer(BaseModel):
+    """One answer as a page submits it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -61,8 +81,8 @@ class SentAnswer(BaseModel):
     changes: Annotated[int, Field(ge=0, le=1_000_000)] = 0
 
 
-class SentSave(BaseModel):
-    """What a page sends at once."""
+class DraftSubmission(BaseModel):
+    """One save of answers as a page submits it."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -71,13 +91,13 @@ class SentSave(BaseModel):
     visit: Id
     visible_ms: Milliseconds
     idle_ms: Milliseconds
-    answers: Annotated[dict[Name, SentAnswer], Field(max_length=1_000)]
+    answers: Annotated[dict[Name, SubmittedAnswer], Field(max_length=1_000)]
     final: bool = False
 
-    def save(self) -> Save:
-        """Return it as the core knows it."""
+    def save(self) -> AnswerSave:
+        """Return it as a domain object."""
         answers = {
-            name: Given(
+            name: DraftAnswer(
                 value=tuple(one.value) if isinstance(one.value, list) else one.value,
                 first_ms=one.first_ms,
                 last_ms=one.last_ms,
@@ -85,7 +105,7 @@ class SentSave(BaseModel):
             )
             for name, one in self.answers.items()
         }
-        return Save(
+        return AnswerSave(
             revision=self.revision,
             visit=self.visit,
             visible_ms=self.visible_ms,
@@ -94,40 +114,40 @@ class SentSave(BaseModel):
         )
 
 
-def read_save(body: bytes) -> SentSave:
-    """Return what a page sent as JSON."""
+def read_save(body: bytes) -> DraftSubmission:
+    """Parse a save from JSON; raise `InvalidInput` if it is invalid."""
     try:
-        return SentSave.model_validate_json(body)
+        return DraftSubmission.model_validate_json(body)
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         place = ".".join(map(str, first["loc"])) or "it"
-        raise InvalidInput(f"What was sent cannot be read: {place} {wrong(first)}") from None
+        raise InvalidInput(f"What was sent cannot be read: {place} {describe_form_fault(first)}") from None
 
 
-def wrong(fault: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value, and what to do.
+def describe_form_fault(fault: Mapping[str, Any]) -> str:
+    """Describe what is wrong with a value, with the remedy.
 
     Examples
     --------
     >>> wrong({"type": "string_too_long", "ctx": {"max_length": 100}})
     'is too long: it may have 100 characters. Load the page again, or open your link again.'
     """
-    return f"{faulty(fault)}. Load the page again, or open your link again."
+    return f"{describe_fault(fault)}. Load the page again, or open your link again."
 
 
-def faulty(fault: Mapping[str, Any]) -> str:
-    """Say what is wrong with a value.
+def describe_fault(fault: Mapping[str, Any]) -> str:
+    """Describe what is wrong with a value.
 
     Examples
     --------
     >>> faulty({"type": "missing"})
     'is missing'
     """
-    return WRONG.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
+    return FAULT_MESSAGES.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
 
 
-def whole_number(text: str, what: str, least: int, most: int) -> int:
-    """Return a number that somebody typed.
+def parse_whole_number(text: str, what: str, least: int, most: int) -> int:
+    """Parse a whole number within limits.
 
     Examples
     --------
@@ -136,12 +156,14 @@ def whole_number(text: str, what: str, least: int, most: int) -> int:
     """
     text = text.strip()
     if not (text.isascii() and text.isdecimal() and len(text) < 12 and least <= int(text) <= most):
-        raise InvalidInput(f"{format_value(text)} is no number {what}. Write a whole number from {least:,} to {most:,}.")
+        raise InvalidInput(
+            f"{format_value(text)} is no number {what}. Write a whole number from {least:,} to {most:,}."
+        )
     return int(text)
 
 
-def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
-    """Return the answers of a form: several for a question that takes several, else one."""
+def read_answers(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
+    """Return the answers of a form by question, lists for multiple choice."""
     found: dict[str, Any] = {}
     for question in questionnaire.questions:
         values = [value for value in form.getlist(question.name) if isinstance(value, str) and value]
@@ -155,7 +177,7 @@ def answers_of(form: FormData, questionnaire: Questionnaire) -> dict[str, Any]:
 
 
 async def check_storable(request: Request) -> None:
-    """Refuse an address or a form with what no database can hold."""
+    """Raise `InvalidInput` for NUL characters in the address or form."""
     values: list[object] = [request.scope["path"], *request.query_params.values()]
     if "form" in request.headers.get("content-type", ""):
         values += (await request.form()).values()

@@ -1,4 +1,4 @@
-"""Whether the site lives, whether it can work, and how it does."""
+"""Health checks and Prometheus metrics."""
 
 from secrets import compare_digest
 from typing import Annotated
@@ -9,27 +9,27 @@ from prometheus_client import CONTENT_TYPE_LATEST
 
 from dissensus.web.core.metrics import metrics_of
 from dissensus.web.core.site import site_of
-from dissensus.web.core.staff_auth import Open
+from dissensus.web.core.staff_auth import Public
 
-router = APIRouter(dependencies=[Depends(Open("look"))])
+router = APIRouter(dependencies=[Depends(Public("look"))])
 
 
 @router.api_route("/healthz", methods=["GET", "HEAD"])
-def lives() -> PlainTextResponse:
-    """Say that this process answers."""
+def check_liveness() -> PlainTextResponse:
+    """Liveness: this process answers."""
     return PlainTextResponse("ok\n")
 
 
 @router.api_route("/readyz", methods=["GET", "HEAD"])
-def works(request: Request) -> PlainTextResponse:
-    """Say that the database answers, and has the tables that this version needs."""
+def check_readiness(request: Request) -> PlainTextResponse:
+    """Readiness: the database answers and its schema is current."""
     site_of(request).platform.check()
     return PlainTextResponse("ok\n")
 
 
 @router.get("/metrics")
-def measures(request: Request, authorization: Annotated[str, Header()] = "") -> Response:
-    """Return numbers of all workers for Prometheus, to who has the token if the settings name one."""
+def export_metrics(request: Request, authorization: Annotated[str, Header()] = "") -> Response:
+    """Export the metrics of all workers; requires the token if one is configured."""
     site = site_of(request)
     if not _known(authorization, site.settings.metrics_token or ""):
         text = "Numbers are for who has the token: send it as Authorization: Bearer TOKEN (setting metrics_token).\n"

@@ -1,4 +1,4 @@
-"""What is measured of requests, and of the platform, for Prometheus."""
+"""Prometheus metrics of requests and of the platform."""
 
 import os
 from collections.abc import Iterator
@@ -14,13 +14,13 @@ from dissensus.errors import DissensusError
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.platform.platform import Platform
 
-SHARED = "PROMETHEUS_MULTIPROC_DIR"
-"""Names the folder that several workers count in; set before they start."""
+MULTIPROCESS_VARIABLE = "PROMETHEUS_MULTIPROC_DIR"
+"""Environment variable with the folder that all workers share; set before they start."""
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Counts requests, without a word on who sent them."""
+    """Request counters without personal data."""
 
     registry: CollectorRegistry
     requests: Counter  # By method, route and status; by method and route
@@ -28,27 +28,27 @@ class Metrics:
     deliveries: Counter  # To webhooks, by outcome
 
     def count(self, method: str, route: str, status: int, seconds: float) -> None:
-        """Count an answer."""
+        """Count a response."""
         self.requests.labels(method, route, str(status)).inc()
         self.seconds.labels(method, route).observe(seconds)
 
     def count_delivery(self, outcome: str) -> None:
-        """Count what came of a delivery."""
+        """Count a webhook delivery."""
         self.deliveries.labels(outcome).inc()
 
     def text(self, platform: Platform) -> bytes:
-        """Return all numbers as Prometheus reads them: those of all workers, and those of the platform."""
+        """Return the metrics of all workers and of the platform in the Prometheus format."""
         asked = CollectorRegistry()
-        if SHARED in os.environ:
+        if MULTIPROCESS_VARIABLE in os.environ:
             MultiProcessCollector(asked)  # type: ignore[no-untyped-call]
         else:
-            asked.register(_Counted(self.registry))
-        asked.register(_Counting(platform))
+            asked.register(_WorkerCollector(self.registry))
+        asked.register(_PlatformCollector(platform))
         return generate_latest(asked)
 
 
 def make_metrics() -> Metrics:
-    """Return the metrics of a worker, at zero."""
+    """Create the metrics of a worker."""
     registry = CollectorRegistry()
     requests = Counter("dissensus_requests", "Requests answered.", ["method", "route", "status"], registry=registry)
     seconds = Histogram("dissensus_request_seconds", "Time to answer.", ["method", "route"], registry=registry)
@@ -57,13 +57,13 @@ def make_metrics() -> Metrics:
 
 
 def metrics_of(request: Request) -> Metrics:
-    """Return the metrics of the worker that a request came to."""
+    """Return the metrics of the worker that handles a request."""
     metrics: Metrics = request.app.state.metrics
     return metrics
 
 
-class _Counted(Collector):
-    """What one worker counted."""
+class _WorkerCollector(Collector):
+    """Collector of the counts of one worker."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
         self._registry = registry
@@ -72,8 +72,8 @@ class _Counted(Collector):
         yield from self._registry.collect()
 
 
-class _Counting(Collector):
-    """What the database knows, counted when it is asked for: right for all workers, and after a restart."""
+class _PlatformCollector(Collector):
+    """Collector of database totals, read at scrape time."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform

@@ -10,30 +10,30 @@ import httpx
 
 from dissensus.errors import NotAllowed, Unavailable
 from dissensus.schema.hints import format_value
-from dissensus.settings import Settings, oidc_secret_of
-from dissensus.web.core.signed_tokens import Detour
+from dissensus.settings import Settings, load_oidc_client_secret
+from dissensus.web.core.signed_tokens import OidcFlow
 
 ALGORITHMS: Final = ("RS256", "PS256", "ES256")
-"""Those with a public key alone: a secret that two share signs nothing here."""
-PATIENCE_S: Final = 10
+"""Public-key algorithms only; shared secrets are not accepted."""
+TIMEOUT_S: Final = 10
 LEEWAY_S: Final = 60
-"""By which the clocks of the provider and of this machine may differ."""
+"""Allowed clock skew."""
 METADATA: Final = "/.well-known/openid-configuration"
 
 
 @dataclass(frozen=True, slots=True)
-class Vouched:
-    """Whom a provider vouches for."""
+class OidcIdentity:
+    """Identity that the provider asserts."""
 
     subject: str  # Who they are there, with the issuer before it
     email: str | None  # Their address, None where the provider has not verified it
 
 
-def check(settings: Settings) -> None:
-    """Refuse settings of a provider that lack something, and a provider without what speaks to it."""
+def check_oidc_settings(settings: Settings) -> None:
+    """Check the OpenID settings and that the extra is installed."""
     if settings.oidc_issuer is None:
         return
-    oidc_secret_of(settings)
+    load_oidc_client_secret(settings)
     try:
         import authlib.oidc.core  # type: ignore[import-untyped]  # noqa: F401 - an extra
         import joserfc.jwt  # noqa: F401 - comes with it
@@ -43,13 +43,13 @@ def check(settings: Settings) -> None:
         ) from None
 
 
-def new_detour() -> Detour:
-    """Return what somebody is sent to a provider with, drawn anew."""
-    return Detour(*(secrets.token_urlsafe(32) for _ in range(3)))
+def start_flow() -> OidcFlow:
+    """Return fresh random state for a sign-in."""
+    return OidcFlow(*(secrets.token_urlsafe(32) for _ in range(3)))
 
 
-def address(settings: Settings, detour: Detour, *, back: str) -> str:
-    """Return where somebody is sent, and from where they come back."""
+def authorization_url(settings: Settings, detour: OidcFlow, *, back: str) -> str:
+    """Return the authorisation URL."""
     from authlib.oauth2.rfc7636 import create_s256_code_challenge  # type: ignore[import-untyped]
 
     asked = {
@@ -67,9 +67,11 @@ def address(settings: Settings, detour: Detour, *, back: str) -> str:
     return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
 
 
-def vouched(settings: Settings, detour: Detour, code: str, *, back: str, now: datetime) -> Vouched:
-    """Return whom a provider vouches for, by the code that somebody came back with."""
-    basic = httpx.BasicAuth(quote(str(settings.oidc_client_id), safe=""), quote(oidc_secret_of(settings), safe=""))
+def fetch_identity(settings: Settings, detour: OidcFlow, code: str, *, back: str, now: datetime) -> OidcIdentity:
+    """Exchange the authorisation code for a verified identity."""
+    basic = httpx.BasicAuth(
+        quote(str(settings.oidc_client_id), safe=""), quote(load_oidc_client_secret(settings), safe="")
+    )
     form = {
         "grant_type": "authorization_code",
         "code": code,
@@ -83,7 +85,7 @@ def vouched(settings: Settings, detour: Detour, code: str, *, back: str, now: da
     claims = _claims(settings, answer, keys, detour.nonce, now)
     subject, email = f"{settings.oidc_issuer} {claims['sub']}", claims.get("email")
     # As the standard has it, a truth value: some send a text, which is true whatever it says.
-    return Vouched(subject, str(email) if email and claims.get("email_verified") is True else None)
+    return OidcIdentity(subject, str(email) if email and claims.get("email_verified") is True else None)
 
 
 def _claims(
@@ -111,7 +113,7 @@ def _claims(
 
 
 def _client() -> httpx.Client:
-    return httpx.Client(timeout=PATIENCE_S, headers={"accept": "application/json"})
+    return httpx.Client(timeout=TIMEOUT_S, headers={"accept": "application/json"})
 
 
 def _metadata(client: httpx.Client, settings: Settings) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How errors look to programs of the API: one shape, that of RFC 9457."""
+"""API error responses: problem details as in RFC 9457."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,15 +7,15 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from dissensus.web.core.forms import faulty
+from dissensus.web.core.forms import describe_fault
 
-PREFIX: Final = "/api/"
+API_PREFIX: Final = "/api/"
 MEDIA_TYPE: Final = "application/problem+json"
-PLACES: Final[Mapping[str, str]] = {"body": "the body", "query": "the query", "path": "the address"}
+API_LOCATIONS: Final[Mapping[str, str]] = {"body": "the body", "query": "the query", "path": "the address"}
 
 
-def problem(status: int, detail: str, **more: Any) -> Response:
-    r"""Return what went wrong with a request, as data.
+def problem_response(status: int, detail: str, **more: Any) -> Response:
+    r"""Return a problem-details response.
 
     Examples
     --------
@@ -27,18 +27,18 @@ def problem(status: int, detail: str, **more: Any) -> Response:
     return Response(json.dumps({**told, **more}), status, media_type=MEDIA_TYPE)
 
 
-def invalid(faults: Sequence[Mapping[str, Any]]) -> Response:
-    """Return everything that is wrong with what was sent."""
+def validation_problem(faults: Sequence[Mapping[str, Any]]) -> Response:
+    """Return a problem-details response that lists all validation errors."""
     told = [_fault(fault) for fault in faults]
     detail = " ".join(f"{one['at']} {one['detail']}." for one in told)
-    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=told)
+    return problem_response(HTTPStatus.UNPROCESSABLE_ENTITY, detail, errors=told)
 
 
 def _fault(fault: Mapping[str, Any]) -> dict[str, str]:
     place, *names = fault["loc"]
-    where = PLACES.get(str(place), "a header")
+    where = API_LOCATIONS.get(str(place), "a header")
     if fault["type"] == "json_invalid":
         return {"at": "The body", "detail": "is no JSON"}
     field = ".".join(map(str, names))
     at = f"{field} in {where}" if field else where[0].upper() + where[1:]
-    return {"at": at, "detail": faulty(fault)}
+    return {"at": at, "detail": describe_fault(fault)}

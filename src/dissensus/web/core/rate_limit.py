@@ -1,41 +1,43 @@
-"""How much programs may ask: so much at once, and so much a minute, each token for itself."""
+"""Rate limit of the API: a token bucket for each API token."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
 from threading import Lock
 
-MOST_KNOWN = 10_000
+MAX_TRACKED_TOKENS = 10_000
 
 
 @dataclass(slots=True)
-class Meter:
-    """Counts requests in one process; several workers together let as much more through.
+class TokenBucket:
+    """Token buckets of one process; each further worker adds the same allowance.
 
     Examples
     --------
     >>> from datetime import UTC
-    >>> meter, now = Meter(a_minute=60, burst=2), datetime(2026, 3, 1, tzinfo=UTC)
-    >>> [meter.wait("a", now=now) for _ in range(3)], meter.wait("b", now=now)
+    >>> bucket, now = TokenBucket(per_minute=60, burst=2), datetime(2026, 3, 1, tzinfo=UTC)
+    >>> [bucket.acquire("a", now=now) for _ in range(3)], bucket.acquire("b", now=now)
     ([0.0, 0.0, 1.0], 0.0)
     """
 
-    a_minute: int = 600  # How many in the long run
-    burst: int = 100  # How many at once, after a while without any
-    _left: dict[str, tuple[float, datetime]] = field(default_factory=dict)
+    per_minute: int = 600  # sustained rate
+    burst: int = 100  # requests at once, after a pause
+    _buckets: dict[str, tuple[float, datetime]] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
-    def wait(self, token: str, *, now: datetime) -> float:
-        """Count a request and return 0, or count none and return after how many seconds it can come again."""
+    def acquire(self, token: str, *, now: datetime) -> float:
+        """Take one request from the bucket and return 0.0, else the seconds to wait."""
         with self._lock:
-            if len(self._left) >= MOST_KNOWN:
-                # Who was long away begins anew anyway.
-                self._left = {one: kept for one, kept in self._left.items() if self._filled(kept, now) < self.burst}
-            left = self._filled(self._left.get(token, (self.burst, now)), now)
-            if left < 1:
-                return (1 - left) * 60 / self.a_minute
-            self._left[token] = (left - 1, now)
+            if len(self._buckets) >= MAX_TRACKED_TOKENS:
+                # A full bucket is the same as none.
+                self._buckets = {
+                    key: state for key, state in self._buckets.items() if self._refill(state, now) < self.burst
+                }
+            tokens = self._refill(self._buckets.get(token, (self.burst, now)), now)
+            if tokens < 1:
+                return (1 - tokens) * 60 / self.per_minute
+            self._buckets[token] = (tokens - 1, now)
         return 0.0
 
-    def _filled(self, kept: tuple[float, datetime], now: datetime) -> float:
-        left, at = kept
-        return min(self.burst, left + max(0.0, (now - at).total_seconds()) * self.a_minute / 60)
+    def _refill(self, bucket: tuple[float, datetime], now: datetime) -> float:
+        tokens, at = bucket
+        return min(self.burst, tokens + max(0.0, (now - at).total_seconds()) * self.per_minute / 60)

@@ -1,4 +1,4 @@
-"""Raters who are signed in."""
+"""Authentication of raters by session cookie."""
 
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -10,16 +10,16 @@ from dissensus.web.core.site import Site
 from dissensus.workflows.rater import enrolment
 
 if TYPE_CHECKING:
-    from dissensus.store.raters import Rater
+    from dissensus.store.raters import RaterRow
 
 UNPROCESSABLE: Final = 422
 SESSION_COOKIE: Final = "dissensus_rater"
 SessionKey = Annotated[str, Cookie(alias=SESSION_COOKIE, max_length=100)]
 
 
-def rater_of_session(site: Site, session: str) -> "Rater":
-    """Return who is signed in, and refuse whoever is not."""
-    rater = enrolment.signed_in(site.platform, session, now=site.clock()) if session else None
+def rater_of_session(site: Site, session: str) -> "RaterRow":
+    """Return the signed-in rater, or raise `NotAllowed`."""
+    rater = enrolment.rater_of_session(site.platform, session, now=site.clock()) if session else None
     if rater is None:
         raise NotAllowed(
             "You are not signed in (any more). Open your personal link, or the link of the campaign, again."
@@ -27,8 +27,8 @@ def rater_of_session(site: Site, session: str) -> "Rater":
     return rater
 
 
-def rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "Rater":
-    """Return who sends a form, and refuse one that is not of their session."""
+def rater_of_form(site: Site, request: Request, session: str, sent: FormData) -> "RaterRow":
+    """Return the signed-in rater after checking the form's CSRF token."""
     rater = rater_of_session(site, session)
     site.tokens.check_form(session, request.headers.get("x-form-token") or str(sent.get("form_token", "")))
     return rater

@@ -1,4 +1,4 @@
-"""Pages: templates that are filled with a context, in the language of who reads."""
+"""Page renderer: Jinja templates, filters and localised phrases."""
 
 import hashlib
 from dataclasses import dataclass
@@ -10,34 +10,34 @@ from typing import Any, ClassVar, Protocol
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 
 from dissensus.pipeline.monitor import CELL
-from dissensus.schema.campaign.definition import worded
+from dissensus.schema.campaign.definition import localise
 from dissensus.schema.money import to_major_units
-from dissensus.web.core.translations import chosen, direction, languages, phrases
+from dissensus.web.core.translations import languages, load_phrases, negotiate_language, text_direction
 
 
-class Context(Protocol):
-    """What a page shows: a frozen dataclass whose `template` names its file."""
+class PageContext(Protocol):
+    """Page context: a frozen dataclass whose `template` names its file."""
 
     template: ClassVar[str]
 
     @property
     def language(self) -> str:
-        """What its reader reads."""
+        """Language of the page."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pages:
-    """Renders pages."""
+class PageRenderer:
+    """Renders pages from templates."""
 
     environment: Environment
 
-    def render(self, context: Context) -> str:
-        """Return a page."""
+    def render(self, context: PageContext) -> str:
+        """Render a page."""
         return self.fragment(context.template, language=context.language, page=context)
 
     def fragment(self, template: str, *, language: str, **values: Any) -> str:
-        """Return a part of a page."""
-        known = {"t": _Phrases(language), "language": language, "direction": direction(language)}
+        """Render a fragment of a page."""
+        known = {"t": _Phrases(language), "language": language, "direction": text_direction(language)}
         return self.environment.get_template(template).render(**known, **values)
 
 
@@ -48,7 +48,7 @@ class _Phrases:
     """
 
     def __init__(self, language: str) -> None:
-        self._known = phrases(chosen(language, languages()))
+        self._known = load_phrases(negotiate_language(language, languages()))
 
     def __call__(self, name: str, **values: Any) -> str:
         return self._known[name].format(**values) if values else self._known[name]
@@ -59,8 +59,8 @@ class _Phrases:
 
 
 @cache
-def make_pages() -> Pages:
-    """Return what renders the pages that come with the package."""
+def create_renderer() -> PageRenderer:
+    """Create the renderer of the packaged templates."""
     environment = Environment(
         loader=PackageLoader("dissensus.web"),
         autoescape=select_autoescape(default=True),
@@ -69,32 +69,32 @@ def make_pages() -> Pages:
         lstrip_blocks=True,
         auto_reload=False,
     )
-    environment.globals["asset"] = asset
-    environment.filters["worded"] = worded
+    environment.globals["asset"] = asset_url
+    environment.filters["worded"] = localise
     environment.filters["language_name"] = language_name
-    environment.filters["direction"] = direction
-    environment.filters["amount"] = amount
-    environment.filters["money"] = money
-    environment.filters["duration"] = duration
-    environment.filters["taken"] = taken
-    environment.filters["away"] = away
-    environment.filters["axis_name"] = axis_name
-    return Pages(environment)
+    environment.filters["direction"] = text_direction
+    environment.filters["amount"] = format_amount
+    environment.filters["money"] = format_money
+    environment.filters["duration"] = format_duration
+    environment.filters["taken"] = format_answer_time
+    environment.filters["away"] = format_remaining_time
+    environment.filters["axis_name"] = format_axis
+    return PageRenderer(environment)
 
 
 def language_name(language: str) -> str:
-    """Return what a language calls itself, its tag where the interface does not speak it.
+    """Return the native name of a language, its tag if the interface does not have it.
 
     Examples
     --------
     >>> language_name("de"), language_name("tlh")
     ('Deutsch', 'tlh')
     """
-    return phrases(language)["page.language"] if language in languages() else language
+    return load_phrases(language)["page.language"] if language in languages() else language
 
 
-def amount(minor: int, currency: str) -> str:
-    """Return an amount in minor units as people write it where the currency is known.
+def format_amount(minor: int, currency: str) -> str:
+    """Format an amount in minor units without its currency.
 
     Examples
     --------
@@ -104,19 +104,19 @@ def amount(minor: int, currency: str) -> str:
     return f"{to_major_units(currency, minor):,}"
 
 
-def money(minor: int, currency: str) -> str:
-    """Return an amount in minor units as people write it.
+def format_money(minor: int, currency: str) -> str:
+    """Format an amount in minor units with its currency.
 
     Examples
     --------
     >>> money(123_450, "GBP")
     '1,234.50 GBP'
     """
-    return f"{amount(minor, currency)} {currency}"
+    return f"{format_amount(minor, currency)} {currency}"
 
 
-def duration(ms: int) -> str:
-    """Return a time as people say it.
+def format_duration(ms: int) -> str:
+    """Format a duration.
 
     Examples
     --------
@@ -130,8 +130,8 @@ def duration(ms: int) -> str:
     return f"{minutes} min {seconds % 60} s" if minutes else f"{seconds} s"
 
 
-def taken(ms: float) -> str:
-    """Return an answer time as people read it.
+def format_answer_time(ms: float) -> str:
+    """Format an answer time.
 
     Examples
     --------
@@ -142,8 +142,8 @@ def taken(ms: float) -> str:
     return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s" if seconds < 60 else f"{seconds / 60:.1f} min"
 
 
-def away(then: datetime, now: datetime) -> str:
-    """Return how long it is until then.
+def format_remaining_time(then: datetime, now: datetime) -> str:
+    """Format the time that remains.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def away(then: datetime, now: datetime) -> str:
     return f"{hours:.0f} hours" if hours < 48 else f"{hours / 24:,.0f} days"
 
 
-def axis_name(axis: str) -> str:
-    """Return an axis as it is read.
+def format_axis(axis: str) -> str:
+    """Return the display name of an axis.
 
     Examples
     --------
@@ -171,8 +171,8 @@ def axis_name(axis: str) -> str:
     return "Cell of the quota" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()
 
 
-def asset(name: str) -> str:
-    """Return the address of a static file, so that browsers may keep it.
+def asset_url(name: str) -> str:
+    """Return the cacheable URL of a static file.
 
     The address is another one when any static file changes: scripts name each other by relative addresses, and must
     never meet one of another version.

@@ -6,7 +6,7 @@ from fastapi import Depends, Request
 from fastapi.responses import HTMLResponse
 from starlette.datastructures import FormData
 
-from dissensus.web.core.renderer import Context
+from dissensus.web.core.renderer import PageContext
 from dissensus.web.core.site import Site
 
 SEE_OTHER: Final = 303
@@ -19,6 +19,6 @@ async def _form(request: Request) -> FormData:
 SubmittedForm = Annotated[FormData, Depends(_form)]
 
 
-def page(site: Site, context: Context, status: int = 200) -> HTMLResponse:
-    """Return a rendered page."""
-    return HTMLResponse(site.pages.render(context), status)
+def page(site: Site, context: PageContext, status: int = 200) -> HTMLResponse:
+    """Render a page as an HTML response."""
+    return HTMLResponse(site.renderer.render(context), status)

@@ -1,4 +1,4 @@
-"""A site that listens: one process or several, until it is told to stop."""
+"""Server: listen with one or several worker processes."""
 
 import os
 import signal
@@ -18,17 +18,17 @@ from dissensus.errors import Unavailable
 from dissensus.settings import Settings
 from dissensus.web.core import oidc
 from dissensus.web.core.app import create_app
-from dissensus.web.core.metrics import SHARED
+from dissensus.web.core.metrics import MULTIPROCESS_VARIABLE
 
-LAST_S: Final = 30
-"""For requests that are under way when the site is told to stop."""
+SHUTDOWN_TIMEOUT_S: Final = 30
+"""Time for requests in progress at shutdown."""
 
-LOGS: Final[dict[str, Any]] = {
+LOG_CONFIG: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {
         "plain": {"format": "%(levelname)s: %(message)s"},
-        "lines": {"()": "dissensus.web.core.access_log.JsonLines"},
+        "lines": {"()": "dissensus.web.core.access_log.JsonLogFormatter"},
     },
     "handlers": {
         "plain": {"class": "logging.StreamHandler", "formatter": "plain", "stream": "ext://sys.stderr"},
@@ -47,8 +47,8 @@ LOGS: Final[dict[str, Any]] = {
 
 
 def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lambda _port: None) -> None:
-    """Answer until the process is interrupted or told to end; requests under way are finished."""
-    oidc.check(settings)
+    """Serve the site until interrupted or terminated; requests in progress are finished."""
+    oidc.check_oidc_settings(settings)
     with (
         _listening(settings.host, settings.port) as listener,
         tempfile.TemporaryDirectory(prefix="dissensus-metrics-") as folder,
@@ -56,7 +56,7 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
         ready(listener.getsockname()[1])
         if settings.workers > 1:
             # Read by the workers when they start, and by nobody here.
-            os.environ[SHARED] = folder
+            os.environ[MULTIPROCESS_VARIABLE] = folder
             workers = Multiprocess(_config(settings, secret), [listener])
             workers.run()
             started = all(one.exitcode != STARTUP_FAILURE for one in workers.processes)
@@ -67,7 +67,7 @@ def serve(settings: Settings, secret: str, *, ready: Callable[[int], None] = lam
 
 
 def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None] = lambda _port: None) -> None:
-    """Answer with a small application, in this process, until it is interrupted or told to end."""
+    """Serve an application in this process until interrupted or terminated."""
     with _listening(host, port) as listener:
         ready(listener.getsockname()[1])
         # No proxy is believed, since nothing here depends on who asks.
@@ -78,7 +78,7 @@ def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None
             server_header=False,
             proxy_headers=False,
             ws="none",
-            timeout_graceful_shutdown=LAST_S,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         )
         started = _run(uvicorn.Server(config), listener)
     if not started:
@@ -86,7 +86,7 @@ def serve_app(app: FastAPI, host: str, port: int, *, ready: Callable[[int], None
 
 
 def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
-    """Run in this process until a signal comes, and tell whether the site ever was there."""
+    """Run until a signal arrives; return whether the server started."""
     # The server passes the signal on when it is done; who asked for the end gets an end without an error.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     with suppress(KeyboardInterrupt):
@@ -96,15 +96,15 @@ def _run(server: uvicorn.Server, listener: socket.socket) -> bool:
 
 def _config(settings: Settings, secret: str) -> uvicorn.Config:
     return uvicorn.Config(
-        partial(create_app, settings, secret, jobs=settings.jobs),
+        partial(create_app, settings, secret, jobs=settings.background_jobs),
         factory=True,
         workers=settings.workers,
         access_log=False,
-        log_config=LOGS,
+        log_config=LOG_CONFIG,
         log_level="warning",
         server_header=False,
         forwarded_allow_ips=settings.trusted_proxies,
-        timeout_graceful_shutdown=LAST_S,
+        timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
         ws="none",
     )
 

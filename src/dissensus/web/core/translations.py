@@ -1,4 +1,4 @@
-"""What the interface says, in each of its languages."""
+"""Translations of the interface."""
 
 import tomllib
 from collections.abc import Mapping
@@ -6,7 +6,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-FIRST: Final = "en"
+DEFAULT_LANGUAGE: Final = "en"
 RIGHT_TO_LEFT: Final = frozenset({"ar", "fa", "he", "ur", "yi", "dv", "ps", "sd", "ug", "ckb"})
 
 _FOLDER = files("dissensus.web") / "strings"
@@ -14,20 +14,20 @@ _FOLDER = files("dissensus.web") / "strings"
 
 @cache
 def languages() -> tuple[str, ...]:
-    """Return the languages of the interface, the first language first."""
+    """Return the languages of the interface, the default first."""
     names = (entry.name.removesuffix(".toml") for entry in _FOLDER.iterdir() if entry.name.endswith(".toml"))
-    return (FIRST, *sorted(name for name in names if name != FIRST))
+    return (DEFAULT_LANGUAGE, *sorted(name for name in names if name != DEFAULT_LANGUAGE))
 
 
 @cache
-def phrases(language: str) -> Mapping[str, str]:
-    """Return all phrases of a language, by their names."""
+def load_phrases(language: str) -> Mapping[str, str]:
+    """Load the phrases of a language, by name."""
     read = tomllib.loads((_FOLDER / f"{language}.toml").read_text("utf-8"))
     return {f"{group}.{name}": text for group, texts in read.items() for name, text in texts.items()}
 
 
-def chosen(wanted: str, known: tuple[str, ...]) -> str:
-    """Return the language among those known that a browser asks for most, else the first.
+def negotiate_language(wanted: str, known: tuple[str, ...]) -> str:
+    """Negotiate a language from an `Accept-Language` header, else the first known.
 
     Examples
     --------
@@ -52,6 +52,6 @@ def _weighed(part: str) -> tuple[float, str]:
         return 0.0, ""
 
 
-def direction(language: str) -> str:
-    """Return which way a language is written, as HTML says it."""
+def text_direction(language: str) -> str:
+    """Return the text direction of a language, as HTML spells it."""
     return "rtl" if language.split("-")[0].lower() in RIGHT_TO_LEFT else "ltr"

@@ -1,4 +1,4 @@
-"""Files that forms bring, read by what reads files of a disk."""
+"""Uploaded files, passed to readers of files on disk."""
 
 import re
 import tempfile
@@ -8,14 +8,14 @@ from typing import Final, TypeVar
 
 from dissensus.errors import DissensusError, InvalidInput
 
-NOT_IN_A_NAME: Final = re.compile(r"[^A-Za-z0-9._-]")
+UNSAFE_CHARACTERS: Final = re.compile(r"[^A-Za-z0-9._-]")
 Read = TypeVar("Read")
 
 
 def read_uploaded(name: str, content: bytes, read: Callable[[Path], Read]) -> Read:
-    """Return what a reader makes of an uploaded file; what is wrong with it is told without where it lay."""
+    """Read an uploaded file; error messages do not show its temporary path."""
     # The kind of a file is told by how its name ends; nothing else of the name is used.
-    plain = NOT_IN_A_NAME.sub("_", Path(name).name)[-100:].lstrip(".-") or "file"
+    plain = UNSAFE_CHARACTERS.sub("_", Path(name).name)[-100:].lstrip(".-") or "file"
     with tempfile.TemporaryDirectory(prefix="dissensus-uploaded-") as folder:
         path = Path(folder) / plain
         path.write_bytes(content)

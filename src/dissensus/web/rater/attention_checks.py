@@ -1,34 +1,64 @@
-"""What raters answer to checks."""
+"""Attention checks."""
 
-from typing import Final
+from dataclasses import dataclass
+from typing import ClassVar, Final
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.web.core.contexts import CHECK_ANSWER, Checking
-from dissensus.web.core.forms import check_storable
+from dissensus.campaign.attention_checks import DueCheck
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.question import Question
+from dissensus.web.core.forms import QuestionForm, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
-from dissensus.web.core.staff_auth import Open, SiteOf
+from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import attention_checks, journey
+from dissensus.workflows.rater.journey import RaterState
 
-router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))])
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
-LONGEST_ATTEMPT: Final = 4
+MAX_ATTEMPT_DIGITS: Final = 4
 """Digits."""
+
+
+CHECK_ANSWER: Final = "answer"
+"""Field name of the answer; a check's own name could be that of another field."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttentionCheckPage:
+    """An attention check, which looks like any other question."""
+
+    template: ClassVar[str] = "rater/attention-checks.html"
+
+    language: str
+    step: RaterState
+    form_token: str
+    due: DueCheck  # The check, and which try it is
+    fault: str | None = None  # What is wrong with what was sent, as `QuestionForm` names it; None for nothing
+    noted: bool = False  # Whether a message for help was just kept
+
+    @property
+    def asked(self) -> QuestionForm:
+        """The attention check as a question form."""
+        check = self.due.check
+        question = Question(name=CHECK_ANSWER, text=check.text, scale=check.scale, labels=check.labels)
+        alone = Questionnaire(name=check.name, questions=(question,), overalls={})
+        return QuestionForm(questionnaire=alone, faults={} if self.fault is None else {CHECK_ANSWER: self.fault})
 
 
 @router.post("/check")
 def answer(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Keep what a rater answers to the check that is due; where nothing is chosen, ask for it."""
+    """Store the answer to the attention check that is due, or ask again."""
     rater = rater_of_form(site, request, session, sent)
     name, tried, value = (str(sent.get(field, "")) for field in ("check", "attempt", CHECK_ANSWER))
-    attempt = int(tried) if tried.isdecimal() and len(tried) <= LONGEST_ATTEMPT else 0
-    step = journey.step(site.platform, rater, now=site.clock())
+    attempt = int(tried) if tried.isdecimal() and len(tried) <= MAX_ATTEMPT_DIGITS else 0
+    step = journey.next_state(site.platform, rater, now=site.clock())
     due = step.due
     if due is not None and (due.check.name, due.attempt) == (name, attempt) and value not in due.check.scale:
         token, fault = site.tokens.form(session), "scale" if value else "missing"
-        again = Checking(language=rater.language, step=step, form_token=token, due=due, fault=fault)
+        again = AttentionCheckPage(language=rater.language, step=step, form_token=token, due=due, fault=fault)
         return page(site, again, UNPROCESSABLE)
     attention_checks.answer_check(site.platform, rater, name, value, attempt=attempt, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)

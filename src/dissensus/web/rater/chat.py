@@ -1,9 +1,9 @@
-"""What raters do who talk with chatbots: forms that work without scripts, and responses as they come."""
+"""Chat pages: forms that work without scripts, and responses as an event stream."""
 
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Final
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Depends, Path, Request
@@ -11,32 +11,72 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.pipeline.collect.chat import Pick
-from dissensus.web.core.contexts import Chatting
-from dissensus.web.core.forms import LONGEST_MS, check_storable
+from dissensus.pipeline.collect.chat import Moment, ResponsePick, next_step
+from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
+from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Open, SiteOf
+from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import chat, chat_responses, journey
-from dissensus.workflows.rater.chat import NewConversation, ConversationEnd
-from dissensus.workflows.rater.journey import Step
+from dissensus.workflows.rater.chat import ConversationEnd, NewConversation
+from dissensus.workflows.rater.journey import RaterState
 
 if TYPE_CHECKING:
-    from dissensus.store.raters import Rater
+    from dissensus.store.raters import RaterRow
 
-router = APIRouter(dependencies=[Depends(check_storable), Depends(Open("rate"))])
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
-NOW: Final = "/rate#now"
+LATEST_TURN: Final = "/rate#now"
 Id = Annotated[str, Path(max_length=36)]
-Act = Callable[["Rater"], Step]
+Act = Callable[["RaterRow"], RaterState]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatPage:
+    """A conversation with chatbots: before it, during it, or choosing between responses."""
+
+    template: ClassVar[str] = "rater/chat.html"
+
+    language: str
+    step: RaterState
+    form_token: str
+    fresh: str  # The id of what is sent next; a form that is sent twice is kept once
+    failed: bool = False  # Whether a response did not come
+    typed: Mapping[str, str] = field(default_factory=dict)  # What was typed and could not be taken, with the fault
+    noted: bool = False  # Whether a message for help was just kept
+
+    @property
+    def moment(self) -> Moment | Literal["begin"]:
+        """Next step of the conversation."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        return "begin" if talk is None or chat is None or talk.done else next_step(chat, talk.exchanges)
+
+    @property
+    def mode(self) -> ChatMode | None:
+        """Current mode of the conversation."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        return None if talk is None or chat is None else chat.mode(talk.last_mode)
+
+    @property
+    def asks_success(self) -> bool:
+        """True if the end form asks for success."""
+        talk, chat = self.step.chat, self.step.campaign.chat
+        modes = [] if talk is None or chat is None else [chat.mode(one.mode) for one in talk.exchanges]
+        return any(mode is not None and mode.success for mode in modes)
+
+    @property
+    def strengths(self) -> tuple[int, ...]:
+        """Allowed preference strengths, from much better A to much better B."""
+        equal = self.step.campaign.chat is not None and self.step.campaign.chat.equal
+        return tuple(one for one in range(-MAX_STRENGTH, MAX_STRENGTH + 1) if one or equal)
 
 
 @router.post("/chat/begin")
 def begin(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
     """Begin a conversation."""
 
-    def act(rater: "Rater") -> Step:
+    def act(rater: "RaterRow") -> RaterState:
         beginning = NewConversation(id=_id(sent), mode=str(sent.get("mode", "")), intent=str(sent.get("intent", "")))
         return chat.begin_conversation(site.platform, rater, beginning, now=site.clock())
 
@@ -45,19 +85,19 @@ def begin(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionK
 
 @router.post("/chat/finish")
 def finish(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Have no more conversations."""
-    return _do(site, request, session, sent, lambda one: chat.finish(site.platform, one, now=site.clock()))
+    """Finish all conversations."""
+    return _do(site, request, session, sent, lambda one: chat.finish_chatting(site.platform, one, now=site.clock()))
 
 
 @router.post("/chat/{chat_id}/say")
 def say(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Say something; whoever is asked begins to respond."""
+    """Send a message and request the responses."""
 
-    def act(rater: "Rater") -> Step:
+    def act(rater: "RaterRow") -> RaterState:
         said, mode = str(sent.get("text", "")), str(sent.get("mode", "")) or None
         now, one = site.clock(), _id(sent)
         step = chat.send_message(site.platform, rater, chat_id, one, said, mode=mode, worked_ms=_worked(sent), now=now)
-        site.answering.ask(rater, one)
+        site.chat_responder.ask(rater, one)
         return step
 
     return _do(site, request, session, sent, act)
@@ -65,24 +105,24 @@ def say(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, sessio
 
 @router.post("/chat/{exchange_id}/again")
 def again(site: SiteOf, request: Request, exchange_id: Id, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Ask once more for responses that did not come."""
+    """Retry failed responses."""
 
-    def act(rater: "Rater") -> Step:
-        chat_responses.again(site.platform, rater, exchange_id, now=site.clock())
-        site.answering.ask(rater, exchange_id)
-        return journey.step(site.platform, rater, now=site.clock())
+    def act(rater: "RaterRow") -> RaterState:
+        chat_responses.retry_responses(site.platform, rater, exchange_id, now=site.clock())
+        site.chat_responder.ask(rater, exchange_id)
+        return journey.next_state(site.platform, rater, now=site.clock())
 
     return _do(site, request, session, sent, act)
 
 
 @router.post("/chat/{exchange_id}/pick")
 def pick(site: SiteOf, request: Request, exchange_id: Id, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Keep what somebody prefers of two responses."""
+    """Store a preference between two responses."""
 
-    def act(rater: "Rater") -> Step:
-        found = Pick(strength=_number(sent, "strength", "Say which response you mean."))
+    def act(rater: "RaterRow") -> RaterState:
+        found = ResponsePick(strength=_number(sent, "strength", "Say which response you mean."))
         edit = _edit(site, rater, exchange_id, sent, found)
-        picked = Pick(strength=found.strength, edit=edit)
+        picked = ResponsePick(strength=found.strength, edit=edit)
         worked, now = _worked(sent), site.clock()
         return chat.pick_response(site.platform, rater, exchange_id, picked, worked_ms=worked, now=now)
 
@@ -93,7 +133,7 @@ def pick(site: SiteOf, request: Request, exchange_id: Id, sent: SubmittedForm, s
 def end(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, session: SessionKey = "") -> Response:
     """End a conversation."""
 
-    def act(rater: "Rater") -> Step:
+    def act(rater: "RaterRow") -> RaterState:
         success = _number(sent, "success", "Say how well it went by a number.") if sent.get("success") else None
         ending = ConversationEnd(success=success, comment=str(sent.get("comment", "")))
         return chat.end_conversation(site.platform, rater, chat_id, ending, now=site.clock())
@@ -103,50 +143,50 @@ def end(site: SiteOf, request: Request, chat_id: Id, sent: SubmittedForm, sessio
 
 @router.get("/chat/{exchange_id}/responses")
 def responses(site: SiteOf, exchange_id: Id, session: SessionKey = "") -> StreamingResponse:
-    """Tell the responses to an exchange as they come: what a rater waits for holds no thread."""
+    """Stream the responses of an exchange as server-sent events."""
     rater = rater_of_session(site, session)
-    chat_responses.standing(site.platform, rater, exchange_id, now=site.clock())
+    chat_responses.response_state(site.platform, rater, exchange_id, now=site.clock())
 
     async def told() -> AsyncIterator[str]:
-        async for kind, data in site.answering.follow(rater, exchange_id):
+        async for kind, data in site.chat_responder.follow(rater, exchange_id):
             yield f"event: {kind}\ndata: {json.dumps(data)}\n\n"
 
     return StreamingResponse(told(), media_type="text/event-stream", headers={"x-accel-buffering": "no"})
 
 
-def shown(
-    site: Site, step: Step, session: str, *, noted: bool = False, typed: Mapping[str, str] | None = None
-) -> Chatting:
-    """Return the page of somebody who talks; what nobody has asked for yet is asked for."""
+def chat_page(
+    site: Site, step: RaterState, session: str, *, noted: bool = False, typed: Mapping[str, str] | None = None
+) -> ChatPage:
+    """Return the chat page, requesting responses that nobody has requested yet."""
     token, fresh = site.tokens.form(session), str(uuid4())
-    context = Chatting(
+    context = ChatPage(
         language=step.rater.language, step=step, form_token=token, fresh=fresh, noted=noted, typed=typed or {}
     )
     talk = step.chat
     if talk is None or context.moment != "answering":
         return context
-    standing = chat_responses.standing_of(talk, talk.exchange_ids[-1], now=site.clock())
+    standing = chat_responses.response_state_of(talk, talk.exchange_ids[-1], now=site.clock())
     if standing == "free":
-        site.answering.ask(step.rater, talk.exchange_ids[-1])
+        site.chat_responder.ask(step.rater, talk.exchange_ids[-1])
     return replace(context, failed=standing == "failed")
 
 
 def _do(site: Site, request: Request, session: str, sent: FormData, act: Act) -> Response:
-    """Do what a form asks for; where that cannot be, show it again with what was typed."""
+    """Apply a form, or show it again with the error."""
     rater = rater_of_form(site, request, session, sent)
     try:
         act(rater)
     except (Conflict, InvalidInput) as error:
-        step = journey.step(site.platform, rater, now=site.clock())
-        if step.place != "chat":
+        step = journey.next_state(site.platform, rater, now=site.clock())
+        if step.stage != "chat":
             raise
         typed = {name: str(sent.get(name, "")) for name in ("text", "intent", "comment", "mode")}
-        return page(site, shown(site, step, session, typed={**typed, "fault": str(error)}), UNPROCESSABLE)
-    return RedirectResponse(NOW, SEE_OTHER)
+        return page(site, chat_page(site, step, session, typed={**typed, "fault": str(error)}), UNPROCESSABLE)
+    return RedirectResponse(LATEST_TURN, SEE_OTHER)
 
 
-def _edit(site: Site, rater: "Rater", exchange_id: str, sent: FormData, pick: Pick) -> str | None:
-    """Return what somebody made of the response that they call better; None where it is as it was."""
+def _edit(site: Site, rater: "RaterRow", exchange_id: str, sent: FormData, pick: ResponsePick) -> str | None:
+    """Return the rater's edit of the preferred response; None if unchanged."""
     place = pick.place
     text = None if place is None else sent.get(f"edit_{place}")
     if text is None or place is None:
@@ -157,7 +197,7 @@ def _edit(site: Site, rater: "Rater", exchange_id: str, sent: FormData, pick: Pi
 
 
 def _id(sent: FormData) -> str:
-    """Return the id that a page chose, by which the same form sent twice is one."""
+    """Return the idempotency key of a form."""
     try:
         return str(UUID(str(sent.get("id", ""))))
     except ValueError:
@@ -173,4 +213,4 @@ def _number(sent: FormData, name: str, fault: str) -> int:
 
 def _worked(sent: FormData) -> int:
     text = str(sent.get("worked_ms", ""))
-    return min(int(text), LONGEST_MS) if text.isascii() and text.isdecimal() and len(text) < 12 else 0
+    return min(int(text), MAX_MS) if text.isascii() and text.isdecimal() and len(text) < 12 else 0

@@ -1,73 +1,124 @@
-"""What raters do, from the warning to the end."""
+"""Rating pages: items, answers, reports, pauses and consent renewal."""
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Final, Literal
 from urllib.parse import quote
 from uuid import NAMESPACE_OID, uuid4, uuid5
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import JSONResponse, RedirectResponse, Response
 
-from dissensus.campaign.answer_drafts import Given, Save
-from dissensus.web.core.contexts import (
-    AboutYou,
-    Agreed,
-    Agreement,
-    Asked,
-    Checking,
-    Feeling,
-    Left,
-    Rating,
-    Rest,
-    Topics,
-    TurnedAway,
-    Withdrawal,
-)
-from dissensus.web.core.forms import answers_of, check_storable, read_save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.schema.questionnaire.definition import Questionnaire
+from dissensus.schema.questionnaire.question import Answer
+from dissensus.web.core.forms import QuestionForm, check_storable, read_answers, read_save
 from dissensus.web.core.rater_auth import SESSION_COOKIE, UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
 from dissensus.web.core.responses import SEE_OTHER, SubmittedForm, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Open, SiteOf
-from dissensus.web.core.translations import chosen, languages
+from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.web.rater import chat, step_json
-from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, Language
-from dissensus.web.rater.entry import router as entrance
+from dissensus.web.rater.attention_checks import AttentionCheckPage
+from dissensus.web.rater.care import SurveyPage, TopicsPage
+from dissensus.web.rater.entry import ARRIVAL_COOKIE, AWAY_COOKIE, AWAY_S, ConsentPage, TurnedAwayPage
 from dissensus.workflows.rater import enrolment, journey, rating, recruitment, screening
-from dissensus.workflows.rater import withdrawal as withdrawal_workflow
-from dissensus.workflows.rater.journey import Step
+from dissensus.workflows.rater.journey import RaterState
 
 if TYPE_CHECKING:
     from dissensus.schema.questionnaire.definition import Questionnaire
     from dissensus.schema.questionnaire.question import Answer
+    from dissensus.store.consents import ConsentRow
+    from dissensus.workflows.rater.recruitment import RecruiterVisit
 
-router = APIRouter(dependencies=[Depends(check_storable)])
-router.include_router(entrance)
-inside = APIRouter(dependencies=[Depends(Open("rate"))])
-leaving = APIRouter(dependencies=[Depends(Open("withdraw"))])
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("rate"))])
 
-LONGEST_NOTICE: Final = 2_000
+MAX_NOTICE_LENGTH: Final = 2_000
 
 
-@inside.get("/rate")
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgreedPage:
+    """Consent decisions of a rater, the latest text first."""
+
+    template: ClassVar[str] = "rater/rating-agreed.html"
+
+    language: str
+    step: RaterState
+    said: tuple["ConsentRow", ...]
+    form_token: str
+    withdrawal: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RatingPage:
+    """An item with its questions."""
+
+    template: ClassVar[str] = "rater/rating.html"
+
+    language: str
+    step: RaterState
+    form_token: str
+    asked: QuestionForm
+    state: Mapping[str, Any]  # What scripts start from, as `dissensus.web.rater.step_json.state_to_json` gives it
+    visit: str  # Names this showing of the item; a form that is sent twice is kept once
+    noted: bool = False  # Whether a message for help or a report was just kept
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AboutYouPage:
+    """Questions about the rater: screener or demographics."""
+
+    template: ClassVar[str] = "rater/rating-about-you.html"
+
+    language: str
+    step: RaterState
+    form_token: str
+    asked: QuestionForm
+    noted: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestPage:
+    """Nothing to rate now: no seat, daily limit, paused, closed, unfit, done or withdrawn."""
+
+    template: ClassVar[str] = "rater/rating-rest.html"
+
+    language: str
+    step: RaterState
+    withdrawal: str | None
+    form_token: str
+    noted: bool = False
+    visit: "RecruiterVisit | None" = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftPage:
+    """The rater is signed out on this device."""
+
+    template: ClassVar[str] = "rater/rating-left.html"
+
+    language: str
+    rater_id: str
+
+
+@router.get("/rate")
 def see(site: SiteOf, request: Request, session: SessionKey = "", noted: bool = False) -> Response:
-    """Show where a rater is, to programs as data."""
-    step = journey.step(site.platform, rater_of_session(site, session), now=site.clock())
+    """Show the rater's current page, or JSON for programs."""
+    step = journey.next_state(site.platform, rater_of_session(site, session), now=site.clock())
     if request.headers.get("accept") == "application/json":
-        return JSONResponse(step_json.as_data(step, site.tokens.form(session)))
+        return JSONResponse(step_json.state_to_program_json(step, site.tokens.form(session)))
     return _where(site, step, session, noted=bool(noted))
 
 
-@inside.get("/agreed")
+@router.get("/agreed")
 def agreed(site: SiteOf, session: SessionKey = "") -> Response:
-    """Show what a rater agreed to, and what not."""
+    """Show the rater's consent decisions."""
     rater = rater_of_session(site, session)
-    step = journey.step(site.platform, rater, now=site.clock())
-    context = Agreed(
+    step = journey.next_state(site.platform, rater, now=site.clock())
+    context = AgreedPage(
         language=rater.language,
         step=step,
-        said=enrolment.said(site.platform, rater),
+        said=enrolment.list_consents(site.platform, rater),
         form_token=site.tokens.form(session),
         withdrawal=_withdrawal(site, step),
     )
@@ -82,202 +133,179 @@ async def _body(request: Request) -> bytes:
 Body = Annotated[bytes, Depends(_body)]
 
 
-@inside.post("/rate/{assignment_id}/save")
+@router.post("/rate/{assignment_id}/save")
 def save(site: SiteOf, request: Request, assignment_id: str, body: Body, session: SessionKey = "") -> Response:
-    """Keep answers as a page sends them; a final save ends the item and brings the next one."""
+    """Store a save of answers; a final one completes the item and returns the next."""
     rater = rater_of_session(site, session)
     site.tokens.check_form(session, request.headers.get("x-form-token"))
     sent, now = read_save(body), site.clock()
     if not sent.final:
-        revision = rating.save(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+        revision = rating.save_answers(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
         return JSONResponse({"revision": revision})
-    step = rating.submit(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
-    return JSONResponse(step_json.of_step(step, site.pages))
+    step = rating.submit_answers(site.platform, rater, assignment_id, str(sent.key), sent.save(), now=now)
+    return JSONResponse(step_json.state_to_json(step, site.renderer))
 
 
-@inside.post("/rate/{assignment_id}")
+@router.post("/rate/{assignment_id}")
 def submit(
     site: SiteOf, request: Request, assignment_id: str, sent: SubmittedForm, session: SessionKey = ""
 ) -> Response:
-    """Keep all answers to an item, from a page without scripts; where some are missing, ask for them."""
+    """Store all answers of an item from a plain form, or ask for missing ones."""
     rater = rater_of_form(site, request, session, sent)
-    step = journey.step(site.platform, rater, now=site.clock())
-    asked = _asked(step.campaign.questionnaire, answers_of(sent, step.campaign.questionnaire))
+    step = journey.next_state(site.platform, rater, now=site.clock())
+    asked = _asked(step.campaign.questionnaire, read_answers(sent, step.campaign.questionnaire))
     if asked.faults and step.assignment is not None and step.assignment.id == assignment_id:
         return page(site, _rating(site, step, session, asked), UNPROCESSABLE)
-    answers = {name: Given(value=_stored(value)) for name, value in asked.answers.items()}
+    answers = {name: DraftAnswer(value=_stored(value)) for name, value in asked.answers.items()}
     revision = int(text) if (text := str(sent.get("revision", ""))).isdecimal() and len(text) < 10 else 1
     visit = str(sent.get("visit", "") or uuid4())[:36]
-    given = Save(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
+    given = AnswerSave(revision=revision, visit=visit, visible_ms=0, idle_ms=0, answers=answers)
     # Sent twice it is one; sent again with other answers, by the back button, it is a correction.
     key = str(uuid5(NAMESPACE_OID, json.dumps([assignment_id, visit, asked.answers], sort_keys=True)))
-    rating.submit(site.platform, rater, assignment_id, key, given, now=site.clock())
+    rating.submit_answers(site.platform, rater, assignment_id, key, given, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-def _asked(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> Asked:
+def _asked(questionnaire: "Questionnaire", answers: Mapping[str, Any]) -> QuestionForm:
     faults = questionnaire.faults(answers, complete=True)
-    return Asked(questionnaire=questionnaire, answers=answers, faults={fault.question: fault.check for fault in faults})
+    return QuestionForm(
+        questionnaire=questionnaire, answers=answers, faults={fault.question: fault.check for fault in faults}
+    )
 
 
 def _stored(value: str | Sequence[str]) -> "Answer":
     return value if isinstance(value, str) else tuple(value)
 
 
-@inside.post("/rate/{assignment_id}/skip")
+@router.post("/rate/{assignment_id}/skip")
 def skip(site: SiteOf, request: Request, assignment_id: str, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Leave out an item."""
+    """Skip an item."""
     rater = rater_of_form(site, request, session, sent)
-    step = rating.skip(site.platform, rater, assignment_id, now=site.clock())
+    step = rating.skip_item(site.platform, rater, assignment_id, now=site.clock())
     if request.headers.get("accept", "").startswith("application/json"):
-        return JSONResponse(step_json.of_step(step, site.pages))
+        return JSONResponse(step_json.state_to_json(step, site.renderer))
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@inside.post("/notice")
+@router.post("/notice")
 def notice(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Keep that a rater needs help, or met what must not be shown."""
+    """Store a request for help or a report of illegal content."""
     rater = rater_of_form(site, request, session, sent)
     kind: Literal["help", "illegal"] = "illegal" if sent.get("kind") == "illegal" else "help"
-    text, assignment_id = str(sent.get("text", ""))[:LONGEST_NOTICE], str(sent.get("assignment", "")) or None
-    rating.notify(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
+    text, assignment_id = str(sent.get("text", ""))[:MAX_NOTICE_LENGTH], str(sent.get("assignment", "")) or None
+    rating.report_item(site.platform, rater, kind, text, assignment_id=assignment_id, now=site.clock())
     return RedirectResponse("/rate?noted=1", SEE_OTHER)
 
 
-@inside.post("/about-you")
+@router.post("/about-you")
 def declare(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Keep what a rater says of themselves; where that decides about a seat and there is none, nothing."""
+    """Store a rater's attributes; the screener stores nothing if no seat is free."""
     rater = rater_of_form(site, request, session, sent)
-    step = journey.step(site.platform, rater, now=site.clock())
+    step = journey.next_state(site.platform, rater, now=site.clock())
     if step.about is None:
         return RedirectResponse("/rate", SEE_OTHER)
-    asked = _asked(step.about, answers_of(sent, step.about))
+    asked = _asked(step.about, read_answers(sent, step.about))
     if asked.faults:
         token = site.tokens.form(session)
-        about = AboutYou(language=rater.language, step=step, form_token=token, asked=asked)
+        about = AboutYouPage(language=rater.language, step=step, form_token=token, asked=asked)
         return page(site, about, UNPROCESSABLE)
-    if step.place == "screener":
+    if step.stage == "screener":
         return _screen(site, step, asked)
-    rating.declare(site.platform, rater, asked.answers, now=site.clock())
+    rating.declare_attributes(site.platform, rater, asked.answers, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-def _screen(site: Site, step: Step, asked: Asked) -> Response:
-    """Give a rater a seat, or say that there is none and forget them."""
-    rater, visit = step.rater, recruitment.visit(site.platform, step)
-    if screening.screen(site.platform, rater, asked.answers, now=site.clock()) is not None:
+def _screen(site: Site, step: RaterState, asked: QuestionForm) -> Response:
+    """Assign a seat, or turn the rater away and forget them."""
+    rater, visit = step.rater, recruitment.load_recruiter_visit(site.platform, step)
+    if screening.screen_rater(site.platform, rater, asked.answers, now=site.clock()) is not None:
         return RedirectResponse("/rate", SEE_OTHER)
-    back = None if visit is None else recruitment.way_back(step.campaign, "quota_full")
-    away = TurnedAway(language=rater.language, campaign=step.campaign, sent=visit is not None, back=back)
+    back = None if visit is None else recruitment.return_link(step.campaign, "quota_full")
+    away = TurnedAwayPage(language=rater.language, campaign=step.campaign, sent=visit is not None, back=back)
     answer = page(site, away)
     for cookie in (SESSION_COOKIE, ARRIVAL_COOKIE):
         answer.delete_cookie(cookie)
-    site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.kept.id), AWAY_S)
+    site.set_cookie(answer, AWAY_COOKIE, site.tokens.away(step.campaign_row.id), AWAY_S)
     return answer
 
 
-@inside.post("/consent")
+@router.post("/consent")
 def agree_again(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Keep what a rater says to a consent text that changed."""
+    """Store consent to a changed text."""
     rater = rater_of_form(site, request, session, sent)
     purposes = dict.fromkeys(map(str, sent.getlist("purpose")), True)
     read = None if sent.get("read") is None else str(sent["read"])
-    enrolment.agree_again(site.platform, rater, purposes, read=read, now=site.clock())
+    enrolment.renew_consent(site.platform, rater, purposes, read=read, now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@inside.post("/stop")
+@router.post("/stop")
 def stop(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Stop."""
-    rating.stop(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
+    """Pause rating."""
+    rating.stop_rating(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@inside.post("/go-on")
+@router.post("/go-on")
 def go_on(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
-    """Go on after a stop."""
-    rating.go_on(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
+    """Resume rating after a pause."""
+    rating.resume_rating(site.platform, rater_of_form(site, request, session, sent), now=site.clock())
     return RedirectResponse("/rate", SEE_OTHER)
 
 
-@inside.post("/leave")
+@router.post("/leave")
 def leave(site: SiteOf, request: Request, sent: SubmittedForm, session: SessionKey = "") -> Response:
     """Sign out on this device."""
     rater = rater_of_form(site, request, session, sent)
-    enrolment.sign_out(site.platform, session)
-    answer = page(site, Left(language=rater.language, rater_id=rater.id))
+    enrolment.sign_out_rater(site.platform, session)
+    answer = page(site, LeftPage(language=rater.language, rater_id=rater.id))
     answer.delete_cookie(SESSION_COOKIE)
     return answer
 
 
-@leaving.get("/withdraw/{token}")
-def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
-    """Say what will be deleted."""
-    rater_id = site.tokens.read_withdrawal(token)
-    found = withdrawal_workflow.erasable(site.platform, rater_id)
-    language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    asking = Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=found.n_rated, paid=found.paid)
-    return page(site, asking)
-
-
-@leaving.post("/withdraw/{token}")
-def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
-    """Delete it."""
-    rater_id = site.tokens.read_withdrawal(token)
-    back = recruitment.way_out(site.platform, rater_id)
-    n = withdrawal_workflow.withdraw(site.platform, rater_id, now=site.clock())
-    language = chosen(wanted or request.headers.get("accept-language", ""), languages())
-    done = Withdrawal(language=language, token=token, rater_id=rater_id, n_rated=n, done=True, back=back)
-    answer = page(site, done)
-    answer.delete_cookie(SESSION_COOKIE)
-    return answer
-
-
-def _where(site: Site, step: Step, session: str, *, noted: bool) -> Response:
-    """Return the page of where a rater is."""
+def _where(site: Site, step: RaterState, session: str, *, noted: bool) -> Response:
+    """Return the page of the rater's current state."""
     language, campaign, token = step.rater.language, step.campaign, site.tokens.form(session)
-    withdrawal = None if step.place == "withdrawn" else _withdrawal(site, step)
-    match step.place:
+    withdrawal = None if step.stage == "withdrawn" else _withdrawal(site, step)
+    match step.stage:
         case "consent":
-            asking = Agreement(language=language, campaign=campaign, action="/consent", form_token=token)
+            asking = ConsentPage(language=language, campaign=campaign, action="/consent", form_token=token)
             return page(site, replace(asking, withdrawal=withdrawal))
         case "screener" | "demographics" if step.about is not None:
-            asked = Asked(questionnaire=step.about)
-            return page(site, AboutYou(language=language, step=step, form_token=token, asked=asked, noted=noted))
+            asked = QuestionForm(questionnaire=step.about)
+            return page(site, AboutYouPage(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "check" if step.due is not None:
-            return page(site, Checking(language=language, step=step, form_token=token, due=step.due, noted=noted))
+            return page(
+                site, AttentionCheckPage(language=language, step=step, form_token=token, due=step.due, noted=noted)
+            )
         case "topics":
-            return page(site, Topics(language=language, step=step, form_token=token, noted=noted))
+            return page(site, TopicsPage(language=language, step=step, form_token=token, noted=noted))
         case "feelings" if campaign.care is not None:
-            asked = Asked(questionnaire=campaign.care.survey)
-            return page(site, Feeling(language=language, step=step, form_token=token, asked=asked, noted=noted))
+            asked = QuestionForm(questionnaire=campaign.care.survey)
+            return page(site, SurveyPage(language=language, step=step, form_token=token, asked=asked, noted=noted))
         case "rate" if step.assignment is not None:
             answers = {name: given.value for name, given in step.answers.items() if given.value is not None}
-            asked = Asked(questionnaire=campaign.questionnaire, answers=answers)
+            asked = QuestionForm(questionnaire=campaign.questionnaire, answers=answers)
             return page(site, _rating(site, step, session, asked, noted=noted))
         case "chat":
-            return page(site, chat.shown(site, step, session, noted=noted))
-    rest = Rest(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
-    return page(site, replace(rest, visit=recruitment.visit(site.platform, step)))
+            return page(site, chat.chat_page(site, step, session, noted=noted))
+    rest = RestPage(language=language, step=step, withdrawal=withdrawal, form_token=token, noted=noted)
+    return page(site, replace(rest, visit=recruitment.load_recruiter_visit(site.platform, step)))
 
 
-def _rating(site: Site, step: Step, session: str, asked: Asked, *, noted: bool = False) -> Rating:
-    return Rating(
+def _rating(site: Site, step: RaterState, session: str, asked: QuestionForm, *, noted: bool = False) -> RatingPage:
+    return RatingPage(
         language=step.rater.language,
         step=step,
         form_token=site.tokens.form(session),
         asked=asked,
-        state=step_json.of_step(step, site.pages, shown=True),
+        state=step_json.state_to_json(step, site.renderer, shown=True),
         visit=str(uuid4()),
         noted=noted,
     )
 
 
-def _withdrawal(site: Site, step: Step) -> str:
-    """Return the address by which a rater can withdraw, whole where the site knows its own."""
+def _withdrawal(site: Site, step: RaterState) -> str:
+    """Return the withdrawal link of a rater, absolute if the base URL is configured."""
     token, language = site.tokens.withdrawal(step.rater.id), quote(step.rater.language)
     return f"{site.settings.base_url or ''}/withdraw/{token}?lang={language}"
-
-
-router.include_router(inside)
-router.include_router(leaving)

@@ -1,4 +1,4 @@
-"""What recruiters tell by themselves: signed, checked, and kept where it follows from what is known."""
+"""Webhook receiver for recruiter events."""
 
 import logging
 from typing import Annotated
@@ -8,10 +8,10 @@ from fastapi.responses import JSONResponse, Response
 
 from dissensus.errors import NotFound
 from dissensus.recruit.prolific import verify_event
-from dissensus.web.core.staff_auth import Open, SiteOf
+from dissensus.web.core.staff_auth import Public, SiteOf
 from dissensus.workflows.rater import recruitment
 
-router = APIRouter(dependencies=[Depends(Open("tell"))])
+router = APIRouter(dependencies=[Depends(Public("recruiter-webhook"))])
 
 log = logging.getLogger("dissensus.events")
 
@@ -22,12 +22,12 @@ async def _body(request: Request) -> bytes:
 
 @router.post("/prolific/events")
 def hear(site: SiteOf, request: Request, body: Annotated[bytes, Depends(_body)]) -> Response:
-    """Take a signed event of Prolific; one that changes nothing is taken too, so that it does not come again."""
+    """Accept a signed Prolific event; duplicates are accepted too, so that they are not retried."""
     secret = site.settings.prolific_secret
     if secret is None:
         raise NotFound("This site takes no events of Prolific. Set prolific_secret to the secret of the workspace.")
     event = verify_event(request.headers, body, secret=secret, now=site.clock())
-    changed = recruitment.told(site.platform, event, now=site.clock())
+    changed = recruitment.handle_recruiter_event(site.platform, event, now=site.clock())
     told = {"event": event.id, "kind": event.kind, "status": event.status, "changed": changed}
     log.info("prolific %s", event.id, extra={"told": told})
     return JSONResponse({"changed": changed})

@@ -1,6 +1,7 @@
-"""What somebody of the staff does with their own account: password, sessions, tokens."""
+"""Account pages of staff: password, sessions and API tokens."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import RedirectResponse, Response
@@ -10,32 +11,75 @@ from dissensus.schema.hints import format_value
 from dissensus.web.core.permissions import ACTIONS, SCOPES
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import COOKIE, May, Sent, SiteOf, Visit
+from dissensus.web.core.staff_auth import STAFF_COOKIE, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.web.staff.sign_in import FREE_BY_NAME
-from dissensus.web.staff.staff_contexts import Account, SignedOut, TokenMade
 from dissensus.workflows.platform import api_tokens, passwords, staff
+from dissensus.workflows.platform.api_tokens import MAX_DAYS
+from dissensus.workflows.platform.passwords import MIN_LENGTH
+
+if TYPE_CHECKING:
+    from dissensus.store.api_tokens import ApiTokenRow
+    from dissensus.store.staff import StaffSession
+
 
 router = APIRouter()
 
-Mine = Annotated[Visit, Depends(May("account"))]
+Mine = Annotated[StaffRequest, Depends(Require("account"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedOutPage:
+    """Signed out."""
+
+    template: ClassVar[str] = "staff/account-signed-out.html"
+
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountPage(StaffPage):
+    """Password, sessions and API tokens of the signed-in person."""
+
+    template: ClassVar[str] = "staff/account.html"
+
+    has_password: bool
+    sessions: tuple["StaffSession", ...]
+    this_session: str
+    tokens: tuple["ApiTokenRow", ...]
+    scopes: tuple[tuple[str, str], ...]
+    done: str = ""
+    faults: tuple[str, ...] = ()
+    shortest: int = MIN_LENGTH
+    most_days: int = MAX_DAYS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TokenPage(StaffPage):
+    """A new API token, shown once."""
+
+    template: ClassVar[str] = "staff/account-token.html"
+
+    key: str
+    token: "ApiTokenRow"
+    address: str
 
 
 @router.get("/account")
-def see(site: SiteOf, visit: Mine, done: Annotated[str, Query(max_length=20)] = "") -> Response:
-    """Show one's own account."""
-    return _account(site, visit, done="password" if done == "password" else "")
+def see(site: SiteOf, caller: Mine, done: Annotated[str, Query(max_length=20)] = "") -> Response:
+    """Show the account page."""
+    return _account(site, caller, done="password" if done == "password" else "")
 
 
-def _account(site: Site, visit: Visit, *faults: str, done: str = "") -> Response:
+def _account(site: Site, caller: StaffRequest, *faults: str, done: str = "") -> Response:
     now = site.clock()
-    context = Account(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
-        has_password=passwords.has_password(site.platform, visit.staff),
-        sessions=staff.list_sessions(site.platform, visit.staff, now=now),
-        this_session=staff.hash_session_key(visit.session),
-        tokens=api_tokens.list_tokens(site.platform, visit.staff, now=now),
-        scopes=tuple((name, ACTIONS[name].says) for name in ACTIONS if name in SCOPES),
+    context = caller.page(
+        AccountPage,
+        has_password=passwords.has_password(site.platform, caller.staff),
+        sessions=staff.list_sessions(site.platform, caller.staff, now=now),
+        this_session=staff.hash_session_key(caller.session),
+        tokens=api_tokens.list_tokens(site.platform, caller.staff, now=now),
+        scopes=tuple((name, ACTIONS[name].description) for name in ACTIONS if name in SCOPES),
         done=done,
         faults=faults,
     )
@@ -43,42 +87,44 @@ def _account(site: Site, visit: Visit, *faults: str, done: str = "") -> Response
 
 
 @router.post("/account/password")
-def change_password(site: SiteOf, visit: Mine, sent: Sent) -> Response:
-    """Set or change one's password, and end all other sessions."""
+def change_password(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+    """Set or change the password, and end all other sessions."""
     new, old = str(sent.get("new", "")), str(sent.get("old", ""))
-    hasher, traces = site.hasher(), {site.tokens.trace("name", visit.staff.name): FREE_BY_NAME}
+    hasher, traces = site.hasher(), {site.tokens.trace("name", caller.staff.name): FREE_BY_NAME}
     try:
         if new != sent.get("again"):
             raise InvalidInput("The new password was not written twice the same.")
-        passwords.confirm_password(site.platform, hasher, visit.staff, old, traces=traces, now=site.clock())
-        passwords.change_password(site.platform, hasher, visit.staff, new, session=visit.session)
+        passwords.confirm_password(site.platform, hasher, caller.staff, old, traces=traces, now=site.clock())
+        passwords.change_password(site.platform, hasher, caller.staff, new, session=caller.session)
     except (InvalidInput, NotAllowed) as error:
-        return _account(site, visit, str(error))
+        return _account(site, caller, str(error))
     return RedirectResponse("/account?done=password", SEE_OTHER)
 
 
 @router.post("/account/sessions/end")
-def end_session(site: SiteOf, visit: Mine, sent: Sent) -> Response:
-    """End one of one's own sessions."""
-    staff.end_session(site.platform, visit.staff, str(sent.get("session", "")))
+def end_session(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+    """End a session."""
+    staff.end_session(site.platform, caller.staff, str(sent.get("session", "")))
     return RedirectResponse("/account", SEE_OTHER)
 
 
 @router.post("/account/tokens")
-def make_token(site: SiteOf, visit: Mine, sent: Sent) -> Response:
-    """Make a token, and show it once."""
+def make_token(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+    """Create an API token, and show it once."""
     scopes = [str(one) for one in sent.getlist("scope")]
     try:
         api_tokens.check_scopes(scopes, SCOPES)
         days = _days(str(sent.get("days", "")))
         name = str(sent.get("name", ""))
-        key, token = api_tokens.create_token(site.platform, visit.staff, name, scopes=scopes, days=days, now=site.clock())
+        key, token = api_tokens.create_token(
+            site.platform, caller.staff, name, scopes=scopes, days=days, now=site.clock()
+        )
     except (InvalidInput, Conflict) as error:
-        return _account(site, visit, str(error))
+        return _account(site, caller, str(error))
     address = site.settings.address
     return page(
         site,
-        TokenMade(owner=visit.staff.name, form_token=visit.form_token, key=key, token=token, address=address),
+        caller.page(TokenPage, key=key, token=token, address=address),
     )
 
 
@@ -89,18 +135,18 @@ def _days(text: str) -> int:
 
 
 @router.post("/account/tokens/revoke")
-def revoke_token(site: SiteOf, visit: Mine, sent: Sent) -> Response:
-    """End one of one's own tokens at once."""
-    api_tokens.revoke_token(site.platform, visit.staff, str(sent.get("token", "")))
+def revoke_token(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
+    """Revoke an API token."""
+    api_tokens.revoke_token(site.platform, caller.staff, str(sent.get("token", "")))
     return RedirectResponse("/account", SEE_OTHER)
 
 
 @router.post("/sign-out")
-def sign_out(site: SiteOf, visit: Mine, sent: Sent) -> Response:
+def sign_out(site: SiteOf, caller: Mine, sent: StaffForm) -> Response:
     """Sign out, here or everywhere."""
     if sent.get("where") == "everywhere":
-        staff.sign_out_everywhere(site.platform, visit.staff.name)
-    staff.sign_out(site.platform, visit.session)
-    answer = page(site, SignedOut())
-    answer.delete_cookie(COOKIE)
+        staff.sign_out_everywhere(site.platform, caller.staff.name)
+    staff.sign_out(site.platform, caller.session)
+    answer = page(site, SignedOutPage())
+    answer.delete_cookie(STAFF_COOKIE)
     return answer

@@ -1,26 +1,60 @@
-"""What owners see of what red-teamers try."""
+"""Attempts page: success of red teaming."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.errors import NotFound
-from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.charts import ChartScale
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import page
-from dissensus.web.core.staff_auth import May, Name, SiteOf, Visit
-from dissensus.web.staff.attempt_contexts import AttemptsPage
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
 from dissensus.workflows.campaign import attempts
+from dissensus.workflows.campaign.attempts import AttemptSummary, RedTeamerActivity
+
+if TYPE_CHECKING:
+    from dissensus.pipeline.analyse.attempts.result import AttemptCell
+
 
 router = APIRouter()
 
 
+MAX_SHOWN: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttemptsPage(StaffPage):
+    """Attempts of a campaign; None with the reason where there are none."""
+
+    template: ClassVar[str] = "staff/attempts.html"
+    share: ClassVar[ChartScale] = ChartScale(0.0, 1.0)
+    agreement: ClassVar[ChartScale] = ChartScale(-0.5, 1.0)
+
+    name: str
+    summary: AttemptSummary | None
+    why: str = ""
+
+    @property
+    def cells(self) -> "tuple[tuple[str, AttemptCell], ...]":
+        """Success of all attempts, by type, by size and by both, each with what it is of."""
+        every = self.summary.analysis.success if self.summary else ()
+        return tuple((", ".join(filter(None, (one.model_type, one.size))) or "All attempts", one) for one in every)
+
+    @property
+    def busiest(self) -> tuple[RedTeamerActivity, ...]:
+        """Red-teamers with most attempts."""
+        return self.summary.red_teamers[:MAX_SHOWN] if self.summary else ()
+
+
 @router.get("/campaigns/{name}/attempts")
-def see(site: SiteOf, visit: Annotated[Visit, Depends(May("raters"))], name: Name, _turn: InTurn) -> Response:
-    """Show what was tried so far, by whom, and how it went."""
-    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
+def see(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("raters"))], name: Name, _turn: SlowRequestSlot
+) -> Response:
+    """Show the attempts so far and their success."""
     try:
-        found = attempts.summarise_attempts(site.platform, name, staff_id=visit.staff.id)
+        summary = attempts.summarise_attempts(site.platform, name, staff_id=caller.staff.id)
     except NotFound as error:
-        return page(site, AttemptsPage(**who, found=None, why=str(error)))
-    return page(site, AttemptsPage(**who, found=found))
+        return page(site, caller.page(AttemptsPage, name=name, summary=None, why=str(error)))
+    return page(site, caller.page(AttemptsPage, name=name, summary=summary))

@@ -1,4 +1,4 @@
-"""A campaign as an owner proposes it in a form: definition and items, each pasted or as a file."""
+"""Campaign form: definition and items, pasted or uploaded."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -8,22 +8,22 @@ from typing import Any, Final
 from starlette.datastructures import FormData, UploadFile
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.files.items import Items, pasted_items
+from dissensus.files.items import Items, parse_pasted_items
 from dissensus.files.pairs.items import reader_for
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.parser import parse_campaign
-from dissensus.schema.campaign.shipped import text_of
+from dissensus.schema.campaign.shipped import load_campaign_toml
 from dissensus.schema.records.conversation import Conversation
 from dissensus.schema.records.item import Item
 from dissensus.web.core.uploads import read_uploaded
 
-MOST_CARRIED: Final = 40 << 20
+MAX_CARRIED_BYTES: Final = 40 << 20
 """Bytes of all turns and attributes: the form brings them back, with what stands around them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Proposal:
-    """What was sent, and what was understood of it."""
+class CampaignProposal:
+    """A submitted campaign form, with what was parsed and what is wrong."""
 
     definition: str = ""  # The texts as they were sent
     pasted: str = ""
@@ -35,7 +35,7 @@ class Proposal:
 
     @property
     def kept_items(self) -> str:
-        """The items as a form carries them from one page to the next, since browsers forget files."""
+        """Items as a hidden form field, since browsers do not resubmit files."""
         return json.dumps(
             [
                 [item.item_id, item.conversation.to_dicts(), dict(item.attributes), item.response_b]
@@ -45,33 +45,33 @@ class Proposal:
         )
 
 
-def read_proposal(sent: FormData) -> Proposal:
-    """Return what a form proposes; what is wrong with definition and items is told together."""
+def read_proposal(sent: FormData) -> CampaignProposal:
+    """Parse definition and items of a form, collecting all faults."""
     asked = read_definition(sent)
-    rated = read_rated(sent, asked.campaign)
+    rated = read_items(sent, asked.campaign)
     by_link = _text(sent, "entry") != "invitation"
     faults = (*asked.faults, *rated.faults)
     return replace(rated, definition=asked.definition, campaign=asked.campaign, by_link=by_link, faults=faults)
 
 
-def read_rated(sent: FormData, campaign: Campaign | None = None) -> Proposal:
-    """Return what a form proposes to be rated, without a definition; pairs where the campaign compares two."""
+def read_items(sent: FormData, campaign: Campaign | None = None) -> CampaignProposal:
+    """Parse the items of a form, as pairs where the campaign compares two responses."""
     pasted = _text(sent, "pasted")
     try:
         found = _items(sent, campaign)
-        return Proposal(pasted=pasted, items=found.items, notes=found.notes)
+        return CampaignProposal(pasted=pasted, items=found.items, notes=found.notes)
     except DissensusError as error:
-        return Proposal(pasted=pasted, faults=(f"The items: {error}",))
+        return CampaignProposal(pasted=pasted, faults=(f"The items: {error}",))
 
 
-def read_definition(sent: FormData) -> Proposal:
-    """Return what a form proposes to ask, without items."""
+def read_definition(sent: FormData) -> CampaignProposal:
+    """Parse the definition of a form."""
     definition = ""
     try:
         definition = _definition(sent)
-        return Proposal(definition=definition, campaign=parse_campaign(definition))
+        return CampaignProposal(definition=definition, campaign=parse_campaign(definition))
     except DissensusError as error:
-        return Proposal(definition=definition, faults=(str(error),))
+        return CampaignProposal(definition=definition, faults=(str(error),))
 
 
 def _text(sent: FormData, name: str) -> str:
@@ -91,7 +91,7 @@ def _definition(sent: FormData) -> str:
     uploaded = _file(sent, "definition_file")
     if uploaded is None:
         like = _text(sent, "like")
-        return text_of(like) if like else _text(sent, "definition")
+        return load_campaign_toml(like) if like else _text(sent, "definition")
     try:
         return uploaded[1].decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -99,13 +99,13 @@ def _definition(sent: FormData) -> str:
 
 
 def _items(sent: FormData, campaign: Campaign | None) -> Items:
-    """Return the items of a file, else of pasted text, else those that the form kept."""
+    """Return the items of the uploaded file, else of pasted text, else of the hidden field."""
     uploaded = _file(sent, "items_file")
     if uploaded is not None:
         return _items_of_file(*uploaded, reader_for(campaign))
     pasted, kept = _text(sent, "pasted"), _text(sent, "items")
     if pasted.strip():
-        return pasted_items(pasted)
+        return parse_pasted_items(pasted)
     return Items(_kept(kept)) if kept else Items(())
 
 
@@ -116,11 +116,11 @@ def _items_of_file(name: str, content: bytes, read: Callable[[Any], Items]) -> I
 
 
 def check_carried(items: Sequence[Item]) -> None:
-    """Refuse more items than a form carries from one page to the next."""
+    """Raise `InvalidInput` for more items than a form can carry."""
     size = sum(len(text.encode()) for item in items for text in _texts(item))
-    if size > MOST_CARRIED:
+    if size > MAX_CARRIED_BYTES:
         raise InvalidInput(
-            f"They hold {size:,} bytes, and a form carries {MOST_CARRIED:,}. Use the command line: it takes more."
+            f"They hold {size:,} bytes, and a form carries {MAX_CARRIED_BYTES:,}. Use the command line: it takes more."
         )
 
 

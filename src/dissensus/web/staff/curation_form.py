@@ -1,4 +1,4 @@
-"""A sample as staff ask for it in a form: what was typed, and what is drawn by it."""
+"""Sampling form: parse a plan and draw the sample."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -13,15 +13,15 @@ from dissensus.schema.numbers import MAX_COUNT
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import LEAST
 from dissensus.text.personal_data import KINDS, Kind
-from dissensus.web.core.forms import LARGEST_SEED, whole_number
+from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 
 EVERY_KIND: Final = "every"
 BY_NUMBERS: Final = "numbers"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Typed:
-    """What was typed, as it was: fields of a plan, which may be none yet."""
+class SamplePlanForm:
+    """Raw fields of a sampling plan."""
 
     n: str = ""
     by: tuple[str, ...] = ()
@@ -35,39 +35,39 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """A sample, or everything that is wrong with what was typed."""
+class DrawResult:
+    """A drawn sample, or all faults of the form."""
 
     selection: Selection | None
     faults: tuple[str, ...] = ()
 
 
-def read_typed(sent: FormData) -> Typed:
-    """Return what a form says of a plan; what it does not have is as in an empty one."""
+def read_plan_form(sent: FormData) -> SamplePlanForm:
+    """Read the fields of a plan, with defaults for missing ones."""
     found: dict[str, Any] = {}
-    for field in fields(Typed):
+    for field in fields(SamplePlanForm):
         texts = tuple(text for text in sent.getlist(field.name) if isinstance(text, str))
         if isinstance(field.default, str):
             found[field.name] = texts[0] if texts else field.default
         else:
             found[field.name] = texts if isinstance(field.default, tuple) else bool(texts)
-    return Typed(**found)
+    return SamplePlanForm(**found)
 
 
-def draw(typed: Typed, items: Sequence[Item]) -> Drawn:
-    """Draw a sample; what is wrong with the fields, and with what they say of the items, is told together."""
+def draw_sample(typed: SamplePlanForm, items: Sequence[Item]) -> DrawResult:
+    """Draw a sample, or collect all faults of the fields and of the plan."""
     values, faults = _values(typed)
     try:
         if not faults:
-            return Drawn(curate(items, SamplePlan(**values)))
+            return DrawResult(curate(items, SamplePlan(**values)))
         curate(items, _checking(values))
     except DissensusError as error:
         faults.append(str(error))
-    return Drawn(None, tuple(faults))
+    return DrawResult(None, tuple(faults))
 
 
-def _values(typed: Typed) -> tuple[dict[str, Any], list[str]]:
-    """Return the fields of a plan that can be read, and what is wrong with the others."""
+def _values(typed: SamplePlanForm) -> tuple[dict[str, Any], list[str]]:
+    """Parse the fields of a plan, collecting faults."""
     values: dict[str, Any] = {"by": typed.by, "fill": typed.fill}
     faults = []
     for name, read in _READERS.items():
@@ -79,7 +79,7 @@ def _values(typed: Typed) -> tuple[dict[str, Any], list[str]]:
 
 
 def _checking(values: Mapping[str, Any]) -> SamplePlan:
-    """Return a plan that meets the items with the fields that could be read, and is quick."""
+    """Return a quick plan that checks the parsed fields against the items."""
     allocation = values.get("allocation", "proportional")
     if isinstance(allocation, Mapping):
         return SamplePlan(n=values.get("n", 0), by=values["by"], allocation=allocation)
@@ -88,16 +88,16 @@ def _checking(values: Mapping[str, Any]) -> SamplePlan:
     return SamplePlan(by=values["by"], **wanted)
 
 
-def _number(typed: Typed) -> int:
+def _number(typed: SamplePlanForm) -> int:
     if not typed.n.strip():
         if typed.rule == BY_NUMBERS:
             return 0
         raise InvalidInput("It is not said how many items are wanted. Write a whole number, or a number a stratum.")
-    return whole_number(typed.n, "of items", 1, MAX_COUNT)
+    return parse_whole_number(typed.n, "of items", 1, MAX_COUNT)
 
 
-def _allocation(typed: Typed) -> Allocation:
-    """Return a rule, or the number of each stratum that is named."""
+def _allocation(typed: SamplePlanForm) -> Allocation:
+    """Return the allocation rule, or the number for each named stratum."""
     lines = [line for line in typed.numbers.splitlines() if line.strip()]
     if typed.rule != BY_NUMBERS:
         if lines:
@@ -120,10 +120,10 @@ def _line(line: str) -> tuple[str, int]:
     name, equals, number = line.rpartition("=")
     if not equals or not name.strip():
         raise InvalidInput(f"{format_value(line)} is no STRATUM = N. Write one such line for each stratum.")
-    return name.strip(), whole_number(number, f"for the stratum {format_value(name.strip())}", 1, MAX_COUNT)
+    return name.strip(), parse_whole_number(number, f"for the stratum {format_value(name.strip())}", 1, MAX_COUNT)
 
 
-def _similarity(typed: Typed) -> float | None:
+def _similarity(typed: SamplePlanForm) -> float | None:
     if not typed.no_duplicates:
         return None
     try:
@@ -132,20 +132,21 @@ def _similarity(typed: Typed) -> float | None:
         value = 0
     if not LEAST <= value <= 1:
         raise InvalidInput(
-            f"{format_value(typed.similarity)} is no similarity of duplicates. Write a number from {LEAST} to 1, such as 0.8."
+            f"{format_value(typed.similarity)} is no similarity of duplicates. "
+            f"Write a number from {LEAST} to 1, such as 0.8."
         )
     return value
 
 
-def _kinds(typed: Typed) -> Sequence[Kind]:
+def _kinds(typed: SamplePlanForm) -> Sequence[Kind]:
     return KINDS if EVERY_KIND in typed.personal_data else cast("Sequence[Kind]", typed.personal_data)
 
 
-def _seed(typed: Typed) -> int:
-    return whole_number(typed.seed, "for a seed", 0, LARGEST_SEED)
+def _seed(typed: SamplePlanForm) -> int:
+    return parse_whole_number(typed.seed, "for a seed", 0, MAX_SEED)
 
 
-_READERS: Final[Mapping[str, Callable[[Typed], Any]]] = {
+_READERS: Final[Mapping[str, Callable[[SamplePlanForm], Any]]] = {
     "n": _number,
     "allocation": _allocation,
     "duplicates": _similarity,

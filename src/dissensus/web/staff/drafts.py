@@ -1,72 +1,106 @@
-"""What owners do to a campaign before raters come: its items, and a dry run."""
+"""Draft pages: items and dry runs of a campaign before it opens."""
 
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import Response
 
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.web.core.concurrency_limit import InTurn
-from dissensus.web.core.forms import LARGEST_SEED, whole_number
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
+from dissensus.web.core.forms import MAX_SEED, parse_whole_number
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
-from dissensus.web.staff.campaign_contexts import Adding, AddingUnderstood, Removing
-from dissensus.web.staff.campaign_form import Proposal, read_rated
-from dissensus.web.staff.campaigns import MOST_REHEARSING, back
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.staff.campaign_form import CampaignProposal, read_items
+from dissensus.web.staff.campaigns import MAX_REHEARSAL_RATERS, redirect_to_campaign
 from dissensus.workflows.campaign import campaigns, overview
 from dissensus.workflows.campaign.rehearsal import run_rehearsal
 
 router = APIRouter()
 
-MOST_REHEARSED: Final = 2_000
-"""Items that all raters of a dry run rate together: a page does not wait longer."""
+MAX_REHEARSED_RATINGS: Final = 2_000
+"""Maximum ratings of a dry run that a page waits for."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AddItemsPage(StaffPage):
+    """Form for adding items to a draft."""
+
+    template: ClassVar[str] = "staff/drafts-items.html"
+
+    name: str
+    proposal: CampaignProposal
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemsPreviewPage(StaffPage):
+    """Parsed items before they are added; `preview` is whether raters see them covered."""
+
+    template: ClassVar[str] = "staff/drafts-items-preview.html"
+
+    name: str
+    proposal: CampaignProposal
+    preview: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemoveItemsPage(StaffPage):
+    """Confirmation before all items of a draft are removed."""
+
+    template: ClassVar[str] = "staff/drafts-items-removal.html"
+
+    name: str
+    n_items: int
+    n_rehearsals: int
 
 
 @router.get("/campaigns/{name}/items")
-def ask(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
+def ask(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
     """Show the form for more items."""
-    campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
-    return _adding(site, visit, name, Proposal())
+    campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
+    return _adding(site, caller, name, CampaignProposal())
 
 
 @router.post("/campaigns/{name}/items")
 def add(
-    site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, sent: Sent, _turn: InTurn
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("items"))],
+    name: Name,
+    sent: StaffForm,
+    _turn: SlowRequestSlot,
 ) -> Response:
-    """Show what was understood, or add the items, or go back to the form."""
-    campaign = campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
-    found, do = read_rated(sent, campaign), sent.get("do")
+    """Preview the items, add them, or return to the form."""
+    campaign = campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
+    found, do = read_items(sent, campaign), sent.get("do")
     if do == "change":
-        return _adding(site, visit, name, found)
+        return _adding(site, caller, name, found)
     if not found.items:
         none = "There are no items. Choose a file, or paste conversations."
-        return _adding(site, visit, name, found, *(found.faults or (none,)))
+        return _adding(site, caller, name, found, *(found.faults or (none,)))
     if do != "add":
-        context = AddingUnderstood(
-            owner=visit.staff.name, form_token=visit.form_token, name=name, proposal=found, preview=campaign.preview
-        )
+        context = caller.page(ItemsPreviewPage, name=name, proposal=found, preview=campaign.preview)
         return page(site, context)
     try:
-        campaigns.add_items(site.platform, name, found.items, staff_id=visit.staff.id, now=site.clock())
+        campaigns.add_items(site.platform, name, found.items, staff_id=caller.staff.id, now=site.clock())
     except DissensusError as error:
-        return _adding(site, visit, name, found, str(error))
-    return back(name)
+        return _adding(site, caller, name, found, str(error))
+    return redirect_to_campaign(name)
 
 
-def _adding(site: Site, visit: Visit, name: str, proposal: Proposal, *faults: str) -> Response:
-    context = Adding(owner=visit.staff.name, form_token=visit.form_token, name=name, proposal=proposal, faults=faults)
+def _adding(site: Site, caller: StaffRequest, name: str, proposal: CampaignProposal, *faults: str) -> Response:
+    context = caller.page(AddItemsPage, name=name, proposal=proposal, faults=faults)
     return page(site, context, 422 if faults else 200)
 
 
 @router.get("/campaigns/{name}/items/remove")
-def ask_to_remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name) -> Response:
-    """Ask before all items go."""
-    campaigns.load_draft_definition(site.platform, name, staff_id=visit.staff.id)
-    numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
-    context = Removing(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+def ask_to_remove(site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name) -> Response:
+    """Ask for confirmation before all items are removed."""
+    campaigns.load_draft_definition(site.platform, name, staff_id=caller.staff.id)
+    numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
+    context = caller.page(
+        RemoveItemsPage,
         name=name,
         n_items=numbers.n_items,
         n_rehearsals=numbers.n_rehearsals,
@@ -75,24 +109,30 @@ def ask_to_remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], 
 
 
 @router.post("/campaigns/{name}/items/remove")
-def remove(site: SiteOf, visit: Annotated[Visit, Depends(May("items"))], name: Name, _sent: Sent) -> Response:
-    """Take all items out of a draft."""
-    campaigns.remove_items(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    return back(name)
+def remove(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("items"))], name: Name, _sent: StaffForm
+) -> Response:
+    """Remove all items of a draft."""
+    campaigns.remove_items(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    return redirect_to_campaign(name)
 
 
 @router.post("/campaigns/{name}/dry-run")
 def run(
-    site: SiteOf, visit: Annotated[Visit, Depends(May("run_rehearsal"))], name: Name, sent: Sent, _turn: InTurn
+    site: SiteOf,
+    caller: Annotated[StaffRequest, Depends(Require("rehearse"))],
+    name: Name,
+    sent: StaffForm,
+    _turn: SlowRequestSlot,
 ) -> Response:
-    """Let simulated raters go the whole way."""
-    n_raters = whole_number(str(sent.get("raters", "")), "of raters", 1, MOST_REHEARSING)
-    seed = whole_number(str(sent.get("seed", "")), "for a seed", 0, LARGEST_SEED)
-    n_items = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers.n_items
-    if n_raters * n_items > MOST_REHEARSED:
+    """Run a dry run with simulated raters."""
+    n_raters = parse_whole_number(str(sent.get("raters", "")), "of raters", 1, MAX_REHEARSAL_RATERS)
+    seed = parse_whole_number(str(sent.get("seed", "")), "for a seed", 0, MAX_SEED)
+    n_items = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers.n_items
+    if n_raters * n_items > MAX_REHEARSED_RATINGS:
         raise InvalidInput(
-            f"{n_raters} raters of {n_items:,} items are more than the {MOST_REHEARSED:,} ratings that a page waits "
-            f"for. Take fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
+            f"{n_raters} raters of {n_items:,} items are more than the {MAX_REHEARSED_RATINGS:,} ratings that a page "
+            f"waits for. Take fewer raters, or the command: dissensus campaign rehearse {name} --raters {n_raters}"
         )
-    run_rehearsal(site.platform, name, n_raters, staff_id=visit.staff.id, seed=seed, now=site.clock())
-    return back(name)
+    run_rehearsal(site.platform, name, n_raters, staff_id=caller.staff.id, seed=seed, now=site.clock())
+    return redirect_to_campaign(name)

@@ -1,28 +1,55 @@
-"""Who belongs to a campaign, and how others come to."""
+"""Member pages of a campaign."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
 
-from dissensus.schema.campaign.roles import DUTIES, ROLES, parse_role
+from dissensus.schema.campaign.roles import DUTIES, ROLES, Role, parse_role
 from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
-from dissensus.web.staff.staff_contexts import Members, StaffInvited
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import members as members_workflow
+
+if TYPE_CHECKING:
+    from dissensus.store.members import MemberRow, PendingInvitation
+
 
 router = APIRouter()
 
-By = Annotated[Visit, Depends(May("staff"))]
+By = Annotated[StaffRequest, Depends(Require("staff"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembersPage(StaffPage):
+    """Members of a campaign and pending invitations."""
+
+    template: ClassVar[str] = "staff/members.html"
+
+    name: str
+    members: tuple["MemberRow", ...]
+    pending: tuple["PendingInvitation", ...]
+    roles: tuple[tuple[Role, str], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberLinkPage(StaffPage):
+    """A new invitation link for staff, shown once."""
+
+    template: ClassVar[str] = "staff/members-link.html"
+
+    name: str
+    role: Role
+    link: str
+    days: int
 
 
 @router.get("/campaigns/{name}/staff")
-def see(site: SiteOf, visit: By, name: Name) -> Response:
-    """Show who belongs to a campaign."""
-    members, pending = members_workflow.list_members(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    context = Members(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+def see(site: SiteOf, caller: By, name: Name) -> Response:
+    """Show the members of a campaign."""
+    members, pending = members_workflow.list_members(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    context = caller.page(
+        MembersPage,
         name=name,
         members=members,
         pending=pending,
@@ -32,13 +59,14 @@ def see(site: SiteOf, visit: By, name: Name) -> Response:
 
 
 @router.post("/campaigns/{name}/staff/invite")
-def invite(site: SiteOf, visit: By, request: Request, name: Name, sent: Sent) -> Response:
-    """Show a link by which somebody comes to belong to a campaign."""
+def invite(site: SiteOf, caller: By, request: Request, name: Name, sent: StaffForm) -> Response:
+    """Show a new invitation link."""
     role = parse_role(sent.get("role"))
-    key = members_workflow.create_member_invitation(site.platform, name, role, staff_id=visit.staff.id, now=site.clock())
-    context = StaffInvited(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+    key = members_workflow.create_member_invitation(
+        site.platform, name, role, staff_id=caller.staff.id, now=site.clock()
+    )
+    context = caller.page(
+        MemberLinkPage,
         name=name,
         role=role,
         link=f"{site.address_for(request)}/join/{key}",
@@ -48,31 +76,33 @@ def invite(site: SiteOf, visit: By, request: Request, name: Name, sent: Sent) ->
 
 
 @router.post("/campaigns/{name}/staff/take-back")
-def take_back(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
-    """Take a link back that nobody has used."""
-    members_workflow.revoke_member_invitation(site.platform, name, str(sent.get("invitation", "")), staff_id=visit.staff.id)
+def take_back(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+    """Revoke an unused invitation."""
+    members_workflow.revoke_member_invitation(
+        site.platform, name, str(sent.get("invitation", "")), staff_id=caller.staff.id
+    )
     return _back(name)
 
 
 @router.post("/campaigns/{name}/staff/role")
-def change_role(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
-    """Change who somebody is in a campaign."""
+def change_role(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+    """Change the role of a member."""
     person, role = str(sent.get("person", "")), parse_role(sent.get("role"))
-    members_workflow.change_role(site.platform, name, person, role, staff_id=visit.staff.id, now=site.clock())
-    return _back_for(name, person, visit)
+    members_workflow.change_role(site.platform, name, person, role, staff_id=caller.staff.id, now=site.clock())
+    return _back_for(name, person, caller)
 
 
 @router.post("/campaigns/{name}/staff/remove")
-def remove(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
-    """Let somebody not belong to a campaign any more."""
+def remove(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+    """Remove a member."""
     person = str(sent.get("person", ""))
-    members_workflow.remove_member(site.platform, name, person, staff_id=visit.staff.id, now=site.clock())
-    return _back_for(name, person, visit)
+    members_workflow.remove_member(site.platform, name, person, staff_id=caller.staff.id, now=site.clock())
+    return _back_for(name, person, caller)
 
 
-def _back_for(name: str, person: str, visit: Visit) -> Response:
+def _back_for(name: str, person: str, caller: StaffRequest) -> Response:
     # Who changed their own place may not see the page any more.
-    return RedirectResponse("/campaigns", SEE_OTHER) if person == visit.staff.name else _back(name)
+    return RedirectResponse("/campaigns", SEE_OTHER) if person == caller.staff.name else _back(name)
 
 
 def _back(name: str) -> Response:

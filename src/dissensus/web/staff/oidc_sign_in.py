@@ -1,4 +1,4 @@
-"""How staff come in by an OpenID provider, and back."""
+"""Sign-in of staff with an OpenID provider."""
 
 from hmac import compare_digest
 from typing import Annotated, Final
@@ -9,25 +9,25 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import NotAllowed, NotFound
 from dissensus.web.core import oidc
 from dissensus.web.core.responses import SEE_OTHER
-from dissensus.web.core.signed_tokens import DETOUR_S
+from dissensus.web.core.signed_tokens import OIDC_FLOW_S
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Open, SiteOf
-from dissensus.web.staff.sign_in import signed_in
+from dissensus.web.core.staff_auth import Public, SiteOf
+from dissensus.web.staff.sign_in import redirect_signed_in
 from dissensus.workflows.platform import staff
 
-router = APIRouter(dependencies=[Depends(Open("sign-in"))])
+router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
-DETOUR_COOKIE: Final = "dissensus_detour"
+FLOW_COOKIE: Final = "dissensus_detour"
 Said = Annotated[str, Query(max_length=4000)]
 
 
 @router.get("/oidc")
 def leave(site: SiteOf, request: Request) -> Response:
-    """Send somebody to the provider."""
+    """Redirect to the provider."""
     _check(site)
-    detour = oidc.new_detour()
-    answer = RedirectResponse(oidc.address(site.settings, detour, back=_back(site, request)), SEE_OTHER)
-    site.set_cookie(answer, DETOUR_COOKIE, site.tokens.detour(detour, now=site.clock()), DETOUR_S)
+    detour = oidc.start_flow()
+    answer = RedirectResponse(oidc.authorization_url(site.settings, detour, back=_back(site, request)), SEE_OTHER)
+    site.set_cookie(answer, FLOW_COOKIE, site.tokens.detour(detour, now=site.clock()), OIDC_FLOW_S)
     return answer
 
 
@@ -37,19 +37,19 @@ def come_back(
     request: Request,
     code: Said = "",
     state: Said = "",
-    token: Annotated[str, Cookie(alias=DETOUR_COOKIE, max_length=2000)] = "",
+    token: Annotated[str, Cookie(alias=FLOW_COOKIE, max_length=2000)] = "",
 ) -> Response:
-    """Sign in whom the provider vouches for."""
+    """Sign in with the identity that the provider asserts."""
     _check(site)
     if not token:
         raise NotAllowed("This browser did not begin to sign in here, or too long ago. Begin again at /sign-in.")
     detour = site.tokens.read_detour(token, now=site.clock())
     if not code or not compare_digest(state.encode(), detour.state.encode()):
         raise NotAllowed("The provider did not let you in. Begin again at /sign-in.")
-    found = oidc.vouched(site.settings, detour, code, back=_back(site, request), now=site.clock())
+    found = oidc.fetch_identity(site.settings, detour, code, back=_back(site, request), now=site.clock())
     session = staff.sign_in_by_provider(site.platform, subject=found.subject, email=found.email, now=site.clock())
-    answer = signed_in(site, session, "/campaigns")
-    answer.delete_cookie(DETOUR_COOKIE)
+    answer = redirect_signed_in(site, session, "/campaigns")
+    answer.delete_cookie(FLOW_COOKIE)
     return answer
 
 

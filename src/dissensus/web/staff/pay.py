@@ -1,42 +1,79 @@
-"""What owners see of what raters are owed, and how they note payments."""
+"""Pay pages: accounts of raters and recorded payments."""
 
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 from uuid import uuid4
 
 from fastapi import APIRouter, Depends, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.schema.money import to_major_units, parse_minor_units
+from dissensus.schema.money import parse_minor_units, to_major_units
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
-from dissensus.web.staff.pay_contexts import ErasingRecruits, PaidRater, PayPage
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import pay, submissions
+from dissensus.workflows.campaign.pay import PayHistory, PayLedger, RaterAccount
 
 router = APIRouter()
 
-PAGE: Final = 100
-By = Annotated[Visit, Depends(May("pay"))]
+PAGE_SIZE: Final = 100
+PayManager = Annotated[StaffRequest, Depends(Require("pay"))]
 Number = Annotated[int, Query(ge=1, le=1_000_000)]
 RaterId = Annotated[str, Path(max_length=36)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PayPage(StaffPage):
+    """A page of rater accounts; `due_alone` leaves out those with nothing due."""
+
+    template: ClassVar[str] = "staff/pay.html"
+
+    name: str
+    ledger: PayLedger
+    raters: tuple[RaterAccount, ...]
+    due_alone: bool
+    page: int
+    pages: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RaterPayPage(StaffPage):
+    """One rater's account with the payment form."""
+
+    template: ClassVar[str] = "staff/pay-rater.html"
+
+    name: str
+    history: PayHistory
+    payment_id: str
+    amount: str
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EraseRecruitsPage(StaffPage):
+    """Confirmation before Prolific ids are erased."""
+
+    template: ClassVar[str] = "staff/pay-erase.html"
+
+    name: str
+    ledger: PayLedger
+
+
 @router.get("/campaigns/{name}/pay")
 def see(
-    site: SiteOf, visit: By, name: Name, number: Annotated[Number, Query(alias="page")] = 1, due: bool = False
+    site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1, due: bool = False
 ) -> Response:
-    """Show what raters are owed, those first who are due most."""
-    ledger = pay.load_ledger(site.platform, name, staff_id=visit.staff.id)
+    """Show rater accounts, largest amount due first."""
+    ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
     raters = ledger.due if due else ledger.raters
-    pages = max(1, -(-len(raters) // PAGE))
+    pages = max(1, -(-len(raters) // PAGE_SIZE))
     number = min(number, pages)
-    context = PayPage(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+    context = caller.page(
+        PayPage,
         name=name,
         ledger=ledger,
-        raters=raters[(number - 1) * PAGE : number * PAGE],
+        raters=raters[(number - 1) * PAGE_SIZE : number * PAGE_SIZE],
         due_alone=due,
         page=number,
         pages=pages,
@@ -45,62 +82,62 @@ def see(
 
 
 @router.get("/campaigns/{name}/pay.csv")
-def as_csv(site: SiteOf, visit: By, name: Name) -> Response:
-    """Send the accounts of all raters."""
-    table = pay.export_ledger_csv(site.platform, name, staff_id=visit.staff.id)
+def as_csv(site: SiteOf, caller: PayManager, name: Name) -> Response:
+    """Download the accounts of all raters as CSV."""
+    table = pay.export_ledger_csv(site.platform, name, staff_id=caller.staff.id)
     headers = {"content-disposition": f'attachment; filename="{name}.pay.csv"'}
     return Response(table, media_type="text/csv; charset=utf-8", headers=headers)
 
 
 @router.get("/campaigns/{name}/pay/erase")
-def ask_to_erase(site: SiteOf, visit: By, name: Name) -> Response:
-    """Ask before it is forgotten who came from Prolific."""
-    ledger = pay.load_ledger(site.platform, name, staff_id=visit.staff.id)
-    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
-    return page(site, ErasingRecruits(**who, ledger=ledger))
+def ask_to_erase(site: SiteOf, caller: PayManager, name: Name) -> Response:
+    """Ask for confirmation before Prolific ids are erased."""
+    ledger = pay.load_ledger(site.platform, name, staff_id=caller.staff.id)
+    return page(site, caller.page(EraseRecruitsPage, name=name, ledger=ledger))
 
 
 @router.post("/campaigns/{name}/pay/erase")
-def erase(site: SiteOf, visit: By, name: Name, _sent: Sent) -> Response:
-    """Forget who came from Prolific."""
-    submissions.erase_recruiter_ids(site.platform, name, staff_id=visit.staff.id, now=site.clock())
+def erase(site: SiteOf, caller: PayManager, name: Name, _sent: StaffForm) -> Response:
+    """Erase the Prolific ids of a campaign."""
+    submissions.erase_recruiter_ids(site.platform, name, staff_id=caller.staff.id, now=site.clock())
     return RedirectResponse(f"/campaigns/{name}/pay", SEE_OTHER)
 
 
 @router.get("/campaigns/{name}/pay/raters/{rater_id}")
-def see_one(site: SiteOf, visit: By, name: Name, rater_id: RaterId) -> Response:
+def see_one(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId) -> Response:
     """Show the account of one rater."""
-    return _one(site, visit, name, rater_id)
+    return _one(site, caller, name, rater_id)
 
 
 @router.post("/campaigns/{name}/pay/raters/{rater_id}")
-def note(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> Response:
-    """Note a payment, or go back to the form."""
+def note(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, sent: StaffForm) -> Response:
+    """Record a payment, or return to the form."""
     typed, payment_id = str(sent.get("amount", "")), str(sent.get("payment", ""))
-    currency = pay.load_history(site.platform, name, rater_id, staff_id=visit.staff.id).paid.account.currency
-    who = {"payment_id": payment_id, "staff_id": visit.staff.id}
+    currency = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id).paid.account.currency
+    who = {"payment_id": payment_id, "staff_id": caller.staff.id}
     try:
         pay.record_payment(site.platform, name, rater_id, parse_minor_units(currency, typed), **who, now=site.clock())
     except (InvalidInput, Conflict) as error:
-        return _one(site, visit, name, rater_id, typed, str(error))
+        return _one(site, caller, name, rater_id, typed, str(error))
     return _back(name, rater_id)
 
 
 @router.post("/campaigns/{name}/pay/raters/{rater_id}/take-back")
-def take_back(site: SiteOf, visit: By, name: Name, rater_id: RaterId, sent: Sent) -> Response:
-    """Take a payment back that was noted by mistake."""
+def take_back(site: SiteOf, caller: PayManager, name: Name, rater_id: RaterId, sent: StaffForm) -> Response:
+    """Revoke a payment that was recorded by mistake."""
     payment_id = str(sent.get("payment", ""))
-    pay.reverse_payment(site.platform, name, rater_id, payment_id, staff_id=visit.staff.id, now=site.clock())
+    pay.reverse_payment(site.platform, name, rater_id, payment_id, staff_id=caller.staff.id, now=site.clock())
     return _back(name, rater_id)
 
 
-def _one(site: Site, visit: Visit, name: str, rater_id: str, typed: str | None = None, *faults: str) -> Response:
-    history = pay.load_history(site.platform, name, rater_id, staff_id=visit.staff.id)
+def _one(
+    site: Site, caller: StaffRequest, name: str, rater_id: str, typed: str | None = None, *faults: str
+) -> Response:
+    history = pay.load_history(site.platform, name, rater_id, staff_id=caller.staff.id)
     account = history.paid.account
     due = str(to_major_units(account.currency, account.due)) if account.due else ""
-    context = PaidRater(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+    context = caller.page(
+        RaterPayPage,
         name=name,
         history=history,
         payment_id=str(uuid4()),

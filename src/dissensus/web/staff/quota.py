@@ -1,30 +1,82 @@
-"""What staff see of who is still needed."""
+"""Quota pages."""
 
-from typing import Annotated
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import Response
 
+from dissensus.campaign.quota_progress import CellProgress
+from dissensus.schema.campaign.quota import REST, Quota
+from dissensus.schema.ratings.columns import CROSSED
 from dissensus.web.core.responses import page
-from dissensus.web.core.staff_auth import May, Name, SiteOf, Visit
-from dissensus.web.core.suppression import finished
-from dissensus.web.staff.campaign_contexts import QuotaPage, QuotaResults
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffPage, StaffRequest
+from dissensus.web.core.suppression import suppress_quota_counts
 from dissensus.workflows.campaign import overview
 from dissensus.workflows.campaign.quota import load_quota_progress
-from dissensus.workflows.rater.invite_links import doors_of
+from dissensus.workflows.rater.invite_links import load_entry_links
 
 router = APIRouter()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaPage(StaffPage):
+    """Progress of the cells of a quota."""
+
+    template: ClassVar[str] = "staff/quota.html"
+
+    name: str
+    quota: Quota
+    cells: tuple[CellProgress, ...]
+    links: Mapping[str, str]
+
+    @property
+    def rows(self) -> tuple[tuple[str, tuple[CellProgress, ...]], ...]:
+        """Cells as a table: a row for each combination of all axes but the last."""
+        cells = [cell for cell in self.cells if cell.cell != REST]
+        width = len(self.columns)
+        starts = range(0, len(cells), width)
+        return tuple(
+            (CROSSED.join(cells[start].cell.split(CROSSED)[:-1]), tuple(cells[start : start + width]))
+            for start in starts
+        )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The groups of the last axis."""
+        return tuple(list(self.quota.axes.values())[-1])
+
+    @property
+    def rest(self) -> CellProgress | None:
+        """The cell of raters who are in no group."""
+        return next((cell for cell in self.cells if cell.cell == REST), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotaResultsPage(StaffPage):
+    """Finished raters by quota cell, None where suppressed."""
+
+    template: ClassVar[str] = "staff/quota-results.html"
+
+    name: str
+    quota: Quota
+    finished: Mapping[str, int | None]
+
+
 @router.get("/campaigns/{name}/quota")
-def see(site: SiteOf, visit: Annotated[Visit, Depends(May("numbers"))], request: Request, name: Name) -> Response:
-    """Show how the cells of a quota fill, and the links by which a recruiter fills them, to whom they are for."""
-    quota, cells = load_quota_progress(site.platform, name, staff_id=visit.staff.id, now=site.clock())
-    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "quota": quota}
-    if "small-numbers" not in visit.may:
-        numbers = overview.load_overview(site.platform, name, staff_id=visit.staff.id).numbers
-        taken = finished({cell.cell: cell.taken for cell in cells}, numbers)
-        return page(site, QuotaResults(**who, finished=taken))  # type: ignore[arg-type]
+def see(
+    site: SiteOf, caller: Annotated[StaffRequest, Depends(Require("numbers"))], request: Request, name: Name
+) -> Response:
+    """Show the progress of each quota cell, with entry links for those who may see them."""
+    quota, cells = load_quota_progress(site.platform, name, staff_id=caller.staff.id, now=site.clock())
+    who = {"name": name, "quota": quota}
+    if "small-numbers" not in caller.may:
+        numbers = overview.load_overview(site.platform, name, staff_id=caller.staff.id).numbers
+        taken = suppress_quota_counts({cell.cell: cell.taken for cell in cells}, numbers)
+        return page(site, caller.page(QuotaResultsPage, **who, finished=taken))
     address = site.address_for(request)
-    given = doors_of(site.platform, name, address, staff_id=visit.staff.id).cells if "links" in visit.may else {}
-    return page(site, QuotaPage(**who, cells=cells, links=given))  # type: ignore[arg-type]
+    given = (
+        load_entry_links(site.platform, name, address, staff_id=caller.staff.id).cells if "links" in caller.may else {}
+    )
+    return page(site, caller.page(QuotaPage, **who, cells=cells, links=given))

@@ -1,7 +1,8 @@
-"""How staff come in: by a link, by a password, and by an invitation to a campaign."""
+"""Sign-in of staff by link or password, and by invitation to a campaign."""
 
 import secrets
-from typing import Annotated, Final
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Cookie, Depends, Request
 from fastapi.responses import RedirectResponse, Response
@@ -9,82 +10,125 @@ from fastapi.responses import RedirectResponse, Response
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.schema.campaign.roles import DUTIES
 from dissensus.web.core.responses import SEE_OTHER, page
-from dissensus.web.core.site import Site, network_of
-from dissensus.web.core.staff_auth import COOKIE, Key, Open, SessionKey, SiteOf, SmallForm
-from dissensus.web.staff.staff_contexts import ByPassword, Joining, SignIn
+from dissensus.web.core.site import Site, client_network
+from dissensus.web.core.staff_auth import STAFF_COOKIE, Key, Public, PublicForm, SessionKey, SiteOf
+from dissensus.web.core.translations import DEFAULT_LANGUAGE
 from dissensus.workflows.campaign import members
+from dissensus.workflows.campaign.members import MemberInvitation
 from dissensus.workflows.platform import passwords, staff
 
-router = APIRouter(dependencies=[Depends(Open("sign-in"))])
+router = APIRouter(dependencies=[Depends(Public("sign-in"))])
 
-DOOR_COOKIE: Final = "dissensus_door"
-"""Of a browser before it is signed in: what the form of the password is bound to."""
-DOOR_S: Final = 3600
+SIGN_IN_COOKIE: Final = "dissensus_door"
+"""Cookie that binds the password form to a browser that is not signed in."""
+SIGN_IN_S: Final = 3600
 FREE_BY_NAME, FREE_BY_ADDRESS = 5, 20
-"""How often signing in may fail before one waits."""
-DoorKey = Annotated[str, Cookie(alias=DOOR_COOKIE, max_length=100)]
+"""Failed sign-ins before a delay applies."""
+SignInKey = Annotated[str, Cookie(alias=SIGN_IN_COOKIE, max_length=100)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignInLinkPage:
+    """Confirmation of a sign-in link."""
+
+    template: ClassVar[str] = "staff/sign-in-link.html"
+
+    key: str
+    form_token: str
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PasswordPage:
+    """The form for a name and a password, and the button of a provider where there is one."""
+
+    template: ClassVar[str] = "staff/sign-in-password.html"
+
+    form_token: str
+    name: str = ""
+    provider: str | None = None
+    faults: tuple[str, ...] = ()
+    language: str = DEFAULT_LANGUAGE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinPage:
+    """An invitation to a campaign."""
+
+    template: ClassVar[str] = "staff/sign-in-join.html"
+
+    key: str
+    form_token: str
+    welcome: MemberInvitation
+    duty: str
+    known_as: str | None
+    name: str = ""
+    faults: tuple[str, ...] = ()
+    language: str = DEFAULT_LANGUAGE
 
 
 @router.get("/sign-in")
-def ask_password(site: SiteOf, door: DoorKey = "") -> Response:
+def ask_password(site: SiteOf, door: SignInKey = "") -> Response:
     """Show the form for a name and a password."""
     door = door or secrets.token_urlsafe(24)
-    answer = page(site, ByPassword(form_token=site.tokens.form(door), provider=site.provider_button))
-    site.set_cookie(answer, DOOR_COOKIE, door, DOOR_S)
+    answer = page(site, PasswordPage(form_token=site.tokens.form(door), provider=site.provider_button))
+    site.set_cookie(answer, SIGN_IN_COOKIE, door, SIGN_IN_S)
     return answer
 
 
 @router.post("/sign-in")
-def by_password(site: SiteOf, request: Request, sent: SmallForm, door: DoorKey = "") -> Response:
+def by_password(site: SiteOf, request: Request, sent: PublicForm, door: SignInKey = "") -> Response:
     """Sign in by a password."""
     site.tokens.check_form(door, str(sent.get("form_token", "")))
     name, password = str(sent.get("name", "")), str(sent.get("password", ""))
     hasher = site.hasher()
     traces = {
         site.tokens.trace("name", name.strip()): FREE_BY_NAME,
-        site.tokens.trace("address", network_of(request)): FREE_BY_ADDRESS,
+        site.tokens.trace("address", client_network(request)): FREE_BY_ADDRESS,
     }
     try:
-        session = passwords.sign_in_with_password(site.platform, hasher, name, password, traces=traces, now=site.clock())
+        session = passwords.sign_in_with_password(
+            site.platform, hasher, name, password, traces=traces, now=site.clock()
+        )
     except NotAllowed as error:
         token = site.tokens.form(door)
-        context = ByPassword(form_token=token, name=name, provider=site.provider_button, faults=(str(error),))
+        context = PasswordPage(form_token=token, name=name, provider=site.provider_button, faults=(str(error),))
         return page(site, context, 403)
-    return signed_in(site, session, "/campaigns")
+    return redirect_signed_in(site, session, "/campaigns")
 
 
-def signed_in(site: Site, session: str, to: str) -> Response:
-    """Let a browser be signed in, and lead it on."""
+def redirect_signed_in(site: Site, session: str, to: str) -> Response:
+    """Set the session cookie and redirect."""
     answer = RedirectResponse(to, SEE_OTHER)
-    site.set_cookie(answer, COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
-    answer.delete_cookie(DOOR_COOKIE)
+    site.set_cookie(answer, STAFF_COOKIE, session, int(staff.SESSION_LIFETIME.total_seconds()))
+    answer.delete_cookie(SIGN_IN_COOKIE)
     return answer
 
 
 @router.get("/sign-in/{key}")
 def ask(site: SiteOf, key: Key) -> Response:
-    """Offer to sign in; programs that look at links in mails do not use the link up by that."""
+    """Offer to sign in; a GET by a mail scanner does not use the link up."""
     staff.check_sign_in_link(site.platform, key, now=site.clock())
-    return page(site, SignIn(key=key, form_token=site.tokens.form(key)))
+    return page(site, SignInLinkPage(key=key, form_token=site.tokens.form(key)))
 
 
 @router.post("/sign-in/{key}")
-def by_link(site: SiteOf, key: Key, sent: SmallForm) -> Response:
+def by_link(site: SiteOf, key: Key, sent: PublicForm) -> Response:
     """Sign in, and use the link up."""
     site.tokens.check_form(key, str(sent.get("form_token", "")))
-    return signed_in(site, staff.sign_in_with_link(site.platform, key, now=site.clock()), "/campaigns")
+    return redirect_signed_in(site, staff.sign_in_with_link(site.platform, key, now=site.clock()), "/campaigns")
 
 
 @router.get("/join/{key}")
 def ask_to_join(site: SiteOf, key: Key, session: SessionKey = "") -> Response:
-    """Show what a link lets somebody into; looking does not use it up."""
+    """Show an invitation; a GET does not use it up."""
     return _joining(site, key, session)
 
 
 def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -> Response:
     welcome = members.preview_member_invitation(site.platform, key, now=site.clock())
     known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
-    context = Joining(
+    context = JoinPage(
         key=key,
         form_token=site.tokens.form(session if known else key),
         welcome=welcome,
@@ -97,8 +141,8 @@ def _joining(site: Site, key: str, session: str, name: str = "", *faults: str) -
 
 
 @router.post("/join/{key}")
-def join(site: SiteOf, key: Key, sent: SmallForm, session: SessionKey = "") -> Response:
-    """Let who is signed in, or somebody new, belong to a campaign, and use the link up."""
+def join(site: SiteOf, key: Key, sent: PublicForm, session: SessionKey = "") -> Response:
+    """Accept an invitation, signed in or as a new person."""
     known = staff.staff_of_session(site.platform, session, now=site.clock()) if session else None
     site.tokens.check_form(session if known else key, str(sent.get("form_token", "")))
     name = str(sent.get("name", ""))
@@ -109,4 +153,4 @@ def join(site: SiteOf, key: Key, sent: SmallForm, session: SessionKey = "") -> R
         to, made = members.accept_invitation_as_new(site.platform, key, name, now=site.clock())
     except (Conflict, InvalidInput) as error:
         return _joining(site, key, session, name, str(error))
-    return signed_in(site, made, f"/campaigns/{to}")
+    return redirect_signed_in(site, made, f"/campaigns/{to}")

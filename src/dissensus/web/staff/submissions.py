@@ -1,65 +1,96 @@
-"""What owners see of those whom Prolific sent, and how they decide on them."""
+"""Submission pages: review and decide Prolific submissions."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
 
 from fastapi import APIRouter, Path, Query
 from fastapi.responses import RedirectResponse, Response
 
 from dissensus.errors import Conflict, DissensusError, InvalidInput, NoDatabase
-from dissensus.recruit.prolific import PROLIFIC_API, ProlificClient
+from dissensus.recruit.prolific import PROLIFIC_API, REJECTION_CATEGORIES, ProlificClient, RejectionCategory
+from dissensus.recruit.prolific.submissions import MIN_REASON_LENGTH
+from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_list, format_value
-from dissensus.settings import prolific_token_of
+from dissensus.settings import load_prolific_token
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import Name, Sent, SiteOf, Visit
-from dissensus.web.staff.pay import By, Number
-from dissensus.web.staff.pay_contexts import Deciding, Submissions
+from dissensus.web.core.staff_auth import Name, SiteOf, StaffForm, StaffPage, StaffRequest
+from dissensus.web.staff.pay import Number, PayManager
 from dissensus.workflows.campaign import submissions
+from dissensus.workflows.campaign.submissions import SubmissionCase, SubmissionQueue
 
 router = APIRouter()
 
-PATIENCE_S: Final = 10.0
-"""For the answer of Prolific, while somebody waits for a page."""
+PROLIFIC_TIMEOUT_S: Final = 10.0
+"""Timeout for Prolific, while a page waits."""
 Submission = Annotated[str, Path(max_length=100)]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionsPage(StaffPage):
+    """A page of submissions."""
+
+    template: ClassVar[str] = "staff/submissions.html"
+
+    name: str
+    queue: SubmissionQueue
+    by_token: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubmissionPage(StaffPage):
+    """One submission with the decision form."""
+
+    template: ClassVar[str] = "staff/submissions-case.html"
+
+    name: str
+    campaign: Campaign
+    case: SubmissionCase
+    by_token: bool
+    reasons: str = ""
+    category: str = "FAILED_CHECK"
+    reason: str = ""
+    faults: tuple[str, ...] = ()
+    categories: ClassVar[tuple[RejectionCategory, ...]] = REJECTION_CATEGORIES
+    shortest: ClassVar[int] = MIN_REASON_LENGTH
+
+
 @router.get("/campaigns/{name}/pay/submissions")
-def see(site: SiteOf, visit: By, name: Name, number: Annotated[Number, Query(alias="page")] = 1) -> Response:
-    """Show some submissions, those first that wait for a decision."""
-    queue = submissions.load_queue(site.platform, name, page=number, staff_id=visit.staff.id)
-    by_token = prolific_token_of(site.settings) is not None
-    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name}
-    return page(site, Submissions(**who, queue=queue, by_token=by_token))
+def see(site: SiteOf, caller: PayManager, name: Name, number: Annotated[Number, Query(alias="page")] = 1) -> Response:
+    """Show a page of submissions, undecided first."""
+    queue = submissions.load_queue(site.platform, name, page=number, staff_id=caller.staff.id)
+    by_token = load_prolific_token(site.settings) is not None
+    return page(site, caller.page(SubmissionsPage, name=name, queue=queue, by_token=by_token))
 
 
 @router.get("/campaigns/{name}/pay/submissions/{submission}")
-def see_one(site: SiteOf, visit: By, name: Name, submission: Submission) -> Response:
-    """Show one submission, and what may be done about it."""
-    return _one(site, visit, name, submission, {})
+def see_one(site: SiteOf, caller: PayManager, name: Name, submission: Submission) -> Response:
+    """Show one submission and the possible decisions."""
+    return _one(site, caller, name, submission, {})
 
 
 @router.post("/campaigns/{name}/pay/submissions/{submission}")
-def decide(site: SiteOf, visit: By, name: Name, submission: Submission, sent: Sent) -> Response:
-    """Decide on a submission, or go back to the form with what Prolific says to it."""
+def decide(site: SiteOf, caller: PayManager, name: Name, submission: Submission, sent: StaffForm) -> Response:
+    """Decide a submission, or return to the form with the error."""
     # What Prolific refuses is no refusal of ours: whether there is such a submission is asked first.
-    submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
+    submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
     try:
         ground = (str(sent.get("category", "")), str(sent.get("reason", "")))
-        act = decision(sent.get("do"), reasons=_lines(sent.get("reasons")), ground=ground)
-        with client_of(site) as prolific:
-            act(site.platform, prolific, name, submission, staff_id=visit.staff.id, now=site.clock())
+        act = parse_decision(sent.get("do"), reasons=_lines(sent.get("reasons")), ground=ground)
+        with open_prolific(site) as prolific:
+            act(site.platform, prolific, name, submission, staff_id=caller.staff.id, now=site.clock())
     except NoDatabase:
         raise
     except DissensusError as error:
         typed = {field: str(sent.get(field, "")) for field in ("reasons", "category", "reason") if field in sent}
-        return _one(site, visit, name, submission, typed, str(error))
+        return _one(site, caller, name, submission, typed, str(error))
     return RedirectResponse(f"/campaigns/{name}/pay/submissions/{submission}", SEE_OTHER)
 
 
-def decision(do: object, *, reasons: Sequence[str], ground: tuple[str, str]) -> Callable[..., None]:
-    """Return what decides as somebody asks for."""
+def parse_decision(do: object, *, reasons: Sequence[str], ground: tuple[str, str]) -> Callable[..., None]:
+    """Return the workflow of a decision."""
     decisions: Mapping[object, Callable[..., None]] = {
         "approve": submissions.approve_submission,
         "ask-return": partial(submissions.request_return, reasons=reasons),
@@ -74,23 +105,26 @@ def _lines(text: object) -> list[str]:
     return [line.strip() for line in str(text or "").splitlines() if line.strip()]
 
 
-def client_of(site: Site) -> ProlificClient:
-    """Return a connection to Prolific, with the token of the site."""
-    token = prolific_token_of(site.settings)
+def open_prolific(site: Site) -> ProlificClient:
+    """Return a Prolific client with the configured token."""
+    token = load_prolific_token(site.settings)
     if token is None:
         raise Conflict("The site has no token of Prolific. Decide on https://app.prolific.com, or set prolific_token.")
-    return ProlificClient(token, base=site.settings.prolific_url or PROLIFIC_API, timeout=PATIENCE_S, tries=1)
+    return ProlificClient(
+        token, base=site.settings.prolific_url or PROLIFIC_API, timeout=PROLIFIC_TIMEOUT_S, max_attempts=1
+    )
 
 
-def _one(site: Site, visit: Visit, name: str, submission: str, typed: Mapping[str, Any], *faults: str) -> Response:
-    campaign, case = submissions.load_case(site.platform, name, submission, staff_id=visit.staff.id)
-    context = Deciding(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+def _one(
+    site: Site, caller: StaffRequest, name: str, submission: str, typed: Mapping[str, Any], *faults: str
+) -> Response:
+    campaign, case = submissions.load_case(site.platform, name, submission, staff_id=caller.staff.id)
+    context = caller.page(
+        SubmissionPage,
         name=name,
         campaign=campaign,
         case=case,
-        by_token=prolific_token_of(site.settings) is not None,
+        by_token=load_prolific_token(site.settings) is not None,
         faults=faults,
         **typed,
     )

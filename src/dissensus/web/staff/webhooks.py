@@ -1,36 +1,69 @@
-"""Who is told what happens in a campaign."""
+"""Webhook pages of a campaign."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, ClassVar, Final
 
 from fastapi import APIRouter, Depends
 from fastapi.responses import RedirectResponse, Response
 
+from dissensus.campaign.public_events import EVENT_KINDS
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.web.core.concurrency_limit import InTurn
+from dissensus.web.core.concurrency_limit import SlowRequestSlot
 from dissensus.web.core.responses import SEE_OTHER, page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
-from dissensus.web.staff.webhook_contexts import BLANK, WebhookMade, Webhooks
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.campaign import webhooks
-from dissensus.workflows.campaign.webhooks import NewWebhook
+from dissensus.workflows.campaign.webhooks import MAX_WEBHOOKS, NewWebhook
+
+if TYPE_CHECKING:
+    from dissensus.store.webhooks import WebhookRow
+
 
 router = APIRouter()
 
-By = Annotated[Visit, Depends(May("webhooks"))]
+By = Annotated[StaffRequest, Depends(Require("webhooks"))]
+
+
+CHOICES: Final = tuple((kind, described.text) for kind, described in EVENT_KINDS.items())
+BLANK: Final = NewWebhook(address="")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhooksPage(StaffPage):
+    """Webhook pages of a campaign."""
+
+    template: ClassVar[str] = "staff/webhooks.html"
+
+    name: str
+    webhooks: tuple["WebhookRow", ...]
+    typed: NewWebhook = BLANK
+    faults: tuple[str, ...] = ()
+    choices: tuple[tuple[str, str], ...] = CHOICES
+    most: int = MAX_WEBHOOKS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WebhookSecretPage(StaffPage):
+    """A new webhook with its secret, shown once."""
+
+    template: ClassVar[str] = "staff/webhooks-secret.html"
+
+    name: str
+    webhook: "WebhookRow"
+    secret: str
 
 
 @router.get("/campaigns/{name}/webhooks")
-def see(site: SiteOf, visit: By, name: Name) -> Response:
+def see(site: SiteOf, caller: By, name: Name) -> Response:
     """Show the webhooks of a campaign."""
-    return _webhooks(site, visit, name)
+    return _webhooks(site, caller, name)
 
 
-def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: NewWebhook = BLANK) -> Response:
-    context = Webhooks(
-        owner=visit.staff.name,
-        form_token=visit.form_token,
+def _webhooks(site: Site, caller: StaffRequest, name: str, *faults: str, typed: NewWebhook = BLANK) -> Response:
+    context = caller.page(
+        WebhooksPage,
         name=name,
-        webhooks=webhooks.list_webhooks(site.platform, name, staff_id=visit.staff.id),
+        webhooks=webhooks.list_webhooks(site.platform, name, staff_id=caller.staff.id),
         typed=typed,
         faults=faults,
     )
@@ -38,8 +71,8 @@ def _webhooks(site: Site, visit: Visit, name: str, *faults: str, typed: NewWebho
 
 
 @router.post("/campaigns/{name}/webhooks")
-def add(site: SiteOf, visit: By, name: Name, sent: Sent, _turn: InTurn) -> Response:
-    """Add a webhook, and show its secret once."""
+def add(site: SiteOf, caller: By, name: Name, sent: StaffForm, _turn: SlowRequestSlot) -> Response:
+    """Create a webhook, and show its secret once."""
     typed = NewWebhook(
         address=str(sent.get("address", "")).strip(),
         kinds=tuple(str(kind) for kind in sent.getlist("kind")),
@@ -47,27 +80,27 @@ def add(site: SiteOf, visit: By, name: Name, sent: Sent, _turn: InTurn) -> Respo
     )
     try:
         made, secret = webhooks.add_webhook(
-            site.platform, name, typed, post=site.post, staff_id=visit.staff.id, now=site.clock()
+            site.platform, name, typed, post=site.post, staff_id=caller.staff.id, now=site.clock()
         )
     except (InvalidInput, Conflict) as error:
-        return _webhooks(site, visit, name, *str(error).splitlines(), typed=typed)
-    context = WebhookMade(owner=visit.staff.name, form_token=visit.form_token, name=name, webhook=made, secret=secret)
+        return _webhooks(site, caller, name, *str(error).splitlines(), typed=typed)
+    context = caller.page(WebhookSecretPage, name=name, webhook=made, secret=secret)
     return page(site, context)
 
 
 @router.post("/campaigns/{name}/webhooks/go-on")
-def go_on(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
-    """Let a webhook go on from where it was."""
+def go_on(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+    """Resume a paused webhook."""
     one = str(sent.get("webhook", ""))
-    webhooks.resume_webhook(site.platform, name, one, post=site.post, staff_id=visit.staff.id, now=site.clock())
+    webhooks.resume_webhook(site.platform, name, one, post=site.post, staff_id=caller.staff.id, now=site.clock())
     return _back(name)
 
 
 @router.post("/campaigns/{name}/webhooks/remove")
-def remove(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
+def remove(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
     """Remove a webhook."""
     one = str(sent.get("webhook", ""))
-    webhooks.remove_webhook(site.platform, name, one, staff_id=visit.staff.id, now=site.clock())
+    webhooks.remove_webhook(site.platform, name, one, staff_id=caller.staff.id, now=site.clock())
     return _back(name)
 
 

@@ -1,6 +1,7 @@
-"""How owners withdraw for a rater who asks them to."""
+"""Withdrawal pages: owners delete a rater's data on request."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
 
 from fastapi import APIRouter, Depends, Query
 from fastapi.responses import Response
@@ -8,39 +9,52 @@ from fastapi.responses import Response
 from dissensus.errors import NotFound
 from dissensus.web.core.responses import page
 from dissensus.web.core.site import Site
-from dissensus.web.core.staff_auth import May, Name, Sent, SiteOf, Visit
-from dissensus.web.staff.campaign_contexts import WithdrawingFor
+from dissensus.web.core.staff_auth import Name, Require, SiteOf, StaffForm, StaffPage, StaffRequest
 from dissensus.workflows.rater import withdrawal
+from dissensus.workflows.rater.withdrawal import WithdrawalPreview
 
 router = APIRouter()
 
-By = Annotated[Visit, Depends(May("withdraw-for"))]
+By = Annotated[StaffRequest, Depends(Require("withdraw-for"))]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawForRaterPage(StaffPage):
+    """Withdrawal on behalf of a rater."""
+
+    template: ClassVar[str] = "staff/withdrawals.html"
+
+    name: str
+    rater_id: str
+    preview: WithdrawalPreview | None = None
+    n_deleted: int | None = None
+    faults: tuple[str, ...] = ()
 
 
 @router.get("/campaigns/{name}/withdraw")
-def ask(site: SiteOf, visit: By, name: Name, rater: Annotated[str, Query(max_length=100)] = "") -> Response:
-    """Ask for whom, and say what will be deleted."""
-    return _page(site, visit, name, rater.strip())
+def ask(site: SiteOf, caller: By, name: Name, rater: Annotated[str, Query(max_length=100)] = "") -> Response:
+    """Ask for the rater, and show what will be deleted."""
+    return _page(site, caller, name, rater.strip())
 
 
 @router.post("/campaigns/{name}/withdraw")
-def withdraw(site: SiteOf, visit: By, name: Name, sent: Sent) -> Response:
-    """Delete it."""
+def withdraw(site: SiteOf, caller: By, name: Name, sent: StaffForm) -> Response:
+    """Withdraw the rater and delete their data."""
     rater_id = str(sent.get("rater", ""))
-    n = withdrawal.withdraw_for(site.platform, name, rater_id, staff_id=visit.staff.id, now=site.clock())
-    return page(site, _context(visit, name, rater_id, n_deleted=n))
+    n = withdrawal.withdraw_rater_for(site.platform, name, rater_id, staff_id=caller.staff.id, now=site.clock())
+    return page(site, _context(caller, name, rater_id, n_deleted=n))
 
 
-def _page(site: Site, visit: Visit, name: str, rater_id: str) -> Response:
+def _page(site: Site, caller: StaffRequest, name: str, rater_id: str) -> Response:
     if not rater_id:
-        return page(site, _context(visit, name, rater_id))
+        return page(site, _context(caller, name, rater_id))
     try:
-        found = withdrawal.erasable_of(site.platform, name, rater_id, staff_id=visit.staff.id)
+        preview = withdrawal.preview_withdrawal_for(site.platform, name, rater_id, staff_id=caller.staff.id)
     except NotFound as error:
-        return page(site, _context(visit, name, rater_id, faults=(str(error),)), 422)
-    return page(site, _context(visit, name, rater_id, found=found))
+        return page(site, _context(caller, name, rater_id, faults=(str(error),)), 422)
+    return page(site, _context(caller, name, rater_id, preview=preview))
 
 
-def _context(visit: Visit, name: str, rater_id: str, **what: object) -> WithdrawingFor:
-    who = {"owner": visit.staff.name, "form_token": visit.form_token, "name": name, "rater_id": rater_id}
-    return WithdrawingFor(**who, **what)  # type: ignore[arg-type]
+def _context(caller: StaffRequest, name: str, rater_id: str, **what: object) -> WithdrawForRaterPage:
+    who = {"name": name, "rater_id": rater_id}
+    return caller.page(WithdrawForRaterPage, **who, **what)

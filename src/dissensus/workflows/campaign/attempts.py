@@ -1,4 +1,4 @@
-"""What red-teamers of a campaign have tried so far, in figures: how it went, who tried, and what repeats."""
+"""Summarise the red-team attempts of a campaign: success, red-teamers and near-duplicates."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Final
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts
-from dissensus.pipeline.collect.completed_chats import Talked, attempt_of
+from dissensus.pipeline.collect.completed_chats import CompletedChat, to_attempt
 from dissensus.schema.records.review import Review
-from dissensus.store import chat_export as store
+from dissensus.store import export as store
 from dissensus.store import raters
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import find_personal_data
 from dissensus.workflows.campaign.conversation_reviews import iter_reviews
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.export.ratings import required_purposes
+from dissensus.workflows.export.consent_scope import required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 if TYPE_CHECKING:
@@ -26,36 +26,36 @@ BOOTSTRAP_REPLICATES: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RedTeamerActivity:
-    """What one red-teamer did."""
+    """Counts of one red-teamer's attempts."""
 
-    number: int  # The how manieth rater of the campaign they are, from 0
-    n: int  # Attempts, and those that they call a success
-    n_successful: int
-    n_repeated: int  # Attempts whose words another one has too, or nearly, of whomever
-    n_personal: int  # Attempts in whose words something looks like personal data
+    number: int  # zero-based entry number of the rater
+    n: int
+    n_successful: int  # by the red-teamer's own rating
+    n_repeated: int  # near-duplicates of any other attempt
+    n_personal: int  # attempts that may contain personal data
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttemptSummary:
-    """What was tried in a campaign."""
+    """Analysis of a campaign's red-team attempts."""
 
-    analysis: AttemptAnalysis  # How it went, and what reviewers say
-    red_teamers: tuple[RedTeamerActivity, ...]  # Who tried, the busiest first
-    personal: Mapping[str, int]  # Attempts with what looks like personal data, by its kind
+    analysis: AttemptAnalysis
+    red_teamers: tuple[RedTeamerActivity, ...]  # most active first
+    personal: Mapping[str, int]  # attempts by kind of personal data
 
 
 def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> AttemptSummary:
-    """Return what red-teamers of a campaign have tried, as far as it has ended and they agreed to all that is required."""
+    """Summarise the finished attempts of raters who gave the required consent."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, kept)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.of(tx, campaign_row)
         if campaign.chat is None:
             raise InvalidInput(f"In {name} raters rate items, and try nothing.")
-        ended = list(store.ended(tx, kept.id, required_purposes(campaign, ())))
-        numbers = raters.numbers_of(tx, kept.id)
+        ended = list(store.iterate_ended_chats(tx, campaign_row.id, required_purposes(campaign, ())))
+        numbers = raters.load_rater_numbers(tx, campaign_row.id)
         reviews = list(iter_reviews(tx, platform, [one.chat for one in ended], campaign.chat, staff_id=staff_id))
     every = [_to_completed_chat(one, numbers) for one in ended]
-    tried = [(one, attempt) for one in every if (attempt := attempt_of(one, campaign.chat)) is not None]
+    tried = [(one, attempt) for one in every if (attempt := to_attempt(one, campaign.chat)) is not None]
     if not tried:
         raise NotFound(f"{name} has no attempt yet: no conversation of a mode with an intent or a success has ended.")
     places = {one.id: str(place) for place, (one, _) in enumerate(tried, 1)}
@@ -63,8 +63,8 @@ def summarise_attempts(platform: Platform, name: str, *, staff_id: str) -> Attem
     return _summarise(tried, known)
 
 
-def _to_completed_chat(one: store.Ended, numbers: Mapping[str, int]) -> Talked:
-    return Talked(
+def _to_completed_chat(one: store.EndedChat, numbers: Mapping[str, int]) -> CompletedChat:
+    return CompletedChat(
         id=one.chat.id,
         rater_id=one.chat.rater_id,
         member=numbers[one.chat.rater_id],
@@ -74,7 +74,7 @@ def _to_completed_chat(one: store.Ended, numbers: Mapping[str, int]) -> Talked:
     )
 
 
-def _summarise(tried: Sequence[tuple[Talked, "Attempt"]], reviews: Sequence[Review]) -> AttemptSummary:
+def _summarise(tried: Sequence[tuple[CompletedChat, "Attempt"]], reviews: Sequence[Review]) -> AttemptSummary:
     attempts = [attempt for _, attempt in tried]
     words = ["\n".join(exchange.said for exchange in one.exchanges) for one, _ in tried]
     analysis = analyse_attempts(attempts, reviews=reviews, bootstrap=BOOTSTRAP_REPLICATES)

@@ -1,21 +1,23 @@
-"""What is written to the log of a campaign; nothing of previews and dry runs, which are nothing that happened."""
+"""Append events to a campaign's audit log. Previews and dry runs are not logged."""
 
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.event_log import Kind
+from dissensus.campaign.event_log import EventKind
 from dissensus.store import events
-from dissensus.store.raters import Rater
+from dissensus.store.raters import RaterRow
 
 
-def log_rater_event(tx: Connection, rater: Rater, kind: Kind, now: datetime, **content: Any) -> None:
-    """Keep what a rater did or saw."""
+def log_rater_event(tx: Connection, rater: RaterRow, kind: EventKind, now: datetime, **content: Any) -> None:
+    """Log an action or view of a rater."""
     if not rater.rehearsal:
-        events.record(tx, rater.campaign_id, kind, content, rater_id=rater.id, now=now)
+        events.append_event(tx, rater.campaign_id, kind, content, rater_id=rater.id, now=now)
 
 
-def log_staff_event(tx: Connection, campaign_id: str, kind: Kind, staff_id: str, now: datetime, **content: Any) -> int:
-    """Keep what somebody of the staff did or saw, and return the number of the event."""
-    return events.record(tx, campaign_id, kind, content, staff_id=staff_id, now=now)
+def log_staff_event(
+    tx: Connection, campaign_id: str, kind: EventKind, staff_id: str, now: datetime, **content: Any
+) -> int:
+    """Log an action or view of a member of staff and return the number of the event."""
+    return events.append_event(tx, campaign_id, kind, content, staff_id=staff_id, now=now)

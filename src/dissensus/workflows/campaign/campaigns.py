@@ -1,20 +1,20 @@
-"""Setting up a campaign, and taking it through its life."""
+"""Create, change, clone, open and close campaigns."""
 
 from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.lifecycle import moved
+from dissensus.campaign.lifecycle import check_transition
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.schema.campaign.definition import Campaign, State
-from dissensus.schema.campaign.pay import Pay
-from dissensus.schema.campaign.shipped import renamed
-from dissensus.schema.hints import suggest, format_list, count_rest, format_value
+from dissensus.schema.campaign.definition import Campaign, CampaignState, Pay
+from dissensus.schema.campaign.shipped import rename_campaign
+from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.records.item import Item
 from dissensus.store import campaigns as store
-from dissensus.store import gold, seats
-from dissensus.store.campaigns import Kept
+from dissensus.store import consents, erasure, gold, raters, seats
+from dissensus.store import items as items_store
+from dissensus.store.campaigns import CampaignRow
 from dissensus.store.core.ids import new_key
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
@@ -45,30 +45,30 @@ ITEMS_STAY = "its items cannot change"
 
 def create_campaign(
     platform: Platform, campaign: Campaign, items: Sequence[Item], *, staff_id: str, by_link: bool = True, now: datetime
-) -> Kept:
-    """Keep a new draft with its items."""
+) -> CampaignRow:
+    """Create a draft with its items; without `by_link` only personal links let raters enter."""
     _check_items(campaign, items)
     with platform.database.writing() as tx:
         key = new_key() if by_link else None
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
-        store.add_items(tx, campaign_id, items, now=now)
-        log_staff_event(tx, campaign_id, "create", staff_id, now, definition=campaign.digest, items=len(items))
-        return store.campaign_of(tx, campaign_id)
+        items_store.add_items(tx, campaign_id, items, now=now)
+        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, items=len(items))
+        return store.get_campaign(tx, campaign_id)
 
 
 def add_items(platform: Platform, name: str, items: Sequence[Item], *, staff_id: str, now: datetime) -> int:
-    """Add items to a draft, and return how many it has."""
+    """Add items to a draft and return how many it has."""
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        _check_state(kept, ("draft",), ITEMS_STAY)
-        _check_items(platform.definitions.of(tx, kept), items)
-        store.add_items(tx, kept.id, items, now=now)
-        log_staff_event(tx, kept.id, "items", staff_id, now, added=len(items))
-        return store.n_items(tx, kept.id)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _check_state(campaign_row, ("draft",), ITEMS_STAY)
+        _check_items(platform.definitions.of(tx, campaign_row), items)
+        items_store.add_items(tx, campaign_row.id, items, now=now)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, added=len(items))
+        return items_store.count_items(tx, campaign_row.id)
 
 
 def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
-    """Refuse pairs where one response is rated, and single responses where two are compared."""
+    """Reject pairs where single responses are rated, and single responses where pairs are compared."""
     wrong = [
         (place, item)
         for place, item in enumerate(items, start=1)
@@ -81,48 +81,54 @@ def _check_items(campaign: Campaign, items: Sequence[Item]) -> None:
             if campaign.pair is None
             else "has one response, and with [pair] two are compared. Give it a response B, or take [pair] out"
         )
-        raise InvalidInput(f"Item {format_value(item.item_id)}, number {place:,}, {has}.{count_rest(len(wrong) - 1, 'such item')}")
+        raise InvalidInput(
+            f"Item {format_value(item.item_id)}, number {place:,}, {has}.{count_rest(len(wrong) - 1, 'such item')}"
+        )
 
 
 def remove_items(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
-    """Take all items out of a draft, with what previews and dry runs made of them, and return how many there were."""
+    """Remove all items of a draft, with the rows that previews and dry runs made, and return their number."""
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        _check_state(kept, ("draft",), ITEMS_STAY)
-        if gold.has_labels(tx, kept.id):
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _check_state(campaign_row, ("draft",), ITEMS_STAY)
+        if gold.has_labels(tx, campaign_row.id):
             raise Conflict(f"Experts have labelled items of {name}, and what they said is never erased. {CLONE_HINT}")
-        n = store.remove_items(tx, kept.id)
-        log_staff_event(tx, kept.id, "items", staff_id, now, removed=n)
+        n = erasure.remove_items(tx, campaign_row.id)
+        log_staff_event(tx, campaign_row.id, "items_changed", staff_id, now, removed=n)
         return n
 
 
-def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> Kept:
-    """Change a campaign: all of a draft, and of one that is paused only what raters read and their limits.
+def revise_campaign(platform: Platform, name: str, campaign: Campaign, *, staff_id: str, now: datetime) -> CampaignRow:
+    """Change a campaign: everything of a draft; of a paused one only texts and limits.
 
     A changed consent text is a new version, which every rater is asked about before going on.
     """
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        _check_state(kept, ("draft", "paused"), "cannot be changed")
-        old = platform.definitions.of(tx, kept)
-        if old.gold != campaign.gold and gold.has_labels(tx, kept.id):
-            raise Conflict(f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE_HINT}")
-        if (old.pair is None) != (campaign.pair is None) and store.n_items(tx, kept.id):
-            raise Conflict(f"pair cannot come or go while {name} has items, which have one response or two. {REMOVE_HINT}")
-        if kept.state == "paused":
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        _check_state(campaign_row, ("draft", "paused"), "cannot be changed")
+        old = platform.definitions.of(tx, campaign_row)
+        if old.gold != campaign.gold and gold.has_labels(tx, campaign_row.id):
+            raise Conflict(
+                f"gold cannot change after experts labelled items: labels would not be comparable. {CLONE_HINT}"
+            )
+        if (old.pair is None) != (campaign.pair is None) and items_store.count_items(tx, campaign_row.id):
+            raise Conflict(
+                f"pair cannot come or go while {name} has items, which have one response or two. {REMOVE_HINT}"
+            )
+        if campaign_row.state == "paused":
             _check_frozen(old, campaign)
-            store.consent_text(tx, kept.id, campaign.consent, now=now)
-            _resize_cells(tx, kept, campaign, now)
-        store.change_campaign(tx, kept.id, campaign, now=now)
-        log_staff_event(tx, kept.id, "revise", staff_id, now, definition=campaign.digest)
-        return store.campaign_of(tx, kept.id)
+            consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
+            _resize_cells(tx, campaign_row, campaign, now)
+        store.set_definition(tx, campaign_row.id, campaign, now=now)
+        log_staff_event(tx, campaign_row.id, "revised", staff_id, now, definition=campaign.digest)
+        return store.get_campaign(tx, campaign_row.id)
 
 
 def _check_frozen(old: Campaign, new: Campaign) -> None:
     changed = [name for name in FROZEN_FIELDS if getattr(old, name) != getattr(new, name)]
     changed += ["the cells of the quota"] * (_cell_rules(old) != _cell_rules(new))
     changed += ["what passes the checks, and where they come,"] * (_check_rules(old) != _check_rules(new))
-    if not set(new.lines) <= set(old.lines):
+    if not set(new.registered_models) <= set(old.registered_models):
         raise Conflict(
             "lines can only be taken out after raters came: they did not know that others would learn from them. "
             f"{CLONE_HINT}"
@@ -143,61 +149,61 @@ def _check_pay(old: Pay | None, new: Pay | None) -> None:
 
 
 def _cell_rules(campaign: Campaign) -> tuple[object, ...]:
-    """Return what decides who is in which cell; how many seats each has may change."""
+    """Return the rules that assign raters to cells; seats per cell may change."""
     quota = campaign.quota
     return () if quota is None else (quota.axes, quota.source, quota.balanced)
 
 
 def _check_rules(campaign: Campaign) -> list[tuple[object, ...]]:
-    """Return what decides who passes a check; how it is worded may change."""
+    """Return the rules that decide who passes a check; its wording may change."""
     return [(check.name, check.kind, check.scale, check.right, check.after) for check in campaign.checks]
 
 
-def _resize_cells(tx: Connection, kept: Kept, campaign: Campaign, now: datetime) -> None:
+def _resize_cells(tx: Connection, campaign_row: CampaignRow, campaign: Campaign, now: datetime) -> None:
     if campaign.quota is not None:
-        seats.set_places(tx, kept.id, campaign.quota.places, now=now)
+        seats.set_seats(tx, campaign_row.id, campaign.quota.places, now=now)
 
 
-def change_state(platform: Platform, name: str, to: State, *, staff_id: str, now: datetime) -> Kept:
+def change_state(platform: Platform, name: str, to: CampaignState, *, staff_id: str, now: datetime) -> CampaignRow:
     """Open, pause or close a campaign."""
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id, lock=True)
-        moved(kept.state, to)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=True)
+        check_transition(campaign_row.state, to)
         if to == "open":
-            campaign = platform.definitions.of(tx, kept)
-            if campaign.chat is None and not store.n_items(tx, kept.id):
+            campaign = platform.definitions.of(tx, campaign_row)
+            if campaign.chat is None and not items_store.count_items(tx, campaign_row.id):
                 raise Conflict(f"{name} has no items to rate. Add some, then open it.")
-            store.consent_text(tx, kept.id, campaign.consent, now=now)
-            _resize_cells(tx, kept, campaign, now)
-        store.set_state(tx, kept.id, to, now=now)
-        log_staff_event(tx, kept.id, "move", staff_id, now, to=to)
-        return store.campaign_of(tx, kept.id)
+            consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
+            _resize_cells(tx, campaign_row, campaign, now)
+        store.set_campaign_state(tx, campaign_row.id, to, now=now)
+        log_staff_event(tx, campaign_row.id, "state_changed", staff_id, now, to=to)
+        return store.get_campaign(tx, campaign_row.id)
 
 
-def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: str, now: datetime) -> Kept:
-    """Make a draft with the definition and the items of a campaign, and nothing of its raters."""
+def clone_campaign(platform: Platform, name: str, new_name: str, *, staff_id: str, now: datetime) -> CampaignRow:
+    """Create a draft with the definition and items of a campaign, without its raters."""
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        campaign = renamed(platform.definitions.of(tx, kept), new_name)
-        key = None if kept.key is None else new_key()
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = rename_campaign(platform.definitions.of(tx, campaign_row), new_name)
+        key = None if campaign_row.key is None else new_key()
         campaign_id = store.add_campaign(tx, campaign, staff_id=staff_id, key=key, now=now)
-        store.add_items(tx, campaign_id, tuple(store.items_of(tx, kept.id)), now=now)
-        log_staff_event(tx, campaign_id, "create", staff_id, now, definition=campaign.digest, of=name)
-        return store.campaign_of(tx, campaign_id)
+        items_store.add_items(tx, campaign_id, tuple(items_store.iterate_items(tx, campaign_row.id)), now=now)
+        log_staff_event(tx, campaign_id, "created", staff_id, now, definition=campaign.digest, of=name)
+        return store.get_campaign(tx, campaign_id)
 
 
 def create_invitations(
     platform: Platform, name: str, n: int, *, cell: str | None = None, staff_id: str, now: datetime
 ) -> tuple[str, ...]:
-    """Return the keys of new personal links; they are shown once, since only their hashes are kept."""
+    """Return the keys of new personal links; only their hashes are stored."""
     if not 1 <= n <= MAX_INVITATIONS:
         raise InvalidInput(f"{n:,} invitations were asked for; 1 to {MAX_INVITATIONS:,} can be made at once.")
     keys = tuple(new_key() for _ in range(n))
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        _check_cell(platform.definitions.of(tx, kept), cell)
-        store.invite(tx, kept.id, keys, cell=cell, now=now)
-        log_staff_event(tx, kept.id, "invite", staff_id, now, n=n, cell=cell)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        _check_cell(platform.definitions.of(tx, campaign_row), cell)
+        raters.add_invitations(tx, campaign_row.id, keys, cell=cell, now=now)
+        log_staff_event(tx, campaign_row.id, "links_created", staff_id, now, n=n, cell=cell)
     return keys
 
 
@@ -208,7 +214,9 @@ def _check_cell(campaign: Campaign, cell: str | None) -> None:
             f"Raters come by the cells of the quota. Name the cell that the links are for: {format_list(cells)}."
         )
     if cell is not None and cell not in cells:
-        allowed = f"Cells are {format_list(cells)}." if cells else "Only a quota that the recruiter fills has links by cell."
+        allowed = (
+            f"Cells are {format_list(cells)}." if cells else "Only a quota that the recruiter fills has links by cell."
+        )
         raise NotFound(f"No link can be for the cell {format_value(cell)}.{suggest(cell, cells)} {allowed}")
 
 
@@ -219,13 +227,13 @@ def load_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign
 
 
 def load_draft_definition(platform: Platform, name: str, *, staff_id: str) -> Campaign:
-    """Return the definition of a campaign whose items can change."""
+    """Return the definition of a draft, whose items can still change."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        _check_state(kept, ("draft",), ITEMS_STAY)
-        return platform.definitions.of(tx, kept)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        _check_state(campaign_row, ("draft",), ITEMS_STAY)
+        return platform.definitions.of(tx, campaign_row)
 
 
-def _check_state(kept: Kept, states: tuple[State, ...], what: str) -> None:
-    if kept.state not in states:
-        raise Conflict(f"{kept.name} is {kept.state}, and {what} now.")
+def _check_state(campaign_row: CampaignRow, states: tuple[CampaignState, ...], what: str) -> None:
+    if campaign_row.state not in states:
+        raise Conflict(f"{campaign_row.name} is {campaign_row.state}, and {what} now.")

@@ -1,4 +1,4 @@
-"""How a person decides about a flagged rater: the data stay, and exports tell."""
+"""Decide about flagged raters. The data stay; exports carry the decision."""
 
 import sys
 from dataclasses import dataclass
@@ -8,59 +8,59 @@ from typing import Final
 from sqlalchemy import Connection
 
 from dissensus.errors import Conflict, InvalidInput, NotFound
-from dissensus.pipeline.monitor import Flagged
+from dissensus.pipeline.monitor import FlaggedRater
 from dissensus.schema.hints import format_value
 from dissensus.schema.records.conversation import check_text
 from dissensus.store import events, flags, monitoring, raters
-from dissensus.store.flags import VERDICTS, Decision, Judgement
+from dissensus.store.flags import VERDICTS, FlagDecisionRow, FlagJudgement
 from dissensus.workflows.campaign.members import campaign_for_member
+from dissensus.workflows.platform.idempotency import parse_form_id
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.form_ids import form_id
 
 MAX_REASON_LENGTH: Final = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlaggedRaterView:
-    """A rater about whom somebody may decide."""
+    """A rater with the current evidence and the decisions so far."""
 
-    campaign_id: str  # Who, in which campaign
+    campaign_id: str
     rater_id: str
-    number: int
-    flagged: Flagged | None  # The evidence as of now; None where no criterion is met any more
-    pool_median_ms: float | None  # Half of the answer times of all raters are below it
-    decisions: tuple[Decision, ...]  # What was decided, the last decision first
+    number: int  # zero-based entry number
+    flagged: FlaggedRater | None  # current evidence, None if no criterion is met any more
+    pool_median_ms: float | None  # median answer time of all raters
+    decisions: tuple[FlagDecisionRow, ...]  # latest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FlagVerdict:
-    """What a form says."""
+    """A submitted decision about a rater."""
 
-    id: str  # Chosen by the form, a UUID: the same form twice is one decision
-    verdict: str  # Whether to keep the rater or to exclude them, and why
+    id: str  # UUID chosen by the form; the idempotency key
+    verdict: str
     reason: str
 
 
 def load_flag_case(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> FlaggedRaterView:
-    """Return what is known of a rater who is flagged, or about whom somebody decided."""
+    """Return a rater who is flagged or about whom a decision exists."""
     with platform.database.reading() as tx:
         return _load_flag_case(tx, name, rater_id, staff_id)
 
 
 def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, lock: bool = False) -> FlaggedRaterView:
-    kept, _ = campaign_for_member(tx, name, staff_id, lock=lock)
-    rater = raters.rater_of(tx, rater_id)
-    if rater is None or rater.campaign_id != kept.id or rater.state == "withdrawn":
+    campaign_row, _ = campaign_for_member(tx, name, staff_id, lock=lock)
+    rater = raters.find_rater(tx, rater_id)
+    if rater is None or rater.campaign_id != campaign_row.id or rater.state == "withdrawn":
         raise NotFound(f"There is no such rater in {name}, or they withdrew.")
-    snapshot = monitoring.snapshot_of(tx, kept.id)
+    snapshot = monitoring.find_snapshot(tx, campaign_row.id)
     known = () if snapshot is None else snapshot.figures.flagged
     flagged = next((one for one in known if one.rater_id == rater_id), None)
-    decisions = flags.history_of(tx, rater_id)
+    decisions = flags.list_flag_decisions(tx, rater_id)
     if flagged is None and not decisions:
         raise NotFound(f"Rater {rater.number + 1} meets no criterion, so there is nothing to decide.")
     times = None if snapshot is None else snapshot.figures.pool.times
     return FlaggedRaterView(
-        campaign_id=kept.id,
+        campaign_id=campaign_row.id,
         rater_id=rater_id,
         number=rater.number,
         flagged=flagged,
@@ -69,8 +69,10 @@ def _load_flag_case(tx: Connection, name: str, rater_id: str, staff_id: str, *, 
     )
 
 
-def decide_flag(platform: Platform, name: str, rater_id: str, given: FlagVerdict, *, staff_id: str, now: datetime) -> None:
-    """Keep what somebody decided about a rater, and why; it holds until the next decision."""
+def decide_flag(
+    platform: Platform, name: str, rater_id: str, given: FlagVerdict, *, staff_id: str, now: datetime
+) -> None:
+    """Store a decision about a rater; it holds until the next one."""
     verdict, reason = next((one for one in VERDICTS if one == given.verdict), None), given.reason.strip()
     faults = tuple(_find_faults(given.verdict, reason))
     with platform.database.writing() as tx:
@@ -78,17 +80,19 @@ def decide_flag(platform: Platform, name: str, rater_id: str, given: FlagVerdict
         found = _load_flag_case(tx, name, rater_id, staff_id, lock=True)
         if faults or verdict is None:
             raise InvalidInput("\n".join(faults))
-        decision_id = form_id(given.id)
-        known = flags.decision_of(tx, decision_id)
+        decision_id = parse_form_id(given.id)
+        known = flags.find_flag_decision(tx, decision_id)
         if known is not None and (known.rater_id, known.verdict, known.reason) != (rater_id, verdict, reason):
             raise Conflict("This form has decided something else already, and nothing was kept. Load the page again.")
         if known is None:
             evidence = "\n".join(found.flagged.reasons) if found.flagged else ""
-            judged = Judgement(verdict=verdict, reason=reason, evidence=evidence)
-            flags.decide(tx, rater_id, decision_id, judged, staff_id=staff_id, now=now)
+            judged = FlagJudgement(verdict=verdict, reason=reason, evidence=evidence)
+            flags.add_flag_decision(tx, rater_id, decision_id, judged, staff_id=staff_id, now=now)
             # Of the rater, so that it goes with them.
             who = {"rater_id": rater_id, "staff_id": staff_id}
-            events.record(tx, found.campaign_id, "decide", {"verdict": verdict, "why": reason}, **who, now=now)
+            events.append_event(
+                tx, found.campaign_id, "decision_recorded", {"verdict": verdict, "reason": reason}, **who, now=now
+            )
 
 
 def _find_faults(verdict: str, reason: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Campaigns that are under way, in figures: made while ratings come in, and shown."""
+"""Compute and show monitoring snapshots of running campaigns."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,22 +8,22 @@ from sqlalchemy import Connection
 
 from dissensus.pipeline.monitor import (
     CELL,
-    Collected,
-    Figures,
+    CampaignFigures,
     Forecast,
-    Person,
-    figures_of,
+    MonitoredRater,
+    MonitorState,
+    compute_figures,
+    count_missing,
     forecast,
-    scales_of,
-    wanted,
+    read_scales,
 )
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import GOLD
 from dissensus.store import flags, gold, overview
 from dissensus.store import monitoring as store
-from dissensus.store.campaigns import Kept
-from dissensus.store.flags import Decision
-from dissensus.store.monitoring import Declared, Snapshot
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.flags import FlagDecisionRow
+from dissensus.store.monitoring import MonitoringSnapshot, Participant
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.gold.labelling import gold_columns_by_item
 from dissensus.workflows.platform.platform import Platform
@@ -31,14 +31,14 @@ from dissensus.workflows.platform.platform import Platform
 
 @dataclass(slots=True, kw_only=True)
 class _CampaignCache:
-    """What a process has at hand of a campaign."""
+    """Incremental state of one campaign."""
 
     campaign: Campaign
     digest: str
     items: Mapping[str, str | None]
     gold_of_file: Mapping[str, str | None]
-    collected: Collected
-    people: dict[str, Person] = field(default_factory=dict)
+    collected: MonitorState
+    people: dict[str, MonitoredRater] = field(default_factory=dict)
     seen: frozenset[int] = frozenset()
     through: int = 0
     n_said: int = 0
@@ -46,72 +46,74 @@ class _CampaignCache:
 
 @dataclass(slots=True)
 class MonitoringCache:
-    """What one process has at hand of the campaigns that are under way; a new one reads everything once."""
+    """Incremental state per running campaign in one process; a new one reads everything once."""
 
     campaigns: dict[str, _CampaignCache] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MonitoringView:
-    """What is seen of a campaign."""
+    """Monitoring data of a campaign."""
 
-    kept: Kept  # Which one, and what was decided about it
+    campaign_row: CampaignRow
     campaign: Campaign
-    snapshot: Snapshot | None  # Its figures, None where none were made yet
-    forecast: Forecast | None  # When there may be enough ratings; None without figures
-    decisions: Mapping[str, Decision]  # What holds about each rater about whom somebody decided
+    snapshot: MonitoringSnapshot | None  # None if none was computed yet
+    forecast: Forecast | None  # expected time of completion; None without a snapshot
+    decisions: Mapping[str, FlagDecisionRow]  # current decision per rater
 
 
 def refresh_snapshots(platform: Platform, watched: MonitoringCache, *, now: datetime) -> int:
-    """Read what is new of all campaigns under way, keep their figures, and return of how many these have changed."""
+    """Read new data of all running campaigns, store their snapshots and return how many changed."""
     with platform.database.reading() as tx:
-        listed = store.to_watch(tx, now=now)
-    known = {kept.id for kept in listed}
+        listed = store.list_campaigns_to_monitor(tx, now=now)
+    known = {campaign_row.id for campaign_row in listed}
     watched.campaigns = {name: one for name, one in watched.campaigns.items() if name in known}
-    return sum(_refresh_snapshot(platform, watched, kept, now) for kept in listed)
+    return sum(_refresh_snapshot(platform, watched, campaign_row, now) for campaign_row in listed)
 
 
-def _refresh_snapshot(platform: Platform, watched: MonitoringCache, kept: Kept, now: datetime) -> bool:
-    """Bring the figures of a campaign up to date, and tell whether they have changed."""
+def _refresh_snapshot(platform: Platform, watched: MonitoringCache, campaign_row: CampaignRow, now: datetime) -> bool:
+    """Update the snapshot of a campaign and return whether it changed."""
     # What is at hand stays so only once it is kept too: after a failure everything is read anew.
-    own = watched.campaigns.pop(kept.id, None)
+    own = watched.campaigns.pop(campaign_row.id, None)
     with platform.database.reading() as tx:
-        known = own is not None and own.digest == kept.digest
-        own = own if own is not None and known else _new_cache(platform, tx, kept)
-        changed = any([_read_new_rows(tx, kept, own), _read_gold(tx, kept, own), not known])
-    changed = changed or not _is_current(platform, kept, own, now)
+        known = own is not None and own.digest == campaign_row.digest
+        own = own if own is not None and known else _new_cache(platform, tx, campaign_row)
+        changed = any([_read_new_rows(tx, campaign_row, own), _read_gold(tx, campaign_row, own), not known])
+    changed = changed or not _is_current(platform, campaign_row, own, now)
     if changed:
-        made = Snapshot(figures=_compute_figures(own), through=own.through, made_at=now, read_at=now)
+        made = MonitoringSnapshot(figures=_compute_figures(own), through=own.through, made_at=now, read_at=now)
         with platform.database.writing() as tx:
-            store.put_snapshot(tx, kept.id, made)
-    watched.campaigns[kept.id] = own
+            store.set_snapshot(tx, campaign_row.id, made)
+    watched.campaigns[campaign_row.id] = own
     return changed
 
 
-def _is_current(platform: Platform, kept: Kept, own: _CampaignCache, now: datetime) -> bool:
+def _is_current(platform: Platform, campaign_row: CampaignRow, own: _CampaignCache, now: datetime) -> bool:
     with platform.database.writing() as tx:
-        return store.still_so(tx, kept.id, own.through, now=now)
+        return store.confirm_snapshot(tx, campaign_row.id, own.through, now=now)
 
 
-def _new_cache(platform: Platform, tx: Connection, kept: Kept) -> _CampaignCache:
-    campaign = platform.definitions.of(tx, kept)
-    collected = Collected(scales_of(campaign.questionnaire))
-    items = store.items_of(tx, kept.id)
-    return _CampaignCache(campaign=campaign, digest=kept.digest, items=items, gold_of_file=items, collected=collected)
+def _new_cache(platform: Platform, tx: Connection, campaign_row: CampaignRow) -> _CampaignCache:
+    campaign = platform.definitions.of(tx, campaign_row)
+    collected = MonitorState(read_scales(campaign.questionnaire))
+    items = store.load_gold_by_item(tx, campaign_row.id)
+    return _CampaignCache(
+        campaign=campaign, digest=campaign_row.digest, items=items, gold_of_file=items, collected=collected
+    )
 
 
-def _read_new_rows(tx: Connection, kept: Kept, own: _CampaignCache) -> bool:
-    """Read what is new: the raters, all of those who were not there before, and else what was saved since."""
+def _read_new_rows(tx: Connection, campaign_row: CampaignRow, own: _CampaignCache) -> bool:
+    """Read new data: all answers of raters who are new, else what was saved since."""
     purposes = [purpose.name for purpose in own.campaign.consent.purposes if purpose.required]
     axes = monitoring_axes(own.campaign)
-    people = {one.rater_id: _to_person(one, axes) for one in store.people_of(tx, kept.id, purposes)}
-    through = overview.last_save(tx)
-    saves = store.saves_since(tx, kept.id, own.through or through)
+    people = {one.rater_id: _to_person(one, axes) for one in store.list_participants(tx, campaign_row.id, purposes)}
+    through = overview.find_last_save_number(tx)
+    saves = store.load_assignments_saved_since(tx, campaign_row.id, own.through or through)
     touched = {assignment for number, assignment in saves.items() if number not in own.seen}
-    touched.update(store.assignments_of(tx, people.keys() - own.people.keys()))
+    touched.update(store.list_done_assignment_ids(tx, people.keys() - own.people.keys()))
     own.collected.drop_raters(own.people.keys() - people.keys())
     questions = own.collected.scales.questions
-    found = [one for one in store.finished_of(tx, sorted(touched), questions) if one.rater_id in people]
+    found = [one for one in store.iterate_finished(tx, sorted(touched), questions) if one.rater_id in people]
     own.collected.drop(touched - {one.assignment_id for one in found})
     own.collected.add(found)
     changed = bool(found) or people != own.people
@@ -119,42 +121,42 @@ def _read_new_rows(tx: Connection, kept: Kept, own: _CampaignCache) -> bool:
     return changed
 
 
-def _read_gold(tx: Connection, kept: Kept, own: _CampaignCache) -> bool:
-    """Take over what experts have settled, and tell whether any of them said more."""
-    n_said = 0 if own.campaign.gold is None else gold.n_said(tx, kept.id)
+def _read_gold(tx: Connection, campaign_row: CampaignRow, own: _CampaignCache) -> bool:
+    """Update the gold labels and return whether there are new ones."""
+    n_said = 0 if own.campaign.gold is None else gold.count_labels_and_decisions(tx, campaign_row.id)
     if n_said == own.n_said:
         return False
-    settled = gold_columns_by_item(tx, own.campaign, kept)
+    settled = gold_columns_by_item(tx, own.campaign, campaign_row)
     own.items = {name: label or settled[name].get(GOLD) for name, label in own.gold_of_file.items()}
     own.n_said = n_said
     return True
 
 
 def monitoring_axes(campaign: Campaign) -> dict[str, tuple[str, ...]]:
-    """Return what raters are grouped by, each with its groups: cells of the quota, and what they say of themselves."""
+    """Return the axes and groups of raters: quota cells and demographic answers."""
     asked = () if campaign.demographics is None else campaign.demographics.questions
     said = {one.name: one.answers for one in asked if one.kind in ("single", "likert")}
     return said if campaign.quota is None else {CELL: tuple(campaign.quota.targets), **said}
 
 
-def _to_person(one: Declared, axes: Mapping[str, object]) -> Person:
+def _to_person(one: Participant, axes: Mapping[str, object]) -> MonitoredRater:
     said = {axis: value for axis in axes if isinstance(value := one.content.get(axis), str)}
     cell = {} if one.cell is None or CELL not in axes else {CELL: one.cell}
-    return Person(rater_id=one.rater_id, number=one.number, groups={**said, **cell})
+    return MonitoredRater(rater_id=one.rater_id, number=one.number, groups={**said, **cell})
 
 
-def _compute_figures(own: _CampaignCache) -> Figures:
-    return figures_of(own.collected, list(own.people.values()), own.items, monitoring_axes(own.campaign))
+def _compute_figures(own: _CampaignCache) -> CampaignFigures:
+    return compute_figures(own.collected, list(own.people.values()), own.items, monitoring_axes(own.campaign))
 
 
 def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: datetime) -> MonitoringView:
-    """Return what is seen of a campaign."""
+    """Return the monitoring data of a campaign."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        campaign, snapshot = platform.definitions.of(tx, kept), store.snapshot_of(tx, kept.id)
-        decisions = flags.decisions_of(tx, kept.id)
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign, snapshot = platform.definitions.of(tx, campaign_row), store.find_snapshot(tx, campaign_row.id)
+        decisions = flags.load_flag_decisions(tx, campaign_row.id)
     return MonitoringView(
-        kept=kept,
+        campaign_row=campaign_row,
         campaign=campaign,
         snapshot=snapshot,
         forecast=None if snapshot is None else _forecast(campaign, snapshot.figures, now),
@@ -162,5 +164,5 @@ def load_monitoring(platform: Platform, name: str, *, staff_id: str, now: dateti
     )
 
 
-def _forecast(campaign: Campaign, figures: Figures, now: datetime) -> Forecast:
-    return forecast(figures.hours, figures.pool.n_ratings, wanted(campaign, figures.n_items), now=now)
+def _forecast(campaign: Campaign, figures: CampaignFigures, now: datetime) -> Forecast:
+    return forecast(figures.hours, figures.pool.n_ratings, count_missing(campaign, figures.n_items), now=now)

@@ -1,4 +1,4 @@
-"""What staff see of their campaigns, and whoever runs the platform of all."""
+"""Lists and overviews of campaigns for staff, and totals for the operator."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,17 +6,19 @@ from datetime import datetime
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.lifecycle import MOVES
+from dissensus.campaign.lifecycle import TRANSITIONS
 from dissensus.errors import NotFound
-from dissensus.schema.campaign.definition import Campaign, State
+from dissensus.schema.campaign.definition import Campaign, CampaignState
 from dissensus.schema.campaign.roles import Role
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns, membership, webhooks
+from dissensus.store import campaigns, items, members, webhooks
+from dissensus.store import notices as notices_store
 from dissensus.store import overview as store
-from dissensus.store.campaigns import Kept
-from dissensus.store.overview import Notice, Numbers
-from dissensus.store.raters import Standing
-from dissensus.store.staff import Staff
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.notices import NoticeRow
+from dissensus.store.overview import CampaignNumbers
+from dissensus.store.raters import RaterState
+from dissensus.store.staff import StaffRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
@@ -28,90 +30,97 @@ SAMPLE_SIZE = 3
 class CampaignListEntry:
     """A campaign in a list."""
 
-    kept: Kept  # Which one, and what was decided about it
+    campaign_row: CampaignRow
     campaign: Campaign
-    owners: tuple[str, ...]  # Their names, those first who came first
-    role: Role  # Who the reader is in it
-    numbers: Numbers  # How far it is
+    owners: tuple[str, ...]  # names, earliest first
+    role: Role  # of the reader
+    numbers: CampaignNumbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOverview:
-    """All about one campaign."""
+    """Summary of one campaign."""
 
-    kept: Kept  # Which one, and what was decided about it
+    campaign_row: CampaignRow
     campaign: Campaign
-    role: Role  # Who the reader is in it
-    numbers: Numbers  # How far it is
-    notices: tuple[Notice, ...]
-    sample: tuple[Item, ...]
-    moves: tuple[State, ...]  # What it can become
+    role: Role  # of the reader
+    numbers: CampaignNumbers
+    notices: tuple[NoticeRow, ...]  # reported by raters
+    sample: tuple[Item, ...]  # first items
+    moves: tuple[CampaignState, ...]  # states that it can change to
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlatformTotals:
-    """The whole platform in numbers."""
+    """Totals of the whole platform."""
 
-    raters: Mapping[Standing, int]
-    n_saves: int  # The number of the last save
-    webhooks: Mapping[webhooks.State, int]
+    raters: Mapping[RaterState, int]  # by standing
+    n_saves: int  # number of the last save
+    webhooks: Mapping[webhooks.WebhookState, int]  # by state
 
 
-def list_campaigns_of(platform: Platform, staff: Staff) -> tuple[CampaignListEntry, ...]:
-    """Return the campaigns that somebody belongs to, the latest first."""
+def list_campaigns_of(platform: Platform, staff: StaffRow) -> tuple[CampaignListEntry, ...]:
+    """Return the campaigns of a member of staff, latest first."""
     with platform.database.reading() as tx:
-        roles = membership.campaigns_of(tx, staff.id)
-        return tuple(to_list_entry(platform, tx, kept, roles[kept.id]) for kept in campaigns.campaigns_of(tx, staff.id))
+        roles = members.load_roles(tx, staff.id)
+        return tuple(
+            to_list_entry(platform, tx, campaign_row, roles[campaign_row.id])
+            for campaign_row in campaigns.list_member_campaigns(tx, staff.id)
+        )
 
 
 def list_all_campaigns(platform: Platform) -> tuple[CampaignListEntry, ...]:
-    """Return all campaigns, by their owners."""
+    """Return all campaigns, sorted by owner."""
     with platform.database.reading() as tx:
-        found = [to_list_entry(platform, tx, kept, "owner") for kept in campaigns.all_campaigns(tx)]
+        found = [to_list_entry(platform, tx, campaign_row, "owner") for campaign_row in campaigns.list_campaigns(tx)]
     return tuple(sorted(found, key=lambda line: line.owners))
 
 
-def to_list_entry(platform: Platform, tx: Connection, kept: Kept, role: Role) -> CampaignListEntry:
-    """Return a campaign as it stands in a list."""
-    owners = tuple(one.name for one in membership.members_of(tx, kept.id) if one.role == "owner")
-    campaign, numbers = platform.definitions.of(tx, kept), store.numbers_of(tx, kept.id)
-    return CampaignListEntry(kept=kept, campaign=campaign, owners=owners, role=role, numbers=numbers)
+def to_list_entry(platform: Platform, tx: Connection, campaign_row: CampaignRow, role: Role) -> CampaignListEntry:
+    """Return the list entry of a campaign."""
+    owners = tuple(one.name for one in members.list_members(tx, campaign_row.id) if one.role == "owner")
+    campaign, numbers = platform.definitions.of(tx, campaign_row), store.load_campaign_numbers(tx, campaign_row.id)
+    return CampaignListEntry(campaign_row=campaign_row, campaign=campaign, owners=owners, role=role, numbers=numbers)
 
 
 def load_overview(platform: Platform, name: str, *, staff_id: str) -> CampaignOverview:
-    """Return all about a campaign of somebody."""
+    """Return the summary of a campaign."""
     with platform.database.reading() as tx:
-        kept, role = campaign_for_member(tx, name, staff_id)
+        campaign_row, role = campaign_for_member(tx, name, staff_id)
         return CampaignOverview(
-            kept=kept,
-            campaign=platform.definitions.of(tx, kept),
+            campaign_row=campaign_row,
+            campaign=platform.definitions.of(tx, campaign_row),
             role=role,
-            numbers=store.numbers_of(tx, kept.id),
-            notices=store.notices_of(tx, kept.id),
-            sample=tuple(campaigns.items_of(tx, kept.id, most=SAMPLE_SIZE)),
-            moves=MOVES[kept.state],
+            numbers=store.load_campaign_numbers(tx, campaign_row.id),
+            notices=notices_store.list_notices(tx, campaign_row.id),
+            sample=tuple(items.iterate_items(tx, campaign_row.id, most=SAMPLE_SIZE)),
+            moves=TRANSITIONS[campaign_row.state],
         )
 
 
 def settle_notice(
     platform: Platform, name: str, notice_id: str, *, show_again: bool = False, staff_id: str, now: datetime
 ) -> None:
-    """Keep that somebody dealt with what a rater reported; what must not be shown stays withheld unless they say so."""
+    """Mark a rater's notice as settled; a withheld item stays withheld unless `show_again`."""
     with platform.database.writing() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        if not store.settle(tx, kept.id, notice_id, show_again=show_again, now=now):
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        if not notices_store.settle_notice(tx, campaign_row.id, notice_id, show_again=show_again, now=now):
             raise NotFound(f"{name} has no such notice of a rater. Load the list again.")
-        log_staff_event(tx, kept.id, "settle", staff_id, now, notice=notice_id, show_again=show_again)
+        log_staff_event(tx, campaign_row.id, "notice_settled", staff_id, now, notice=notice_id, show_again=show_again)
 
 
 def owner_id_of(platform: Platform, name: str) -> str:
-    """Return an owner of a campaign, for whoever runs the platform and may act for all owners."""
+    """Return the id of an owner, so that the operator can act for them."""
     with platform.database.reading() as tx:
-        kept = campaigns.campaign_named(tx, name)
-        return next(one.staff_id for one in membership.members_of(tx, kept.id) if one.role == "owner")
+        campaign_row = campaigns.get_campaign_by_name(tx, name)
+        return next(one.staff_id for one in members.list_members(tx, campaign_row.id) if one.role == "owner")
 
 
 def count_platform(platform: Platform) -> PlatformTotals:
-    """Count the whole platform."""
+    """Count raters, saves and webhooks of the whole platform."""
     with platform.database.reading() as tx:
-        return PlatformTotals(raters=store.all_raters(tx), n_saves=store.last_save(tx), webhooks=webhooks.by_state(tx))
+        return PlatformTotals(
+            raters=store.count_all_raters(tx),
+            n_saves=store.find_last_save_number(tx),
+            webhooks=webhooks.count_webhooks_by_state(tx),
+        )

@@ -1,36 +1,38 @@
-"""What staff see of the quota of a campaign."""
+"""Quota progress of a campaign for staff."""
 
 from datetime import datetime, timedelta
 
-from dissensus.campaign.quota_progress import Filling
+from dissensus.campaign.quota_progress import CellProgress
 from dissensus.errors import NotFound
 from dissensus.schema.campaign.quota import Quota
 from dissensus.store import seats
-from dissensus.store.seats import Taken
+from dissensus.store.seats import SeatCounts
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.platform.platform import Platform
 
 RECENT_WINDOW = timedelta(hours=24)
 
 
-def load_quota_progress(platform: Platform, name: str, *, staff_id: str, now: datetime) -> tuple[Quota, tuple[Filling, ...]]:
-    """Return the quota of a campaign, and how far each cell is, in the order of the quota."""
+def load_quota_progress(
+    platform: Platform, name: str, *, staff_id: str, now: datetime
+) -> tuple[Quota, tuple[CellProgress, ...]]:
+    """Return the quota of a campaign and the progress of each cell, in the order of the quota."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        quota = platform.definitions.of(tx, kept).quota
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        quota = platform.definitions.of(tx, campaign_row).quota
         if quota is None:
             raise NotFound(f"{name} has no quota. It takes whoever comes.")
-        taken = seats.taken_of(tx, kept.id)
+        taken = seats.load_seat_counts(tx, campaign_row.id)
         # A pace counts from the first who came, and not from the days before the campaign was open.
-        since = max(now - RECENT_WINDOW, seats.first_entered(tx, kept.id) or now)
-        lately = seats.entered_of(tx, kept.id, since=since)
-        declared = [(cell, quota.cell_of(said)) for cell, said in seats.declared_of(tx, kept.id)]
+        since = max(now - RECENT_WINDOW, seats.find_first_entry(tx, campaign_row.id) or now)
+        lately = seats.count_entered(tx, campaign_row.id, since=since)
+        declared = [(cell, quota.cell_of(said)) for cell, said in seats.iterate_declarations(tx, campaign_row.id)]
     hours = max((now - since) / timedelta(hours=1), 1.0)
     cells = []
     for cell, target in quota.targets.items():
-        found = taken.get(cell, Taken())
+        found = taken.get(cell, SeatCounts())
         cells.append(
-            Filling(
+            CellProgress(
                 cell=cell,
                 target=target,
                 places=quota.places[cell],

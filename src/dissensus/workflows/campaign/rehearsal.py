@@ -1,14 +1,14 @@
-"""A dry run: simulated raters go the whole way of a campaign, and nothing of theirs is ever exported."""
+"""Dry run: simulated raters pass through a campaign; their data are never exported."""
 
 from datetime import datetime, timedelta
 
 import numpy as np
 
-from dissensus.campaign.answer_drafts import Given, Save
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
 from dissensus.campaign.rehearsal import draw_answers
 from dissensus.errors import Conflict, InvalidInput
 from dissensus.store.core.ids import new_id
-from dissensus.store.raters import Rater
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import attention_checks, care, enrolment, journey, rating, screening
@@ -20,10 +20,7 @@ SECONDS = 60
 
 
 def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str, seed: int = 0, now: datetime) -> int:
-    """Let simulated raters take part in a campaign in any state, and return how many items they rated.
-
-    They agree to everything, pass checks, answer at random and say who they are. They are no load of any item.
-    """
+    """Let simulated raters take part in a campaign in any state and return how many items they rated."""
     if not 1 <= n_raters <= MAX_RATERS:
         raise InvalidInput(f"{n_raters:,} raters were asked for; 1 to {MAX_RATERS:,} can rehearse.")
     campaign = campaigns.load_definition(platform, name, staff_id=staff_id)
@@ -33,31 +30,31 @@ def run_rehearsal(platform: Platform, name: str, n_raters: int, *, staff_id: str
     rated = 0
     for place in range(n_raters):
         arrival = Arrival(name, "", campaign.languages[0])
-        rater, _ = enrolment.agree(platform, arrival, agreed, rehearsal=True, now=now)
+        rater, _ = enrolment.enrol_rater(platform, arrival, agreed, rehearsal=True, now=now)
         rated += _simulate_rater(platform, rater, np.random.default_rng([seed, place]), now)
     return rated
 
 
-def _simulate_rater(platform: Platform, rater: Rater, rng: np.random.Generator, at: datetime) -> int:
-    """Let one rater do whatever comes next, to the end, and return how many items they rated."""
+def _simulate_rater(platform: Platform, rater: RaterRow, rng: np.random.Generator, at: datetime) -> int:
+    """Take one rater through every stage and return how many items they rated."""
     rated = 0
-    step: journey.Step | None = journey.step(platform, rater, now=at)
-    while step is not None and step.place in ("screener", "demographics", "topics", "check", "feelings", "rate"):
+    step: journey.RaterState | None = journey.next_state(platform, rater, now=at)
+    while step is not None and step.stage in ("screener", "demographics", "topics", "check", "feelings", "rate"):
         at += timedelta(seconds=SECONDS)
         if step.about is not None:
-            say = screening.screen if step.place == "screener" else rating.declare
+            say = screening.screen_rater if step.stage == "screener" else rating.declare_attributes
             step = say(platform, rater, draw_answers(step.about, rng), now=at)
         elif step.due is not None:
             check, attempt = step.due.check, step.due.attempt
             step = attention_checks.answer_check(platform, rater, check.name, check.right[0], attempt=attempt, now=at)
-        elif step.place == "topics":
+        elif step.stage == "topics":
             step = care.avoid_topics(platform, rater, (), now=at)
-        elif step.place == "feelings":
+        elif step.stage == "feelings":
             step = care.answer_survey(platform, rater, step.n_asked, {}, now=at)
         elif step.assignment is not None:
             answers = draw_answers(step.campaign.questionnaire, rng).items()
-            given = {name: Given(value=value) for name, value in answers}
-            save = Save(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=given)
-            step = rating.submit(platform, rater, step.assignment.id, new_id(at), save, now=at)
+            given = {name: DraftAnswer(value=value) for name, value in answers}
+            save = AnswerSave(revision=1, visit=new_id(at), visible_ms=1000 * SECONDS, idle_ms=0, answers=given)
+            step = rating.submit_answers(platform, rater, step.assignment.id, new_id(at), save, now=at)
             rated += 1
     return rated

@@ -1,4 +1,4 @@
-"""What an owner decides on the submissions of raters from Prolific; nothing is decided by itself."""
+"""Approve, reject or return Prolific submissions. Every decision is made by an owner."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,58 +7,47 @@ from typing import Final, cast
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.pay import Account
+from dissensus.campaign.pay import PayAccount
 from dissensus.errors import Conflict, NotFound
 from dissensus.recruit.prolific import ProlificClient, RejectionCategory, SubmissionStatus, is_later_status
-from dissensus.schema.campaign.attention_check import Verdict
+from dissensus.schema.campaign.attention_check import CheckVerdict
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.hints import format_value
-from dissensus.store import check_answers, events, recruits, submissions, work
-from dissensus.store.campaigns import Kept
-from dissensus.store.submissions import Submission
+from dissensus.store import check_answers, events, payments, recruits
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.recruits import SubmissionRow
 from dissensus.workflows.campaign.audit_log import log_staff_event
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.pay import account_of_screened_out, record_prolific_payment
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.recruitment import become
+from dissensus.workflows.rater.recruitment import set_submission_status
 
 PAGE_SIZE: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionCase:
-    """A submission, and what may be done about it.
+    """A submission with the decisions that are allowed."""
 
-    Parameters
-    ----------
-    submission
-        Which one.
-    tries
-        What the rater answered to each check.
-    verdict
-        How they did in them; None for who was turned away.
-    away
-        The account of who was turned away; None for others, and where the campaign says nothing of pay.
-    """
-
-    submission: Submission
-    tries: Mapping[str, Sequence[str]]
-    verdict: Verdict | None
-    away: Account | None
+    submission: SubmissionRow
+    tries: Mapping[str, Sequence[str]]  # answers to each attention check
+    verdict: CheckVerdict | None  # None for a rater who was turned away
+    # The account of who was turned away; None for others, and where the campaign says nothing of pay
+    away: PayAccount | None  # account of a rater who was turned away; None for others or without [pay]
 
     @property
     def may_approve(self) -> bool:
-        """Whether it may be approved."""
+        """True if the submission may be approved."""
         return self._may_become(SubmissionStatus.APPROVED)
 
     @property
     def may_ask_return(self) -> bool:
-        """Whether its return may be asked for."""
+        """True if its return may be requested."""
         return self._may_become(SubmissionStatus.RETURNED)
 
     @property
     def may_reject(self) -> bool:
-        """Whether it may be rejected: failed checks of attention are the one ground that there is here."""
+        """True if it may be rejected; failed attention checks are the only accepted ground."""
         return self.verdict is not None and self.verdict.may_reject and self._may_become(SubmissionStatus.REJECTED)
 
     def _may_become(self, status: SubmissionStatus) -> bool:
@@ -68,82 +57,74 @@ class SubmissionCase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubmissionQueue:
-    """Some submissions of a campaign.
+    """One page of a campaign's submissions."""
 
-    Parameters
-    ----------
-    cases
-        Those that wait for a decision first.
-    n, n_waiting
-        How many there are in all, and wait.
-    page, pages
-        Which part this is, from 1, of how many.
-    closed
-        Whether the campaign is closed.
-    """
-
-    cases: tuple[SubmissionCase, ...]
+    cases: tuple[SubmissionCase, ...]  # those awaiting a decision first
     n: int
     n_waiting: int
-    page: int
+    page: int  # one-based
     pages: int
     closed: bool
 
 
 def load_queue(platform: Platform, name: str, *, page: int = 1, staff_id: str) -> SubmissionQueue:
-    """Return some submissions of a campaign; a page after the last one is the last one."""
+    """Return a page of submissions; pages beyond the end give the last page."""
     with platform.database.reading() as tx:
-        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        n = submissions.n_submissions(tx, kept.id)
+        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        n = recruits.count_submissions(tx, campaign_row.id)
         pages = max(1, -(-n // PAGE_SIZE))
         page = min(page, pages)
         waiting = SubmissionStatus.AWAITING_REVIEW.value
-        found = submissions.submissions_of(tx, kept.id, first=waiting, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE)
+        found = recruits.list_submissions(
+            tx, campaign_row.id, first=waiting, start=(page - 1) * PAGE_SIZE, most=PAGE_SIZE
+        )
         return SubmissionQueue(
             cases=_to_cases(tx, campaign, found),
             n=n,
-            n_waiting=submissions.n_submissions(tx, kept.id, status=waiting),
+            n_waiting=recruits.count_submissions(tx, campaign_row.id, status=waiting),
             page=page,
             pages=pages,
-            closed=kept.state == "closed",
+            closed=campaign_row.state == "closed",
         )
 
 
 def list_cases_after(
     platform: Platform, name: str, *, waiting: bool = False, after: str, most: int, staff_id: str
 ) -> tuple[SubmissionCase, ...]:
-    """Return submissions of a campaign, or those that wait for a decision, by their ids, after one."""
+    """Return submissions, or only waiting ones, in order of id after the given id."""
     status = SubmissionStatus.AWAITING_REVIEW.value if waiting else None
     with platform.database.reading() as tx:
-        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        found = submissions.submissions_after(tx, kept.id, status=status, after=after, most=most)
+        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        found = recruits.list_submissions_after(tx, campaign_row.id, status=status, after=after, most=most)
         return _to_cases(tx, campaign, found)
 
 
 def load_case(platform: Platform, name: str, submission: str, *, staff_id: str) -> tuple[Campaign, SubmissionCase]:
-    """Return one submission, and the campaign that it is for."""
+    """Return one submission and its campaign."""
     with platform.database.reading() as tx:
-        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        found = submissions.submission_of(tx, kept.id, submission)
+        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        found = recruits.find_submission(tx, campaign_row.id, submission)
         if found is None:
             raise NotFound(f"{name} has no submission {format_value(submission)}, or it was erased.")
         return campaign, _to_cases(tx, campaign, [found])[0]
 
 
-def _load_recruiting_campaign(tx: Connection, platform: Platform, name: str, staff_id: str) -> tuple[Kept, Campaign]:
-    kept, _ = campaign_for_member(tx, name, staff_id)
-    campaign = platform.definitions.of(tx, kept)
+def _load_recruiting_campaign(
+    tx: Connection, platform: Platform, name: str, staff_id: str
+) -> tuple[CampaignRow, Campaign]:
+    campaign_row, _ = campaign_for_member(tx, name, staff_id)
+    campaign = platform.definitions.of(tx, campaign_row)
     if campaign.prolific is None:
         raise NotFound(f"{name} has no raters from Prolific: its definition has no [prolific].")
-    return kept, campaign
+    return campaign_row, campaign
 
 
-def _to_cases(tx: Connection, campaign: Campaign, found: Sequence[Submission]) -> tuple[SubmissionCase, ...]:
-    tries = check_answers.tries_of_several(tx, [one.rater_id for one in found if one.rater_id is not None])
+def _to_cases(tx: Connection, campaign: Campaign, found: Sequence[SubmissionRow]) -> tuple[SubmissionCase, ...]:
+    tries = check_answers.load_tries_by_rater(tx, [one.rater_id for one in found if one.rater_id is not None])
     return tuple(_to_case(campaign, one, tries.get(one.rater_id or "", {})) for one in found)
 
 
-def _to_case(campaign: Campaign, one: Submission, given: Mapping[str, Sequence[str]]) -> SubmissionCase:
+def _to_case(campaign: Campaign, one: SubmissionRow, given: Mapping[str, Sequence[str]]) -> SubmissionCase:
     # The checks of a campaign that pauses can change: what was answered to another one says nothing of these.
     scales = {check.name: check.scale for check in campaign.checks}
     tries = {name: every for name, every in given.items() if set(every) <= set(scales.get(name, ()))}
@@ -156,14 +137,10 @@ def _to_case(campaign: Campaign, one: Submission, given: Mapping[str, Sequence[s
     )
 
 
-def approve_submission(platform: Platform, prolific: ProlificClient, name: str, submission: str, *, staff_id: str, now: datetime) -> None:
-    """Let Prolific pay somebody the reward; twice is once.
-
-    Raises
-    ------
-    Conflict
-        What Prolific told last of the submission does not allow it.
-    """
+def approve_submission(
+    platform: Platform, prolific: ProlificClient, name: str, submission: str, *, staff_id: str, now: datetime
+) -> None:
+    """Approve a submission on Prolific; idempotent."""
     _, found = load_case(platform, name, submission, staff_id=staff_id)
     if found.submission.status == SubmissionStatus.APPROVED:
         return
@@ -171,7 +148,7 @@ def approve_submission(platform: Platform, prolific: ProlificClient, name: str, 
     # Nothing is held of the database while Prolific answers.
     prolific.approve(submission)
     _log_decision(platform, submission, "approve", staff_id=staff_id, now=now)
-    become(platform, submission, SubmissionStatus.APPROVED, now=now)
+    set_submission_status(platform, submission, SubmissionStatus.APPROVED, now=now)
 
 
 def reject_submission(
@@ -184,13 +161,7 @@ def reject_submission(
     staff_id: str,
     now: datetime,
 ) -> None:
-    """Let Prolific refuse to pay somebody who failed checks of attention; twice is once.
-
-    Raises
-    ------
-    Conflict
-        They did not fail as many as it takes, or what Prolific told last does not allow it.
-    """
+    """Reject the submission of a rater who failed attention checks; idempotent."""
     _, found = load_case(platform, name, submission, staff_id=staff_id)
     if found.submission.status == SubmissionStatus.REJECTED:
         return
@@ -199,7 +170,7 @@ def reject_submission(
     # The client itself refuses what is no category.
     prolific.reject(submission, cast("RejectionCategory", category), reason)
     _log_decision(platform, submission, "reject", staff_id=staff_id, now=now)
-    become(platform, submission, SubmissionStatus.REJECTED, now=now)
+    set_submission_status(platform, submission, SubmissionStatus.REJECTED, now=now)
 
 
 def request_return(
@@ -212,13 +183,7 @@ def request_return(
     staff_id: str,
     now: datetime,
 ) -> None:
-    """Ask somebody to give a submission back; who was asked before is not asked again.
-
-    Raises
-    ------
-    Conflict
-        What Prolific told last of the submission does not allow it.
-    """
+    """Ask a participant to return a submission; asks only once."""
     _, found = load_case(platform, name, submission, staff_id=staff_id)
     if found.submission.return_asked_at is not None:
         return
@@ -226,16 +191,16 @@ def request_return(
     prolific.ask_return(submission, reasons)
     _log_decision(platform, submission, "ask-return", staff_id=staff_id, now=now)
     with platform.database.writing() as tx:
-        submissions.asked_return(tx, submission, now=now)
+        recruits.record_return_request(tx, submission, now=now)
 
 
 def _log_decision(platform: Platform, submission: str, what: str, *, staff_id: str, now: datetime) -> None:
-    """Keep who decided what Prolific has taken; of the rater, so that it goes with them."""
+    """Log a decision that Prolific accepted, as an event of the rater, so that it is erased with them."""
     with platform.database.writing() as tx:
-        known = recruits.recruit_by(tx, submission)
+        known = recruits.find_recruit_by_submission(tx, submission)
         if known is not None:
             about = {"rater_id": known.rater_id, "staff_id": staff_id}
-            events.record(tx, known.campaign_id, "decide", {"submission": what}, **about, now=now)
+            events.append_event(tx, known.campaign_id, "decision_recorded", {"submission": what}, **about, now=now)
 
 
 def _check(allowed: bool, found: SubmissionCase, what: str) -> None:
@@ -249,22 +214,16 @@ def _check(allowed: bool, found: SubmissionCase, what: str) -> None:
 
 
 def erase_recruiter_ids(platform: Platform, name: str, *, staff_id: str, now: datetime) -> int:
-    """Erase by which ids raters are known to Prolific, and return how many they were; what it paid them is noted.
-
-    Raises
-    ------
-    Conflict
-        The campaign is not closed, so that more may come.
-    """
+    """Erase all Prolific ids of a closed campaign, recording payments first, and return their number."""
     with platform.database.writing() as tx:
         # Others who come, and whom the recruiter tells of, wait.
         campaign_for_member(tx, name, staff_id, lock=True)
-        kept, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
-        if kept.state != "closed":
-            raise Conflict(f"{name} is {kept.state}, and who comes back must be known. Close it first.")
+        campaign_row, campaign = _load_recruiting_campaign(tx, platform, name, staff_id)
+        if campaign_row.state != "closed":
+            raise Conflict(f"{name} is {campaign_row.state}, and who comes back must be known. Close it first.")
         if campaign.pay is not None:
-            for one in work.work_of(tx, kept.id):
+            for one in payments.load_work(tx, campaign_row.id):
                 record_prolific_payment(tx, campaign.pay, one, now=now)
-        n = submissions.erase_all(tx, kept.id)
-        log_staff_event(tx, kept.id, "erase", staff_id, now, recruits=n)
+        n = recruits.erase_recruits(tx, campaign_row.id)
+        log_staff_event(tx, campaign_row.id, "recruiter_ids_erased", staff_id, now, recruits=n)
         return n

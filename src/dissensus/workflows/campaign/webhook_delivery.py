@@ -1,4 +1,4 @@
-"""Delivering what happened to webhooks: at least once, in the order of the chain, nobody waiting for anybody else."""
+"""Webhook delivery: at least once, in chain order, with retries and backoff, each webhook independently."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -11,12 +11,12 @@ from typing import Final, Literal, TypeAlias
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.public_events import told
-from dissensus.campaign.webhook_batches import GIVEN_UP_AFTER, Batch, is_given_up, wait_after
-from dissensus.campaign.webhook_signatures import signed
+from dissensus.campaign.public_events import to_public_event
+from dissensus.campaign.webhook_batches import PAUSE_AFTER, WebhookBatch, backoff_after, should_pause
+from dissensus.campaign.webhook_signatures import sign_webhook
 from dissensus.store import events
 from dissensus.store import webhooks as store
-from dissensus.store.webhooks import Webhook
+from dissensus.store.webhooks import WebhookRow
 from dissensus.webhook_transport import DeliveryResult, WebhookSender
 from dissensus.workflows.campaign.webhooks import ANOTHER_KEY, WebhookSigner, webhook_event_content
 from dissensus.workflows.platform.platform import Platform
@@ -34,50 +34,33 @@ log = logging.getLogger("dissensus.jobs")
 
 @dataclass(frozen=True, slots=True)
 class WebhookDelivery:
-    """A batch on its way to a webhook.
+    """A batch in delivery to a webhook."""
 
-    Parameters
-    ----------
-    webhook
-        As it was when it was sent.
-    batch, answer
-        What is sent, and what comes of it.
-    """
-
-    webhook: Webhook
-    batch: Batch
+    webhook: WebhookRow  # state when the batch was sent
+    batch: WebhookBatch
     answer: Future[DeliveryResult]
 
 
 @dataclass(slots=True, kw_only=True)
 class WebhookDispatcher:
-    """Delivers, as a job that runs again and again: it notes what came of deliveries, and begins others.
+    """Recurring job that dispatches webhook batches and records their outcomes.
 
-    Its threads send and do nothing else, so that they hold no connection to the database while a receiver thinks.
-
-    Parameters
-    ----------
-    post
-        How it sends.
-    chance
-        Draws from 0 to 1, to spread those who try again.
-    count
-        Is told what came of each delivery.
-    spell_s
-        How long it goes on at once where there is more to tell, so that who was told nothing for long catches up.
-    under_way
-        Deliveries by webhook, one of each.
+    Its threads only send, so they hold no database connection while a receiver responds.
     """
 
     post: WebhookSigner
-    count: Callable[[DeliveryOutcome], object] = lambda _: None
-    spell_s: float = 0.0
-    chance: Callable[[], float] = field(default_factory=lambda: SystemRandom().random)
-    under_way: dict[str, WebhookDelivery] = field(default_factory=dict)
+    count: Callable[[DeliveryOutcome], object] = lambda _: None  # called with the outcome of each delivery
+    # How long it goes on at once where there is more to tell, so that who was told nothing for long catches up
+    spell_s: float = 0.0  # how long one call goes on while there are further batches
+    # Draws from 0 to 1, to spread those who try again
+    chance: Callable[[], float] = field(
+        default_factory=lambda: SystemRandom().random
+    )  # random number in [0, 1] for the jitter of the backoff
+    under_way: dict[str, WebhookDelivery] = field(default_factory=dict)  # by webhook, one each
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(MAX_CONCURRENT, "webhooks"))
 
     def __call__(self, platform: Platform, now: datetime) -> None:
-        """Note what was answered meanwhile, and send what is due."""
+        """Record finished deliveries and dispatch the batches that are due."""
         end = monotonic() + self.spell_s
         self._round(platform, now)
         while self.under_way and (left := end - monotonic()) > 0:
@@ -87,7 +70,7 @@ class WebhookDispatcher:
     def _round(self, platform: Platform, now: datetime) -> None:
         self._note(platform, now)
         with platform.database.reading() as tx:
-            due = [one for one in store.due(tx, now=now) if one.id not in self.under_way]
+            due = [one for one in store.list_due_webhooks(tx, now=now) if one.id not in self.under_way]
         for webhook in due:
             if len(self.under_way) == MAX_CONCURRENT:
                 # What is sent is signed with the time; so nothing waits for a thread.
@@ -95,26 +78,26 @@ class WebhookDispatcher:
             self._begin(platform, webhook, now)
 
     def finish(self, platform: Platform, now: datetime) -> None:
-        """Wait for the deliveries that are under way, and note what came of them."""
+        """Wait for the deliveries in progress and record their outcomes."""
         wait([one.answer for one in self.under_way.values()])
         self._note(platform, now)
 
-    def _begin(self, platform: Platform, webhook: Webhook, now: datetime) -> None:
+    def _begin(self, platform: Platform, webhook: WebhookRow, now: datetime) -> None:
         why = "" if webhook.owned and self.post.knows(webhook) else ANOTHER_KEY if webhook.owned else NO_OWNER
         if why:
             with platform.database.writing() as tx:
-                if store.pause(tx, webhook, why):
+                if store.pause_webhook(tx, webhook, why):
                     _log_paused(tx, webhook, now)
             return
         batch = _load_batch(platform, webhook)
         if batch.events:
-            headers = signed(self.post.secret_of(webhook.id), batch.id, batch.body, now=now)
+            headers = sign_webhook(self.post.secret_of(webhook.id), batch.id, batch.body, now=now)
             sent = {"Content-Type": "application/json", **headers}
             answer = self._threads.submit(_send, self.post.sender, webhook.address, sent, batch.body)
             self.under_way[webhook.id] = WebhookDelivery(webhook, batch, answer)
-        elif webhook.through is not None or batch.through - webhook.place >= MAX_SKIPPED_EVENTS:
+        elif webhook.retry_through is not None or batch.through - webhook.sequence >= MAX_SKIPPED_EVENTS:
             with platform.database.writing() as tx:
-                store.move_on(tx, webhook, batch.through, now=now, delivered=False)
+                store.advance_webhook(tx, webhook, batch.through, now=now, delivered=False)
 
     def _note(self, platform: Platform, now: datetime) -> None:
         done = [one for one in self.under_way.values() if one.answer.done()]
@@ -131,31 +114,31 @@ class WebhookDispatcher:
     def _note_one(self, tx: Connection, delivery: WebhookDelivery, now: datetime) -> None:
         webhook, through, answer = delivery.webhook, delivery.batch.through, delivery.answer.result()
         if answer.taken:
-            store.move_on(tx, webhook, through, now=now)
+            store.advance_webhook(tx, webhook, through, now=now)
             return
-        pause = wait_after(webhook.n_failures + 1, asked_s=answer.wait_s, chance=self.chance())
+        pause = backoff_after(webhook.n_failures + 1, asked_s=answer.wait_s, chance=self.chance())
         since = webhook.failing_since or now
-        why = {"trouble": answer.reason, "paused": _pause_reason(answer, since, now)}
-        if store.fail(tx, webhook, through, since=since, due_at=now + pause, **why) and why["paused"]:
+        why = {"failure_reason": answer.reason, "pause_reason": _pause_reason(answer, since, now)}
+        if store.record_failure(tx, webhook, through, since=since, due_at=now + pause, **why) and why["pause_reason"]:
             _log_paused(tx, webhook, now)
 
 
-def _log_paused(tx: Connection, webhook: Webhook, now: datetime) -> None:
-    events.record(tx, webhook.campaign_id, "webhook", webhook_event_content(webhook, "paused"), now=now)
+def _log_paused(tx: Connection, webhook: WebhookRow, now: datetime) -> None:
+    events.append_event(tx, webhook.campaign_id, "webhook_changed", webhook_event_content(webhook, "paused"), now=now)
 
 
-def _load_batch(platform: Platform, webhook: Webhook) -> Batch:
+def _load_batch(platform: Platform, webhook: WebhookRow) -> WebhookBatch:
     with platform.database.reading() as tx:
-        entries = store.entries_for(tx, webhook)
+        entries = store.list_pending_entries(tx, webhook)
     # What failed is tried again as it was, so that who has it knows it.
-    through = webhook.through or (entries[-1].place if entries else webhook.head)
-    return Batch(
+    through = webhook.retry_through or (entries[-1].sequence if entries else webhook.head)
+    return WebhookBatch(
         webhook_id=webhook.id,
         campaign=webhook.campaign,
-        after=webhook.place,
+        after=webhook.sequence,
         through=through,
         head=webhook.head,
-        events=tuple(map(told, entries)),
+        events=tuple(map(to_public_event, entries)),
     )
 
 
@@ -169,11 +152,11 @@ def _send(sender: WebhookSender, address: str, headers: Mapping[str, str], body:
 
 
 def _pause_reason(answer: DeliveryResult, since: datetime, now: datetime) -> str:
-    """Return why nothing is delivered any more after a failure; empty where it is tried again."""
+    """Return why a webhook is paused after a failure; empty if it will be retried."""
     if answer.status == HTTP_GONE:
         return "It answered HTTP 410: it is gone, and wants nothing more."
-    days = GIVEN_UP_AFTER // timedelta(days=1)
-    return f"Nothing was taken for {days} days; the last time, {answer.reason}." if is_given_up(since, now=now) else ""
+    days = PAUSE_AFTER // timedelta(days=1)
+    return f"Nothing was taken for {days} days; the last time, {answer.reason}." if should_pause(since, now=now) else ""
 
 
 def _delivery_outcome(answer: DeliveryResult) -> DeliveryOutcome:

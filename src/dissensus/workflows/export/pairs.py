@@ -1,6 +1,5 @@
-"""What a campaign collected that compares two responses: its ratings, and preferences as files for models."""
+"""Export the ratings and preferences of a campaign that compares two responses."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,18 +8,25 @@ from typing import Any, Final
 
 import polars as pl
 
-from dissensus.campaign.export_table import TIMESTAMP, Rated, frame_of
-from dissensus.campaign.preferences import pairs_by_rater, preferences_of
+from dissensus.campaign.export_table import TIMESTAMP, ExportedRating, to_frame
+from dissensus.campaign.preferences import build_preferences, pairs_by_rater
 from dissensus.errors import InvalidInput
 from dissensus.files.pairs.release import write_pairs
 from dissensus.files.raw import table_stream
-from dissensus.files.raw.atomic_write import write_whole
+from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.release import PairPolicy, released_pairs
 from dissensus.schema.ratings import columns as names
-from dissensus.schema.records.pair import Pair
+from dissensus.schema.records.pair import PairSettings
 from dissensus.schema.records.preference import Preference
 from dissensus.workflows.campaign import overview
-from dissensus.workflows.export.conversations import PAIRS, PREFERENCES, README, create_empty_folder, to_preference_row
+from dissensus.workflows.export.folder import (
+    PAIRS,
+    PREFERENCES,
+    README,
+    create_empty_folder,
+    to_preference_row,
+    write_jsonl,
+)
 from dissensus.workflows.export.ratings import ExportOptions, RatingsExportSource, log_export, open_export
 from dissensus.workflows.platform.platform import Platform
 
@@ -32,12 +38,12 @@ BY_RATER: Final = "{}-by-rater.jsonl"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PairExport:
-    """What was exported."""
+    """Counts and notes of a pair export."""
 
-    n_preferences: int  # Preferences, each of one rater and pair, and how many people gave them
+    n_preferences: int  # one per rater and pair
     n_raters: int
-    n_pairs: int  # Pairs with a better response
-    notes: tuple[str, ...]  # What made no pair and why, a sentence each
+    n_pairs: int  # pairs with a preferred response
+    notes: tuple[str, ...]  # omissions with their reasons, one sentence each
 
 
 def export_pairs(
@@ -49,35 +55,37 @@ def export_pairs(
     policy: PairPolicy | None = None,
     now: datetime,
 ) -> PairExport:
-    """Write the finished ratings of a campaign of pairs, and what follows from them, to a new folder."""
+    """Write the finished ratings of a pair campaign and its preferences to a new or empty folder."""
     staff_id, asked = overview.owner_id_of(platform, name), asked or ExportOptions()
-    with open_export(platform, name, staff_id, asked) as found:
-        if found.campaign.pair is None:
+    with open_export(platform, name, staff_id, asked) as source:
+        if source.campaign.pair is None:
             raise InvalidInput(f"In {name} raters rate single responses. Name a file for them: -o {name}.csv")
         create_empty_folder(folder)
-        collected = _PairCollector(pair=found.campaign.pair)
-        table_stream.write_parts(collected.frames(found), found.form.schema, folder / RATINGS)
+        collected = _PairCollector(pair=source.campaign.pair)
+        table_stream.write_parts(collected.frames(source), source.form.schema, folder / RATINGS)
         exported = collected.write(folder, policy or PairPolicy())
-        readme = found.readme(RATINGS, guards=False, now=now) + "\n".join(["", *_readme_lines(exported, collected), ""])
-        write_whole(readme.encode(), folder / README)
+        readme = source.readme(RATINGS, guards=False, now=now) + "\n".join(
+            ["", *_readme_lines(exported, collected), ""]
+        )
+        write_atomically(readme.encode(), folder / README)
     log_export(platform, name, staff_id, asked, now)
     return exported
 
 
 @dataclass(slots=True, kw_only=True)
 class _PairCollector:
-    """The preferences of an export."""
+    """Preferences collected while the ratings are written."""
 
-    pair: Pair
-    rated: list[Rated] = field(default_factory=list)
+    pair: PairSettings
+    rated: list[ExportedRating] = field(default_factory=list)
     about: list[Mapping[str, Any]] = field(default_factory=list)
 
-    def frames(self, found: RatingsExportSource) -> Iterator[pl.DataFrame]:
-        """Yield the ratings, and keep the preferences among them."""
+    def frames(self, source: RatingsExportSource) -> Iterator[pl.DataFrame]:
+        """Yield the ratings and collect their preferences."""
         start = 0
-        kept = (names.RATER_ID, *found.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
-        for window in found.told():
-            frame = frame_of(window, found.form, start=start)
+        kept = (names.RATER_ID, *source.form.about_raters, names.FLAG, names.ANSWER_TIME, TIMESTAMP)
+        for window in source.rating_batches():
+            frame = to_frame(window, source.form, start=start)
             self.rated += window
             self.about += frame.select(name for name in kept if name in frame.columns).to_dicts()
             start += len(window)
@@ -85,17 +93,17 @@ class _PairCollector:
 
     @property
     def purpose(self) -> str:
-        """What people chose by."""
+        """Aspect by which raters chose."""
         return "helpful" if self.pair.compared == "more helpful" else "harmless"
 
     @property
     def by_rater(self) -> str:
-        """Name of the file with the pairs of each rater."""
+        """File name of the pairs of each rater."""
         return BY_RATER.format(self.purpose)
 
     def write(self, folder: Path, policy: PairPolicy) -> PairExport:
-        """Write all files but the ratings."""
-        preferences = preferences_of((one for one in self.rated if not one.flagged), self.pair.compared)
+        """Write all files except the ratings."""
+        preferences = build_preferences((one for one in self.rated if not one.flagged), self.pair.compared)
         released = released_pairs(preferences, policy)
         notes = [f"{n:,} pairs left out: {why}." for why, n in released.dropped.items()]
         if released.pairs:
@@ -103,9 +111,9 @@ class _PairCollector:
         n_flagged = sum(one.flagged for one in self.rated)
         if n_flagged:
             notes.append(f"{n_flagged:,} preferences are of raters whom somebody excluded, and make no pair.")
-        _write_jsonl(map(to_preference_row, preferences), folder / PREFERENCES)
-        _write_jsonl(self._raters(), folder / RATERS)
-        _write_jsonl(self._pairs(preferences), folder / self.by_rater)
+        write_jsonl(map(to_preference_row, preferences), folder / PREFERENCES)
+        write_jsonl(self._raters(), folder / RATERS)
+        write_jsonl(self._pairs(preferences), folder / self.by_rater)
         return PairExport(
             n_preferences=len(self.rated),
             n_raters=len({one.rater_id for one in self.rated}),
@@ -114,14 +122,14 @@ class _PairCollector:
         )
 
     def _raters(self) -> Iterator[Mapping[str, Any]]:
-        """Yield what each rater says of themselves, once."""
+        """Yield each rater's attributes once."""
         for row in {row[names.RATER_ID]: row for row in self.about}.values():
             yield {
                 name: value for name, value in row.items() if name == names.RATER_ID or names.is_rater_attribute(name)
             }
 
     def _pairs(self, preferences: Iterable[Preference]) -> Iterator[Mapping[str, Any]]:
-        """Yield what each rater says of each pair that they do not call equal."""
+        """Yield each rater's decisive preferences."""
         about = {row[names.RATER_ID]: row for row in self.about}
         for preference in preferences:
             for rater_id, pair in pairs_by_rater(preference):
@@ -137,12 +145,6 @@ class _PairCollector:
 
 def _rater_attributes(row: Mapping[str, Any]) -> Mapping[str, Any]:
     return {name: value for name, value in row.items() if names.is_rater_attribute(name)}
-
-
-def _write_jsonl(lines: Iterable[Mapping[str, Any]], path: Path) -> None:
-    text = "".join(f"{json.dumps(line, ensure_ascii=False)}\n" for line in lines)
-    if text:
-        write_whole(text.encode(), path)
 
 
 def _readme_lines(exported: PairExport, collected: _PairCollector) -> Iterator[str]:

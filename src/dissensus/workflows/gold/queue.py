@@ -1,4 +1,4 @@
-"""What experts find to do: the items that need them, one item at a time, and all labels."""
+"""Work queue of experts: items that need labels, single tasks, and lists of labels."""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -6,23 +6,23 @@ from dataclasses import dataclass
 from typing import Final
 
 from dissensus.campaign import gold_labels as core
-from dissensus.campaign.gold_labels import ItemState, Said
+from dissensus.campaign.gold_labels import GoldAnswers, ItemState
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.campaign.gold import Gold
 from dissensus.schema.questionnaire.definition import Questionnaire
 from dissensus.schema.records.item import Item
-from dissensus.store import campaigns
+from dissensus.store import items
 from dissensus.workflows.campaign.members import campaign_for_member
-from dissensus.workflows.gold.adjudication import latest_decisions, decision_form, count_decisions
+from dissensus.workflows.gold.adjudication import count_decisions, decision_form, latest_decisions
 from dissensus.workflows.gold.labelling import (
     LabelledItem,
-    label_form,
-    list_labelled_items,
-    gold_settings_of,
-    list_labelled_items_from,
     count_labels_by,
-    load_labelled_item,
+    gold_settings_of,
+    label_form,
     latest_answers_by,
+    list_labelled_items,
+    list_labelled_items_from,
+    load_labelled_item,
 )
 from dissensus.workflows.platform.platform import Platform
 
@@ -32,50 +32,50 @@ WINDOW_SIZE: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldQueue:
-    """What there is for one expert."""
+    """Work available to one expert."""
 
-    campaign: Campaign  # Of which campaign, and how its experts label
+    campaign: Campaign
     gold: Gold
-    states: Mapping[ItemState, int]  # How many items are how far
+    states: Mapping[ItemState, int]  # number of items by state
     # How many items wait for this expert: to be labelled first, to have their safety verified, to have their degree or
     # topics checked
-    n_first: int
-    n_verify: int
-    n_check: int
-    next: int | None  # The position of the item that needs them most; None for none
-    to_decide: tuple[LabelledItem, ...]  # Items on which they may decide
-    correctable: tuple[LabelledItem, ...]  # Items that they labelled, and may still correct
-    n_of_file: int  # How many items have all of it from their file, and how many are shown to nobody
-    n_withheld: int
+    n_first: int  # items that need a first label
+    n_verify: int  # items whose safety needs verification
+    n_check: int  # items whose degree or topics need a check
+    next: int | None  # position of the most urgent item
+    to_decide: tuple[LabelledItem, ...]  # items that the expert may adjudicate
+    correctable: tuple[LabelledItem, ...]  # items whose labels the expert may still correct
+    n_of_file: int  # items with all labels from their file
+    n_withheld: int  # items withheld from everybody
 
     @property
     def n_waiting(self) -> int:
-        """How many items wait for somebody who did not label them to decide."""
+        """Number of items that await adjudication."""
         return self.states["disputed"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldTask:
-    """One item as somebody may label it, decide on it or read about it."""
+    """One item to label, adjudicate or read."""
 
-    campaign: Campaign  # What it is about
+    campaign: Campaign
     item: Item
     labelled: LabelledItem
-    asked: Questionnaire | None  # What this expert is asked, to label or to correct; None for nothing
-    deciding: Questionnaire | None  # What they are asked who may decide; None where they may not
-    answers: Said  # What they said so far, or what was decided so far
-    seen: int  # How many labels of theirs, or decisions, there were: a form that carries another number is an old one
-    told: bool  # Whether all labels are in, so that everybody may read them
+    asked: Questionnaire | None  # questions to label or correct; None if there are none
+    deciding: Questionnaire | None  # questions of an adjudication; None if not allowed
+    answers: GoldAnswers  # latest labels of the expert, or latest decisions
+    seen: int  # number of labels or decisions shown; detects outdated forms
+    told: bool  # whether all labels are in, so that everybody may read them
 
 
 def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueue:
-    """Return what there is for an expert."""
+    """Return the work available to an expert."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        campaign = platform.definitions.of(tx, kept)
-        every = list_labelled_items(tx, kept, gold_settings_of(campaign))
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        campaign = platform.definitions.of(tx, campaign_row)
+        every = list_labelled_items(tx, campaign_row, gold_settings_of(campaign))
     shown = [one for one in every if not one.target.withheld]
-    wanted = {one.target.position: core.wanted(one.standings, staff_id) for one in shown}
+    wanted = {one.target.position: core.list_wanted_parts(one.standings, staff_id) for one in shown}
     begun = {one.target.position: one.state == "begun" for one in shown}
     states = Counter(one.state for one in every)
     return GoldQueue(
@@ -94,26 +94,26 @@ def load_gold_queue(platform: Platform, name: str, *, staff_id: str) -> GoldQueu
 
 
 def _next_item(every: list[LabelledItem], staff_id: str) -> int | None:
-    """Return the item that needs an expert most: of those that need them, the one that lacks fewest labels."""
+    """Return the most urgent item: the one that lacks the fewest labels."""
     waiting = [
         (sum(one.needed - len(one.labels) for one in item.standings.values() if one.state == "open"), item)
         for item in every
-        if core.wanted(item.standings, staff_id)
+        if core.list_wanted_parts(item.standings, staff_id)
     ]
     return min(((lacking, item.target.position) for lacking, item in waiting), default=(0, None))[1]
 
 
 def _is_correctable(one: LabelledItem, staff_id: str) -> bool:
-    return any(one.standings[part].of(staff_id) for part in core.open_parts(one.standings))
+    return any(one.standings[part].of(staff_id) for part in core.list_open_parts(one.standings))
 
 
 def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: str) -> GoldTask:
-    """Return one item as somebody may label it, decide on it or read about it."""
+    """Return one item to label, adjudicate or read."""
     with platform.database.reading() as tx:
-        kept, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id)
-        (item,) = campaigns.items_of(tx, kept.id, start=position, most=1)
+        campaign_row, campaign, labelled = load_labelled_item(tx, platform, name, position, staff_id)
+        (item,) = items.iterate_items(tx, campaign_row.id, start=position, most=1)
     standings, decides = labelled.standings, labelled.may_decide(staff_id)
-    is_open = bool(core.open_parts(standings))
+    is_open = bool(core.list_open_parts(standings))
     return GoldTask(
         campaign=campaign,
         item=item,
@@ -129,19 +129,21 @@ def load_gold_task(platform: Platform, name: str, position: int, *, staff_id: st
 def list_labels_from(
     platform: Platform, name: str, *, only: ItemState | None = None, start: int, most: int, staff_id: str
 ) -> tuple[LabelledItem, ...]:
-    """Return items from a place on, of one state or of all, and how far the labels of each are."""
+    """Return items from a position on, of one state or all, with the state of their labels."""
     found: list[LabelledItem] = []
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        gold = gold_settings_of(platform.definitions.of(tx, kept))
-        while len(found) < most and (some := list_labelled_items_from(tx, kept, gold, start=start, most=WINDOW_SIZE)):
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        gold = gold_settings_of(platform.definitions.of(tx, campaign_row))
+        while len(found) < most and (
+            some := list_labelled_items_from(tx, campaign_row, gold, start=start, most=WINDOW_SIZE)
+        ):
             found += [one for one in some if only is None or one.state == only]
             start = some[-1].target.position + 1
     return tuple(found[:most])
 
 
 def list_labels(platform: Platform, name: str, *, staff_id: str) -> tuple[LabelledItem, ...]:
-    """Return all items of a campaign, and how far the labels of each are."""
+    """Return all items of a campaign with the state of their labels."""
     with platform.database.reading() as tx:
-        kept, _ = campaign_for_member(tx, name, staff_id)
-        return list_labelled_items(tx, kept, gold_settings_of(platform.definitions.of(tx, kept)))
+        campaign_row, _ = campaign_for_member(tx, name, staff_id)
+        return list_labelled_items(tx, campaign_row, gold_settings_of(platform.definitions.of(tx, campaign_row)))

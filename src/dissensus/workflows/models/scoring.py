@@ -1,4 +1,4 @@
-"""Scores for a file of red-team attempts: from a file to a file, and on again after an interruption."""
+"""Score a file of red-team attempts, resumable after an interruption."""
 
 import hashlib
 import json
@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.files.attempts.tables import left_out, stream_attempts, write_attempts
+from dissensus.files.attempts.tables import describe_unknown_keys, stream_attempts, write_attempts
 from dissensus.files.raw import table_writer
-from dissensus.files.raw.atomic_write import check_apart, check_place, write_whole
-from dissensus.preference.evaluation.attempt_scores import Scores, Tally, scored, scores_of
-from dissensus.preference.models.model import Identity, Model
+from dissensus.files.raw.atomic_write import check_distinct, check_folder, write_atomically
+from dissensus.preference.evaluation.attempt_scores import AttemptScores, ScoreTally, add_scores, score_attempt
+from dissensus.preference.models.model import Model, ModelIdentity
 from dissensus.schema.records.attempt import Attempt
 
 BATCH_SIZE: Final = 500
@@ -26,39 +26,43 @@ ScoringProgress = Callable[[int, float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringOptions:
-    """What is scored, and by whom."""
+    """Input, output and options of scoring."""
 
-    source: Path  # File of attempts, and the file to write
+    source: Path
     target: Path
-    model: Model  # The model, and what it is told from others by
-    identity: Identity
-    anew: bool = False  # Whether scores that are there already are replaced
-    resume: bool = False  # Whether to go on where an earlier run was interrupted
-    overwrite: bool = False  # Whether a target that is there already may be replaced
+    model: Model
+    identity: ModelIdentity
+    anew: bool = False  # replace existing scores
+    resume: bool = False  # continue an interrupted run
+    overwrite: bool = False  # replace an existing target
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoringSummary:
-    """What was scored: counts, how many attempts an earlier run had scored, and what the reader should know."""
+    """Counts and notes of a scoring run."""
 
     n_attempts: int
-    n_resumed: int
-    tally: Tally
+    n_resumed: int  # attempts scored by an earlier run
+    tally: ScoreTally
     record: Path
     notes: tuple[str, ...]
 
 
 def score_attempts(asked: ScoringOptions, *, progress: ScoringProgress | None = None) -> ScoringSummary:
-    """Write attempts with their scores to a file, and beside it which model gave them."""
+    """Write attempts with their scores, and a record of the model beside the file.
+
+    The same file, model and version give the same bytes, interrupted or not. `progress` gets the number of
+    attempts done and the share of the file read.
+    """
     table_writer.extension_of(asked.target)
-    check_place(asked.target)
-    check_apart([asked.source], [asked.target])
+    check_folder(asked.target)
+    check_distinct([asked.source], [asked.target])
     if asked.target.exists() and not asked.overwrite:
         raise Conflict(f"{asked.target} is there already. Name another file, or replace it with --overwrite.")
     unknown: dict[str, None] = {}
     journal = _Journal(asked.target.with_name(f"{asked.target.name}.partial"), _journal_head(asked))
     known = journal.open(resume=asked.resume)
-    tally, counted = Tally(), _ProgressCounter(progress)
+    tally, counted = ScoreTally(), _ProgressCounter(progress)
     given = stream_attempts(asked.source, unknown, progress=counted.read)
     attempts = _score_batches(given, asked, known, journal, tally)
     try:
@@ -66,29 +70,35 @@ def score_attempts(asked: ScoringOptions, *, progress: ScoringProgress | None = 
     finally:
         journal.close()
     record = asked.target.with_name(f"{asked.target.name}.scores.json")
-    write_whole(_pretty_json(_scoring_record(asked, counted.n, tally)), record)
+    write_atomically(_pretty_json(_scoring_record(asked, counted.n, tally)), record)
     journal.remove()
-    notes = (*left_out(unknown), *_tally_notes(tally))
-    return ScoringSummary(n_attempts=counted.n, n_resumed=min(len(known), counted.n), tally=tally, record=record, notes=notes)
+    notes = (*describe_unknown_keys(unknown), *_tally_notes(tally))
+    return ScoringSummary(
+        n_attempts=counted.n, n_resumed=min(len(known), counted.n), tally=tally, record=record, notes=notes
+    )
 
 
 def _score_batches(
-    attempts: Iterator[Attempt], asked: ScoringOptions, known: list[Scores], journal: "_Journal", tally: Tally
+    attempts: Iterator[Attempt],
+    asked: ScoringOptions,
+    known: list[AttemptScores],
+    journal: "_Journal",
+    tally: ScoreTally,
 ) -> Iterator[Attempt]:
     begin = 0
     while some := list(islice(attempts, BATCH_SIZE)):
         scores, begin = known[begin : begin + BATCH_SIZE], begin + BATCH_SIZE
         if not scores:
-            scores = scores_of(some, asked.model, anew=asked.anew)
+            scores = score_attempt(some, asked.model, anew=asked.anew)
             journal.add(scores)
         for attempt, given in zip(some, scores, strict=True):
-            after = scored(attempt, given)
+            after = add_scores(attempt, given)
             tally.add(attempt, given, after)
             yield after
 
 
 class _ProgressCounter:
-    """How many attempts have gone by, and what share of the file was read."""
+    """Count the attempts and the share of the file read."""
 
     def __init__(self, progress: ScoringProgress | None) -> None:
         self.n = 0
@@ -96,7 +106,7 @@ class _ProgressCounter:
         self._progress = progress
 
     def read(self, share: float) -> None:
-        """Note what share of the file was read."""
+        """Record the share of the file read."""
         self._share = share
 
     def __call__(self, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
@@ -113,16 +123,16 @@ class _ProgressCounter:
 
 
 class _Journal:
-    """The scores so far, a line a batch, below a line that says what they are of."""
+    """Append-only journal of scored batches, headed by a line that identifies the run."""
 
     def __init__(self, path: Path, head: dict[str, Any]) -> None:
         self.path = path
         self._head = _json_line(head)
         self._begun = False
 
-    def open(self, *, resume: bool) -> list[Scores]:
-        """Begin, or go on; return the scores of whole batches that are there."""
-        known: list[Scores] = []
+    def open(self, *, resume: bool) -> list[AttemptScores]:
+        """Start or resume the journal and return the scores of complete batches."""
+        known: list[AttemptScores] = []
         kept = self._head
         if self.path.exists():
             if not resume:
@@ -131,11 +141,11 @@ class _Journal:
                 )
             kept, known = self._read()
         self._begun = bool(known)
-        write_whole(kept, self.path)  # never less on the disk than before, whenever this is killed
+        write_atomically(kept, self.path)  # never less on the disk than before, whenever this is killed
         self._file = self.path.open("ab")
         return known
 
-    def _read(self) -> tuple[bytes, list[Scores]]:
+    def _read(self) -> tuple[bytes, list[AttemptScores]]:
         head, *lines = self.path.read_bytes().splitlines(keepends=True) or [b""]
         if head != self._head and head.endswith(b"\n"):
             raise InvalidInput(
@@ -144,8 +154,8 @@ class _Journal:
         whole = list(takewhile(bool, map(_parse_batch, lines)))
         return b"".join([self._head, *lines[: len(whole)]]), list(chain.from_iterable(whole))
 
-    def add(self, scores: list[Scores]) -> None:
-        """Keep the scores of a batch, on the disk."""
+    def add(self, scores: list[AttemptScores]) -> None:
+        """Append the scores of a batch and flush them to disk."""
         if len(scores) == BATCH_SIZE:
             self._begun = True
             self._file.write(_json_line(scores))
@@ -153,21 +163,21 @@ class _Journal:
             os.fsync(self._file.fileno())
 
     def close(self) -> None:
-        """End it, and keep it for who goes on, if there is anything in it."""
+        """Close the journal; keep it for a later resume unless it is empty."""
         self._file.close()
         if not self._begun:
             self.remove()
 
     def remove(self) -> None:
-        """Forget it, because all is done."""
+        """Delete the journal after completion."""
         self.path.unlink(missing_ok=True)
 
 
-def _parse_batch(line: bytes) -> list[Scores]:
-    """Return the scores of a batch; none of a line that was cut."""
+def _parse_batch(line: bytes) -> list[AttemptScores]:
+    """Return the scores of a batch; empty for a truncated line."""
     try:
         found = json.loads(line) if line.endswith(b"\n") else []
-        scores = [Scores(*both) for both in found]
+        scores = [AttemptScores(*both) for both in found]
     except (ValueError, TypeError):
         return []
     return scores if len(scores) == BATCH_SIZE else []
@@ -191,7 +201,7 @@ def _journal_head(asked: ScoringOptions) -> dict[str, Any]:
     }
 
 
-def _scoring_record(asked: ScoringOptions, n: int, tally: Tally) -> dict[str, Any]:
+def _scoring_record(asked: ScoringOptions, n: int, tally: ScoreTally) -> dict[str, Any]:
     output = {"name": asked.target.name, "sha256": _sha256(asked.target)}
     return {**_journal_head(asked), "output": output, "n_attempts": n, **asdict(tally)}
 
@@ -201,7 +211,7 @@ def _sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _tally_notes(tally: Tally) -> Iterator[str]:
+def _tally_notes(tally: ScoreTally) -> Iterator[str]:
     if tally.silent_transcripts:
         yield f"{tally.silent_transcripts:,} attempts have no score, since the bot says nothing in them."
     if tally.empty_descriptions:

@@ -1,47 +1,44 @@
-"""What raters of campaigns preferred, for models to learn from."""
+"""Preferences of campaign raters as training data."""
 
-import hmac
-import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.preferences import preferences_of as preferences_of_rated
-from dissensus.pipeline.collect.completed_chats import Talked, preferences_of
+from dissensus.campaign.preferences import build_preferences as preferences_of_rated
+from dissensus.pipeline.collect.completed_chats import CompletedChat, to_preferences
 from dissensus.schema.campaign.definition import Campaign
 from dissensus.schema.ratings.columns import is_rater_attribute
 from dissensus.schema.records.preference import Preference
-from dissensus.store import campaigns, chat_export, export, flags
-from dissensus.store.campaigns import Kept
-from dissensus.store.chats import Chat
-from dissensus.workflows.export.ratings import ID_DIGITS, KEY_BYTES, required_purposes
+from dissensus.store import campaigns, export, flags
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.chats import ChatRow
+from dissensus.workflows.export.consent_scope import Pseudonyms, required_purposes
 from dissensus.workflows.platform.platform import Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignPreferences:
-    """What was preferred in campaigns."""
+    """Preferences of campaigns under pseudonymous ids."""
 
     # Of each campaign, by its name, under ids that were drawn for this alone
-    preferences: Mapping[str, tuple[Preference, ...]]
-    people: Mapping[str, Mapping[str, str]]  # By rater, their group on each axis
+    preferences: Mapping[str, tuple[Preference, ...]]  # by campaign
+    people: Mapping[str, Mapping[str, str]]  # groups by axis, by rater
 
 
 def collect_preferences(platform: Platform, line: str, campaigns_of_it: Sequence[str] = ()) -> CampaignPreferences:
-    """Return what raters preferred in campaigns that name a line, of those who agreed to all that is required.
+    """Return the preferences of campaigns that name a registered model, from raters who gave the required consent.
 
-    Where campaigns are named, only these; else all that name the line.
-
-    Previews, raters who withdrew or were excluded, and conversations that have not ended are left out.
+    Named campaigns restrict the selection. Previews, raters who withdrew or were excluded, and unfinished conversations
+    are left out.
     """
     found = _PreferenceCollector()
     with platform.database.reading() as tx:
-        for kept in campaigns.all_campaigns(tx):
-            campaign = platform.definitions.of(tx, kept)
-            if line in campaign.lines and (not campaigns_of_it or campaign.name in campaigns_of_it):
-                found.take(tx, kept, campaign)
+        for campaign_row in campaigns.list_campaigns(tx):
+            campaign = platform.definitions.of(tx, campaign_row)
+            if line in campaign.registered_models and (not campaigns_of_it or campaign.name in campaigns_of_it):
+                found.take(tx, campaign_row, campaign)
     return CampaignPreferences(preferences=found.preferences, people=found.people)
 
 
@@ -49,36 +46,39 @@ def collect_preferences(platform: Platform, line: str, campaigns_of_it: Sequence
 class _PreferenceCollector:
     preferences: dict[str, tuple[Preference, ...]] = field(default_factory=dict)
     people: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    # Never kept: nobody can be followed from one training to the next.
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(KEY_BYTES))
+    pseudonyms: Pseudonyms = field(default_factory=Pseudonyms)
 
-    def take(self, tx: Connection, kept: Kept, campaign: Campaign) -> None:
-        """Take what a campaign has."""
+    def take(self, tx: Connection, campaign_row: CampaignRow, campaign: Campaign) -> None:
+        """Add the preferences of a campaign."""
         purposes = required_purposes(campaign, ())
         preferences: list[Preference] = []
         if campaign.chat is not None:
-            excluded = flags.excluded(tx, kept.id)
-            for one in chat_export.ended(tx, kept.id, purposes):
+            excluded = flags.load_excluded_raters(tx, campaign_row.id)
+            for one in export.iterate_ended_chats(tx, campaign_row.id, purposes):
                 if one.chat.rater_id not in excluded:
-                    preferences += preferences_of(self._talked(one.chat), campaign.chat)
-            self._add_people(chat_export.declared(tx, kept.id, purposes))
+                    preferences += to_preferences(self._talked(one.chat), campaign.chat)
+            self._add_people(export.load_declarations(tx, campaign_row.id, purposes))
         if campaign.pair is not None:
-            rated = [one for window in export.rated_of(tx, kept.id, purposes) for one in window if not one.flagged]
-            named = [replace(one, rater_id=self._named(one.rater_id)) for one in rated]
+            rated = [
+                one
+                for window in export.iterate_ratings(tx, campaign_row.id, purposes)
+                for one in window
+                if not one.flagged
+            ]
+            named = [replace(one, rater_id=self.pseudonyms.pseudonym_of(one.rater_id)) for one in rated]
             preferences += preferences_of_rated(named, campaign.pair.compared)
             self._add_people({one.rater_id: one.declared for one in rated})
         self.preferences[campaign.name] = tuple(preferences)
 
-    def _talked(self, chat: Chat) -> Talked:
-        rater_id = self._named(chat.rater_id)
-        return Talked(id=self._named(chat.id), rater_id=rater_id, member=0, exchanges=chat.exchanges)
+    def _talked(self, chat: ChatRow) -> CompletedChat:
+        rater_id = self.pseudonyms.pseudonym_of(chat.rater_id)
+        return CompletedChat(
+            id=self.pseudonyms.pseudonym_of(chat.id), rater_id=rater_id, member=0, exchanges=chat.exchanges
+        )
 
     def _add_people(self, declared: Mapping[str, Mapping[str, Any]]) -> None:
         for rater_id, answers in declared.items():
             known = {axis: group for axis, group in answers.items() if is_rater_attribute(axis)}
-            self.people[self._named(rater_id)] = {
+            self.people[self.pseudonyms.pseudonym_of(rater_id)] = {
                 axis: group for axis, group in known.items() if isinstance(group, str) and group
             }
-
-    def _named(self, one: str) -> str:
-        return hmac.new(self.key, one.encode(), "sha256").hexdigest()[:ID_DIGITS]

@@ -1,4 +1,4 @@
-"""A whole platform as one file, while it is served, and back into an empty database of either kind."""
+"""Online backup of the whole platform to one file, and restore into an empty database."""
 
 import zipfile
 from collections.abc import Iterator
@@ -8,20 +8,20 @@ from pathlib import Path
 
 import dissensus
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.files.raw.table_stream import replacing
-from dissensus.files.raw.table_writer import check_free
+from dissensus.files.raw.table_stream import replace_atomically
+from dissensus.files.raw.table_writer import check_overwrite
 from dissensus.store.core import backup as store
 from dissensus.store.core import schema
-from dissensus.store.core.backup import Manifest
+from dissensus.store.core.backup import BackupManifest
 from dissensus.store.core.database import Database, connect
 from dissensus.workflows.platform.platform import Platform
 
 
-def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> Manifest:
-    """Write all tables, as they are at one moment, to a file."""
-    check_free(path, overwrite=overwrite)
-    with platform.database.reading() as tx, replacing(path) as part, part.open("wb") as file:
-        done = store.write(tx, file, version=dissensus.__version__, now=now)
+def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now: datetime) -> BackupManifest:
+    """Write a consistent snapshot of all tables to a file."""
+    check_overwrite(path, overwrite=overwrite)
+    with platform.database.reading() as tx, replace_atomically(path) as part, part.open("wb") as file:
+        done = store.write_backup(tx, file, version=dissensus.__version__, now=now)
         if not done.rows:
             raise NotFound(
                 "There is nothing in the database to back up. Is it the one that DISSENSUS_DATABASE_URL names?"
@@ -29,28 +29,28 @@ def write_backup(platform: Platform, path: Path, *, overwrite: bool = False, now
     return done
 
 
-def restore_backup(url: str, path: Path) -> Manifest:
-    """Write all rows of a backup into an empty database, all or nothing."""
+def restore_backup(url: str, path: Path) -> BackupManifest:
+    """Restore a backup into an empty database, all or nothing."""
     with _open_archive(path) as archive:
         found = store.read_manifest(archive)
-        store.verify(archive, found)
+        store.verify_backup(archive, found)
         database = connect(url, pool_size=1)
         try:
             _prepare_tables(database)
             with database.writing() as tx:
-                store.restore(tx, archive)
+                store.restore_backup(tx, archive)
         finally:
             database.dispose()
     return found
 
 
 def _prepare_tables(database: Database) -> None:
-    """Make the tables of a blank database, and refuse any that has others than this version needs."""
+    """Create the tables of a blank database and refuse one with any other revision."""
     with database.reading() as tx:
-        blank = schema.revision(tx) is None
+        blank = schema.find_revision(tx) is None
     if blank:
         schema.upgrade(database)
-    schema.check(database)
+    schema.check_revision(database)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""What runs beside the site: one process at a time does it, and another goes on where that one dies."""
+"""Background jobs: one process at a time holds the lease, and another takes over when it dies."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -37,16 +37,16 @@ log = logging.getLogger("dissensus.jobs")
 
 @dataclass(slots=True)
 class ThrottledJob:
-    """A job that rests after it worked, so that it takes no more than a share of the time from who answers."""
+    """A job that rests between runs, so that it uses at most a share of the time."""
 
     job: Job
-    rest_s: float = 2.0  # How long it rests at least
-    share: float = 0.2  # Of the time that it takes at most
-    most_s: float = 10.0  # How long it rests at most: what took long once, such as the first time, need not do so again
+    rest_s: float = 2.0
+    share: float = 0.2  # maximal share of the time
+    most_s: float = 10.0  # longest rest, since a slow first run need not repeat
     _due: float = 0.0
 
     def __call__(self, platform: Platform, now: datetime) -> None:
-        """Do it, unless it rests."""
+        """Run the job unless it rests."""
         started = monotonic()
         if started < self._due:
             return
@@ -58,37 +58,40 @@ class ThrottledJob:
 
 
 def default_jobs() -> dict[str, Job]:
-    """Return what is soon done, by its names."""
-    return {"link events": lambda platform, _now: link_pending_events(platform), "forget answers": delete_expired_responses}
+    """Return the short jobs by name."""
+    return {
+        "link events": lambda platform, _now: link_pending_events(platform),
+        "forget answers": delete_expired_responses,
+    }
 
 
 def _monitoring_job() -> ThrottledJob:
-    """Return what makes the figures of campaigns; what one process has at hand is in it."""
+    """Return the monitoring job with its own cache."""
     watched = MonitoringCache()
     return ThrottledJob(lambda platform, now: refresh_snapshots(platform, watched, now=now))
 
 
 @dataclass(slots=True, kw_only=True)
 class JobRunner:
-    """Runs jobs again and again, while no other process does."""
+    """Run jobs repeatedly while holding a lease."""
 
     platform: Platform
-    holder: str  # Names this process among all
-    jobs: Mapping[str, Job]  # By their names; each is quick, or does a part and the rest the next time
+    holder: str  # names this process
+    jobs: Mapping[str, Job]  # by name; each is quick or does a part per run
     clock: Callable[[], datetime]
-    lease: str = JOBS_LEASE  # Names what one process alone does
-    last: Mapping[str, Job] = field(default_factory=dict)  # Done at the end, before another process goes on
+    lease: str = JOBS_LEASE  # names the exclusive work
+    last: Mapping[str, Job] = field(default_factory=dict)  # called at the end, before the lease is released
     stopped: Event = field(default_factory=Event)
     _held_until: datetime | None = None
 
     def start(self) -> Thread:
-        """Run in a thread of its own, and return it."""
+        """Run in a new thread and return it."""
         thread = Thread(target=self.run, name=self.lease)
         thread.start()
         return thread
 
     def run(self) -> None:
-        """Run until it is stopped; what goes wrong with one job keeps no other from being done."""
+        """Run until stopped; a failing job does not affect the others."""
         while not self.stopped.wait(INTERVAL_S):
             self.turn()
         for name, job in self.last.items():
@@ -96,7 +99,7 @@ class JobRunner:
         self._let_go()
 
     def turn(self) -> bool:
-        """Do each job once if it is this process's turn, and tell whether it is."""
+        """Run each job once if this process holds the lease, and return whether it does."""
         try:
             if not self._hold():
                 return False
@@ -117,12 +120,12 @@ class JobRunner:
             log.exception("The job %s failed.", name)
 
     def _hold(self) -> bool:
-        """Take the lease, or prolong it in time; a sign a second would be a write a second."""
+        """Acquire or renew the lease; renewed well before it ends, since each renewal is a write."""
         now = self.clock()
         if self._held_until is not None and now < self._held_until - LEASE_DURATION / 2:
             return True
         with self.platform.database.writing() as tx:
-            held = leases.hold(tx, self.lease, self.holder, until=now + LEASE_DURATION, now=now)
+            held = leases.acquire_lease(tx, self.lease, self.holder, until=now + LEASE_DURATION, now=now)
         self._held_until = now + LEASE_DURATION if held else None
         return held
 
@@ -131,7 +134,7 @@ class JobRunner:
             return
         try:
             with self.platform.database.writing() as tx:
-                leases.let_go(tx, self.lease, self.holder)
+                leases.release_lease(tx, self.lease, self.holder)
         except DissensusError as error:
             log.warning("The lease on the jobs ends by itself: %s", error)
 
@@ -144,10 +147,7 @@ def build_runners(
     count: Callable[[DeliveryOutcome], object] = lambda _: None,
     learning: RetrainingJob,
 ) -> tuple[JobRunner, ...]:
-    """Return what does all that runs beside the site: what may take long or wait for others is apart, each alone.
-
-    `count` is told what came of each delivery; `learning` lets model lines learn when it is time.
-    """
+    """Return the runners of all background jobs; slow ones get a runner of their own."""
     holder, postman = str(uuid4()), WebhookDispatcher(post=post, count=count, spell_s=INTERVAL_S)
     runner = partial(JobRunner, platform=platform, holder=holder, clock=clock)
     return (

@@ -1,4 +1,4 @@
-"""Passwords: kept as Argon2id, and guessed slowly."""
+"""Passwords: Argon2id hashes, and backoff after failed sign-ins."""
 
 import unicodedata
 from collections.abc import Mapping
@@ -9,10 +9,11 @@ from argon2 import PasswordHasher
 from argon2.exceptions import VerifyMismatchError
 
 from dissensus.errors import InvalidInput, NotAllowed
-from dissensus.store import login_failures
+from dissensus.store import api_tokens
 from dissensus.store import staff as store
+from dissensus.store.core import login_failures
 from dissensus.store.core.ids import new_key
-from dissensus.store.staff import Staff
+from dissensus.store.staff import StaffRow
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.platform.staff import SESSION_LIFETIME, find_staff
 
@@ -26,28 +27,28 @@ LoginTraces = Mapping[str, int]
 
 
 def make_hasher(*, passes: int, memory_mib: int) -> PasswordHasher:
-    """Return what hashes passwords, at this cost; one thread each, since many may sign in at once."""
+    """Return an Argon2id hasher; one thread each, since many may sign in at once."""
     return PasswordHasher(time_cost=passes, memory_cost=1024 * memory_mib, parallelism=1)
 
 
 def sign_in_with_password(
     platform: Platform, hasher: PasswordHasher, name: str, password: str, *, traces: LoginTraces, now: datetime
 ) -> str:
-    """Return the key of a session for who knows a password."""
+    """Return the key of a new session for a correct password."""
     _count_attempt(platform, traces, now)
     with platform.database.reading() as tx:
-        staff = store.staff_named(tx, name.strip())
-        known = None if staff is None else store.password_of(tx, staff.id)
+        staff = store.find_staff_by_name(tx, name.strip())
+        known = None if staff is None else store.find_password_hash(tx, staff.id)
     password = _normalise_password(password)
     if not _verify_password(hasher, known, password) or staff is None or known is None:
         raise NotAllowed("The name or the password is not right.")
     with platform.database.writing() as tx:
         if hasher.check_needs_rehash(known):
-            store.set_password(tx, staff.id, hasher.hash(password))
-        login_failures.clear(tx, tuple(traces))
-        store.forget_ended(tx, now=now)
+            store.set_password_hash(tx, staff.id, hasher.hash(password))
+        login_failures.clear_failures(tx, tuple(traces))
+        api_tokens.delete_expired(tx, now=now)
         session = new_key()
-        store.sign_in(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
+        store.add_staff_session(tx, staff.id, session, expires_at=now + SESSION_LIFETIME)
     return session
 
 
@@ -63,12 +64,12 @@ def _verify_password(hasher: PasswordHasher, known: str | None, password: str) -
 
 
 def _count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> None:
-    """Count a try as a failure before it is judged, so that many at once count too; refuse it if it came too early."""
+    """Count an attempt as failed before checking it, so that parallel ones count too; refuse it during the backoff."""
     with platform.database.writing() as tx:
-        login_failures.forget_before(tx, now - FAILURE_RETENTION)
-        before = login_failures.failures_of(tx, tuple(traces))
+        login_failures.delete_failures_before(tx, now - FAILURE_RETENTION)
+        before = login_failures.load_failures(tx, tuple(traces))
         for trace, free in sorted(traces.items()):
-            failed = login_failures.count_failure(tx, trace, now=now) - 1
+            failed = login_failures.count_login_failure(tx, trace, now=now) - 1
             n, last_at = before.get(trace, (0, now))
             # Where another one came in between, that was just now.
             until = (last_at if failed == n else now) + _backoff(failed - free)
@@ -78,58 +79,60 @@ def _count_attempt(platform: Platform, traces: LoginTraces, now: datetime) -> No
 
 
 def _backoff(beyond: int) -> timedelta:
-    """Return how long to wait after so many failures more than are free: twice as long each time."""
+    """Return the exponential backoff after failures beyond the free ones."""
     return min(timedelta(seconds=2 ** min(beyond, 20)), MAX_WAIT) if beyond >= 0 else timedelta()
 
 
 def confirm_password(
-    platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, traces: LoginTraces, now: datetime
+    platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, traces: LoginTraces, now: datetime
 ) -> None:
-    """Refuse somebody signed in who does not know the password that they have; without one there is none to know."""
+    """Verify the current password of a signed-in person; passes if none is set."""
     with platform.database.reading() as tx:
-        known = store.password_of(tx, staff.id)
+        known = store.find_password_hash(tx, staff.id)
     if known is None:
         return
     _count_attempt(platform, traces, now)
     if not _verify_password(hasher, known, _normalise_password(password)):
         raise NotAllowed("The password that you have now is not right.")
     with platform.database.writing() as tx:
-        login_failures.clear(tx, tuple(traces))
+        login_failures.clear_failures(tx, tuple(traces))
 
 
-def change_password(platform: Platform, hasher: PasswordHasher, staff: Staff, password: str, *, session: str) -> None:
-    """Set or change somebody's password, and end all their sessions but this one."""
+def change_password(
+    platform: Platform, hasher: PasswordHasher, staff: StaffRow, password: str, *, session: str
+) -> None:
+    """Set a person's password and end all their other sessions."""
     kept = hasher.hash(_validate_password(password))
     with platform.database.writing() as tx:
-        store.set_password(tx, staff.id, kept)
-        store.sign_out_elsewhere(tx, staff.id, session)
+        store.set_password_hash(tx, staff.id, kept)
+        store.end_other_sessions(tx, staff.id, session)
 
 
 def set_password_for(platform: Platform, hasher: PasswordHasher, name: str, password: str) -> int:
-    """Set the password of somebody, for whoever runs the platform; return how many sessions that ended."""
+    """Set a person's password for the operator and return how many sessions that ended."""
     kept = hasher.hash(_validate_password(password))
     with platform.database.writing() as tx:
         staff = find_staff(tx, name)
-        store.set_password(tx, staff.id, kept)
-        return store.sign_out_everywhere(tx, staff.id)
+        store.set_password_hash(tx, staff.id, kept)
+        return store.end_all_sessions(tx, staff.id)
 
 
-def has_password(platform: Platform, staff: Staff) -> bool:
-    """Tell whether somebody has a password."""
+def has_password(platform: Platform, staff: StaffRow) -> bool:
+    """Return whether a person has a password."""
     with platform.database.reading() as tx:
-        return store.password_of(tx, staff.id) is not None
+        return store.find_password_hash(tx, staff.id) is not None
 
 
 def _validate_password(password: str) -> str:
     plain = _normalise_password(password)
     if not MIN_LENGTH <= len(plain) <= MAX_LENGTH:
         raise InvalidInput(
-            f"The password has {len(plain):,} characters; it needs {MIN_LENGTH} to {MAX_LENGTH:,}. Any will do: a few words "
-            "that nobody connects with you are easy to keep."
+            f"The password has {len(plain):,} characters; it needs {MIN_LENGTH} to {MAX_LENGTH:,}. Any will do: a few "
+            "words that nobody connects with you are easy to keep."
         )
     return plain
 
 
 def _normalise_password(password: str) -> str:
-    """Return a password the same however a keyboard composes its letters; beyond the longest one nothing counts."""
+    """Return the NFKC form of a password, truncated just beyond the maximal length."""
     return unicodedata.normalize("NFKC", password[: MAX_LENGTH + 1]).encode("utf-8", "replace").decode()

@@ -1,22 +1,22 @@
-"""What every workflow needs."""
+"""Platform handle that every workflow takes: database and cached campaign definitions."""
 
 from dataclasses import dataclass, field
 
-from dissensus.store.campaigns import Definitions
+from dissensus.store.campaigns import DefinitionCache
 from dissensus.store.core import schema
 from dissensus.store.core.database import Database, connect
 
 
 @dataclass(frozen=True, slots=True)
 class Platform:
-    """One worker's way to the database."""
+    """Database and cached campaign definitions of one worker."""
 
-    database: Database  # Where everything is kept
-    definitions: Definitions = field(default_factory=Definitions)  # Definitions of campaigns at hand
+    database: Database
+    definitions: DefinitionCache = field(default_factory=DefinitionCache)
 
     def check(self) -> None:
-        """Refuse a database that does not answer, or lacks the tables of this version or a later one."""
-        schema.check(self.database, later=True)
+        """Refuse a database that does not respond or lacks the tables of this version or a later one."""
+        schema.check_revision(self.database, later=True)
 
     def close(self) -> None:
         """Close all connections."""
@@ -24,5 +24,5 @@ class Platform:
 
 
 def open_platform(url: str, *, threads: int) -> Platform:
-    """Return the way to a database, for so many threads."""
+    """Return a platform with a connection pool for the given number of threads."""
     return Platform(connect(url, pool_size=threads))

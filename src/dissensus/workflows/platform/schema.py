@@ -1,4 +1,4 @@
-"""The tables of a database: made, brought up to date and checked."""
+"""Create, upgrade and check the database schema."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,36 +10,36 @@ from dissensus.store.core.database import connect, parse_url
 
 @dataclass(frozen=True, slots=True)
 class SchemaUpgrade:
-    """What an upgrade did."""
+    """Revisions before and after an upgrade."""
 
-    before: str | None  # Revisions of the tables; None for a blank database
+    before: str | None  # None for a blank database
     after: str
 
 
 def upgrade_schema(url: str) -> SchemaUpgrade:
-    """Bring the tables of a database up to date; all or nothing."""
+    """Upgrade the tables of a database, all or nothing."""
     database = connect(url, pool_size=1)
     try:
-        return SchemaUpgrade(schema.upgrade(database), schema.latest())
+        return SchemaUpgrade(schema.upgrade(database), schema.find_latest_revision())
     finally:
         database.dispose()
 
 
 def check_schema(url: str) -> str:
-    """Return the revision of a database that this version can work with, and refuse any other."""
+    """Return the revision of a database that this version supports and refuse any other."""
     path = parse_url(url).database
     if _is_sqlite(url) and path is not None and not Path(path).exists():
         raise NotFound(f"There is no database {path}. Go to its folder or name it in the settings, as database_url.")
     database = connect(url, pool_size=1)
     try:
-        schema.check(database)
-        return schema.latest()
+        schema.check_revision(database)
+        return schema.find_latest_revision()
     finally:
         database.dispose()
 
 
 def prepare_schema(url: str) -> None:
-    """Check a database before it is served; the tables of a blank SQLite file are made.
+    """Check a database before serving, creating the tables of a blank SQLite file.
 
     A blank PostgreSQL database is refused, since several machines may start at once.
     """
@@ -47,10 +47,10 @@ def prepare_schema(url: str) -> None:
     try:
         if _is_sqlite(url):
             with database.reading() as tx:
-                blank = schema.revision(tx) is None
+                blank = schema.find_revision(tx) is None
             if blank:
                 schema.upgrade(database)
-        schema.check(database)
+        schema.check_revision(database)
     finally:
         database.dispose()
 

@@ -1,4 +1,4 @@
-"""What a rater answers to a check, and what follows from it at once."""
+"""Answers to attention checks and their consequences."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -9,47 +9,50 @@ from dissensus.campaign.attention_checks import is_unfit
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.schema.hints import format_list, format_value
 from dissensus.store import assignments, check_answers, raters, seats
-from dissensus.store.raters import Rater
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.journey import Present, Step, check_here, present, step, step_planned
+from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
+from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
 
 
-def answer_check(platform: Platform, rater: Rater, name: str, value: str, *, attempt: int, now: datetime) -> Step:
-    """Keep an answer to the check that is due, and return where the rater is then.
+def answer_check(
+    platform: Platform, rater: RaterRow, name: str, value: str, *, attempt: int, now: datetime
+) -> RaterState:
+    """Store an answer to the check that is due and return the rater's state.
 
-    A check that is not due, or a try that was given, changes nothing: a form that is sent twice is one try. Who fails
-    for good at the start rates nothing, and their seat and items are for others.
+    Idempotent: an answer to another check or attempt changes nothing. Failing a comprehension check for good releases
+    the rater's seat and items.
     """
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, plans=True, now=now)
-        check_here(here.rater)
-        _validate_answer(here, name, value)
-        found = step_planned(tx, here, now=now)
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        check_not_withdrawn(context.rater)
+        _validate_answer(context, name, value)
+        found = planned_state(tx, context, now=now)
         due = None if found is None else found.due
         if due is not None and (due.check.name, due.attempt) == (name, attempt):
             check_answers.add_try(tx, rater.id, name, attempt, value, now=now)
-            log_rater_event(tx, here.rater, "check", now, name=name, attempt=attempt)
-            if is_unfit(here.campaign.checks, check_answers.tries_of(tx, rater.id)):
-                here = _end_visit(tx, here, now)
-            found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+            log_rater_event(tx, context.rater, "check_answered", now, name=name, attempt=attempt)
+            if is_unfit(context.campaign.checks, check_answers.load_tries(tx, rater.id)):
+                context = _end_visit(tx, context, now)
+            found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def _validate_answer(here: Present, name: str, value: str) -> None:
-    """Refuse what cannot be an answer."""
-    check = next((check for check in here.campaign.checks if check.name == name), None)
+def _validate_answer(context: RaterContext, name: str, value: str) -> None:
+    """Reject an unknown check or an answer outside its scale."""
+    check = next((check for check in context.campaign.checks if check.name == name), None)
     if check is None:
         raise NotFound("There is no such check in this campaign. Load the page again.")
     if value not in check.scale:
         raise InvalidInput(f"{format_value(value)} is no answer to it. Choose one of {format_list(check.scale)}.")
 
 
-def _end_visit(tx: Connection, here: Present, now: datetime) -> Present:
-    """Let others have the seat and the items of a rater, who does not go on."""
-    n_open = assignments.progress_of(tx, here.rater.id, since=now).n_open
-    for assignment in assignments.open_of(tx, here.rater.id, most=n_open):
-        assignments.close(tx, assignment, "reclaimed", now=now)
-    seats.release(tx, here.rater.id, now=now)
-    raters.set_standing(tx, here.rater.id, "stopped", now=now)
-    return replace(here, rater=replace(here.rater, state="stopped"))
+def _end_visit(tx: Connection, context: RaterContext, now: datetime) -> RaterContext:
+    """Release the seat and items of a rater who does not continue."""
+    n_open = assignments.load_progress(tx, context.rater.id, since=now).n_open
+    for assignment in assignments.list_open_assignments(tx, context.rater.id, most=n_open):
+        assignments.close_assignment(tx, assignment, "reclaimed", now=now)
+    seats.release_seat(tx, context.rater.id, now=now)
+    raters.set_rater_state(tx, context.rater.id, "stopped", now=now)
+    return replace(context, rater=replace(context.rater, state="stopped"))

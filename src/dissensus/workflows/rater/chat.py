@@ -1,4 +1,4 @@
-"""What a rater does who talks with chatbots: begin, say, pick, end; each keeps what they gave, twice sent is once."""
+"""Conversations of raters with chatbots: begin, send, pick and end, all idempotent."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -12,71 +12,72 @@ from dissensus.pipeline.collect.chat import (
     PLACES,
     Exchange,
     Moment,
-    Pick,
-    chatbots_for,
+    ResponsePick,
+    check_message,
     check_pick,
-    check_said,
-    continued,
-    moment,
-    picked_digest,
-    said_digest,
-    seed_for,
+    continue_conversation,
+    derive_seed,
+    digest_message,
+    digest_pick,
+    draw_chatbots,
+    next_step,
 )
-from dissensus.schema.campaign.chat import LONGEST_INTENT, SUCCESS, Chat, Mode
-from dissensus.schema.hints import suggest, format_list, format_value
+from dissensus.schema.campaign.chat import MAX_INTENT_LENGTH, SUCCESS_SCALE, ChatMode, ChatSettings
+from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.store import chats
-from dissensus.store.chats import Going, Wanted
-from dissensus.store.raters import Rater
+from dissensus.store.chats import Continuation, PendingResponse
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.journey import Present, Step, check_here, ended, present, step, step_planned
+from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
+from dissensus.workflows.rater.journey import RaterState, finish_rater, next_state, planned_state
 
-LONGEST_WORK_MS: Final = 2**31 - 1
-TAKEN: Final = "Something else was kept under this key, and nothing of this. Reload the page."
+MAX_WORK_MS: Final = 2**31 - 1
+KEY_TAKEN: Final = "Something else was kept under this key, and nothing of this. Reload the page."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NewConversation:
-    """A conversation that somebody begins."""
+    """A conversation to begin."""
 
-    id: str  # Chosen by the page: the same beginning twice is one
-    mode: str  # How they will talk
-    intent: str = ""  # What they will try, where the mode asks for it
+    id: str  # chosen by the page; the idempotency key
+    mode: str
+    intent: str = ""  # goal of the attempt, if the mode asks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationEnd:
-    """What somebody says of a conversation in the end."""
+    """Closing answers of a conversation."""
 
-    success: int | None = None  # How well it went, where the mode asks for it; None where they leave that out
+    success: int | None = None  # how well it went, if the mode asks for it
     comment: str = ""
 
 
-def begin_conversation(platform: Platform, rater: Rater, beginning: NewConversation, *, now: datetime) -> Step:
+def begin_conversation(platform: Platform, rater: RaterRow, beginning: NewConversation, *, now: datetime) -> RaterState:
     """Begin a conversation."""
 
-    def change(tx: Connection, here: Present, chat: Chat) -> None:
-        known = chats.chat_of(tx, beginning.id)
-        if known is not None and known.rater_id == here.rater.id:
+    def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
+        known = chats.find_chat(tx, beginning.id)
+        if known is not None and known.rater_id == context.rater.id:
             return
         if known is not None:
-            raise Conflict(TAKEN)
-        mode, last = _mode(chat, beginning.mode), chats.last_of(tx, here.rater.id)
+            raise Conflict(KEY_TAKEN)
+        mode, last = _find_mode(chat, beginning.mode), chats.find_last_chat(tx, context.rater.id)
         if last is not None and not last.done:
             raise Conflict("Your last conversation has not ended. End it first.")
         number = 0 if last is None else last.number + 1
         if number >= chat.most:
             raise Conflict(f"You have had {number} conversations, which are all that there are.")
-        intent = _intent(mode, beginning.intent)
-        chats.start(tx, beginning.id, here.rater.id, number, mode.name, intent=intent, now=now)
-        log_rater_event(tx, here.rater, "begin", now, chat=beginning.id, mode=mode.name)
+        intent = _validate_intent(mode, beginning.intent)
+        chats.add_chat(tx, beginning.id, context.rater.id, number, mode.name, intent=intent, now=now)
+        log_rater_event(tx, context.rater, "conversation_begun", now, chat=beginning.id, mode=mode.name)
 
-    return _change(platform, rater, change, now)
+    return _change_chat(platform, rater, change, now)
 
 
 def send_message(
     platform: Platform,
-    rater: Rater,
+    rater: RaterRow,
     chat_id: str,
     exchange_id: str,
     text: str,
@@ -84,34 +85,36 @@ def send_message(
     mode: str | None = None,
     worked_ms: int = 0,
     now: datetime,
-) -> Step:
-    """Say something, under another mode where one is named."""
+) -> RaterState:
+    """Send a message, in another mode if one is named."""
 
-    def change(tx: Connection, here: Present, chat: Chat) -> None:
-        talk = _mine(tx, here.rater, chat_id)
+    def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
+        talk = _own_chat(tx, context.rater, chat_id)
         if exchange_id in talk.exchange_ids:
             return
         if chats.has_exchange(tx, exchange_id):
-            raise Conflict(TAKEN)
+            raise Conflict(KEY_TAKEN)
         _check_moment(chat, talk, "say")
-        check_said(text)
-        under = _mode(chat, mode or talk.last_mode)
-        whom, drawn = (f"{here.campaign.seed} {one}" for one in (chat_id, exchange_id))
-        names = chatbots_for(chat, whom, drawn, compared=under.compared is not None)
+        check_message(text)
+        under = _find_mode(chat, mode or talk.last_mode)
+        whom, drawn = (f"{context.campaign.seed} {one}" for one in (chat_id, exchange_id))
+        names = draw_chatbots(chat, whom, drawn, compared=under.compared is not None)
         sides = zip(PLACES, names, strict=False)
-        wanted = [Wanted(place=place, chatbot=name, seed=seed_for(drawn, place)) for place, name in sides]
+        wanted = [PendingResponse(place=place, chatbot=name, seed=derive_seed(drawn, place)) for place, name in sides]
         said = Exchange(mode=under.name, said=text, candidates=())
-        chats.say(tx, talk, exchange_id, said, wanted, worked_ms=_bounded(worked_ms), now=now)
-        log_rater_event(tx, here.rater, "say", now, exchange=exchange_id, digest=said_digest(said))
+        chats.add_exchange(tx, talk, exchange_id, said, wanted, worked_ms=_bound_work_ms(worked_ms), now=now)
+        log_rater_event(tx, context.rater, "message_sent", now, exchange=exchange_id, digest=digest_message(said))
 
-    return _change(platform, rater, change, now)
+    return _change_chat(platform, rater, change, now)
 
 
-def pick_response(platform: Platform, rater: Rater, exchange_id: str, found: Pick, *, worked_ms: int = 0, now: datetime) -> Step:
-    """Keep what somebody prefers of two responses, and settle with which one the conversation goes on."""
+def pick_response(
+    platform: Platform, rater: RaterRow, exchange_id: str, found: ResponsePick, *, worked_ms: int = 0, now: datetime
+) -> RaterState:
+    """Store the preferred response; the conversation continues with it."""
 
-    def change(tx: Connection, here: Present, chat: Chat) -> None:
-        talk = chats.last_of(tx, here.rater.id)
+    def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
+        talk = chats.find_last_chat(tx, context.rater.id)
         known = {} if talk is None else dict(zip(talk.exchange_ids, talk.exchanges, strict=True))
         exchange = known.get(exchange_id)
         if talk is None or exchange is None:
@@ -121,81 +124,87 @@ def pick_response(platform: Platform, rater: Rater, exchange_id: str, found: Pic
         if exchange.pick is not None:
             raise Conflict("You have picked already, and the conversation went on.")
         _check_moment(chat, talk, "pick")
-        mode = _mode(chat, exchange.mode)
+        mode = _find_mode(chat, exchange.mode)
         check_pick(chat, mode, found)
-        place = continued(mode, found, f"{here.campaign.seed} {exchange_id}")
-        going_on = Going(compared=mode.compared, pick=found, continues=place, worked_ms=_bounded(worked_ms))
-        chats.go_on(tx, exchange_id, going_on, now=now)
-        digest = picked_digest(replace(exchange, pick=found, continues=place))
-        log_rater_event(tx, here.rater, "pick", now, exchange=exchange_id, digest=digest)
+        place = continue_conversation(mode, found, f"{context.campaign.seed} {exchange_id}")
+        going_on = Continuation(
+            compared=mode.compared, pick=found, continues=place, worked_ms=_bound_work_ms(worked_ms)
+        )
+        chats.add_pick(tx, exchange_id, going_on, now=now)
+        digest = digest_pick(replace(exchange, pick=found, continues=place))
+        log_rater_event(tx, context.rater, "response_picked", now, exchange=exchange_id, digest=digest)
 
-    return _change(platform, rater, change, now)
+    return _change_chat(platform, rater, change, now)
 
 
-def end_conversation(platform: Platform, rater: Rater, chat_id: str, ending: ConversationEnd, *, now: datetime) -> Step:
+def end_conversation(
+    platform: Platform, rater: RaterRow, chat_id: str, ending: ConversationEnd, *, now: datetime
+) -> RaterState:
     """End a conversation."""
 
-    def change(tx: Connection, here: Present, chat: Chat) -> None:
-        talk = _mine(tx, here.rater, chat_id)
+    def change(tx: Connection, context: RaterContext, chat: ChatSettings) -> None:
+        talk = _own_chat(tx, context.rater, chat_id)
         if talk.done:
             return
         if not any(one.continues is not None for one in talk.exchanges):
             raise Conflict("Nothing was answered in this conversation. Say something first, or stop for good.")
-        asked = any(_mode(chat, one.mode).success for one in talk.exchanges)
-        if ending.success is not None and (ending.success not in SUCCESS or not asked):
-            raise InvalidInput(f"It is {ending.success}. Say how well it went from {SUCCESS[0]} to {SUCCESS[-1]}.")
-        comment = ending.comment.strip()[:LONGEST_INTENT] or None
-        chats.end(tx, chat_id, success=ending.success, comment=comment, now=now)
-        log_rater_event(tx, here.rater, "end", now, chat=chat_id, exchanges=len(talk.exchanges))
+        asked = any(_find_mode(chat, one.mode).success for one in talk.exchanges)
+        if ending.success is not None and (ending.success not in SUCCESS_SCALE or not asked):
+            raise InvalidInput(
+                f"It is {ending.success}. Say how well it went from {SUCCESS_SCALE[0]} to {SUCCESS_SCALE[-1]}."
+            )
+        comment = ending.comment.strip()[:MAX_INTENT_LENGTH] or None
+        chats.end_chat(tx, chat_id, success=ending.success, comment=comment, now=now)
+        log_rater_event(tx, context.rater, "conversation_ended", now, chat=chat_id, exchanges=len(talk.exchanges))
 
-    return _change(platform, rater, change, now)
+    return _change_chat(platform, rater, change, now)
 
 
-def load_response(platform: Platform, rater: Rater, exchange_id: str, place: int) -> str | None:
-    """Return one of the last responses that a rater got, None where it has not come."""
+def load_response(platform: Platform, rater: RaterRow, exchange_id: str, place: int) -> str | None:
+    """Return a response of the last exchange; None while it is pending."""
     with platform.database.reading() as tx:
-        talk = chats.last_of(tx, rater.id)
+        talk = chats.find_last_chat(tx, rater.id)
     if talk is None or talk.exchange_ids[-1:] != (exchange_id,):
         return None
     return next((one.text for one in talk.exchanges[-1].candidates if one.place == place), None)
 
 
-def finish(platform: Platform, rater: Rater, *, now: datetime) -> Step:
-    """End the work of a rater who had a conversation and wants no more."""
+def finish_chatting(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+    """Finish the work of a rater who had a conversation and wants no more."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, plans=True, now=now)
-        check_here(here.rater)
-        last = chats.last_of(tx, here.rater.id)
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        check_not_withdrawn(context.rater)
+        last = chats.find_last_chat(tx, context.rater.id)
         if last is None or not last.done:
             raise Conflict("End your conversation first." if last else "You have had no conversation yet.")
-        if here.rater.state == "rating":
-            return ended(tx, here, now)
-    return step(platform, rater, now=now)
+        if context.rater.state == "rating":
+            return finish_rater(tx, context, now)
+    return next_state(platform, rater, now=now)
 
 
-Change: TypeAlias = Callable[[Connection, Present, Chat], None]
+ChatChange: TypeAlias = Callable[[Connection, RaterContext, ChatSettings], None]
 
 
-def _change(platform: Platform, rater: Rater, change: Change, now: datetime) -> Step:
-    """Change something of a rater who talks, and return where they are then."""
+def _change_chat(platform: Platform, rater: RaterRow, change: ChatChange, now: datetime) -> RaterState:
+    """Apply a change for a rater who chats and return the rater's state."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        check_here(here.rater)
-        if here.campaign.chat is None:
+        context = load_rater(tx, platform, rater, now=now)
+        check_not_withdrawn(context.rater)
+        if context.campaign.chat is None:
             raise Conflict("In this campaign nobody talks with chatbots.")
-        change(tx, here, here.campaign.chat)
-        found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+        change(tx, context, context.campaign.chat)
+        found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def _mine(tx: Connection, rater: Rater, chat_id: str) -> chats.Chat:
-    found = chats.chat_of(tx, chat_id)
+def _own_chat(tx: Connection, rater: RaterRow, chat_id: str) -> chats.ChatRow:
+    found = chats.find_chat(tx, chat_id)
     if found is None or found.rater_id != rater.id:
         raise NotFound("You have no such conversation. Reload the page.")
     return found
 
 
-_FIRST: Final[Mapping[Moment, str]] = {
+_MOMENT_HINTS: Final[Mapping[Moment, str]] = {
     "say": "Say something first.",
     "answering": "The response is still coming. Wait for it.",
     "pick": "Pick one of the responses first.",
@@ -203,32 +212,34 @@ _FIRST: Final[Mapping[Moment, str]] = {
 }
 
 
-def _check_moment(chat: Chat, talk: chats.Chat, wanted: Moment) -> None:
+def _check_moment(chat: ChatSettings, talk: chats.ChatRow, wanted: Moment) -> None:
     if talk.done:
         raise Conflict("This conversation has ended.")
-    found = moment(chat, talk.exchanges)
+    found = next_step(chat, talk.exchanges)
     if found != wanted:
-        raise Conflict(_FIRST[found])
+        raise Conflict(_MOMENT_HINTS[found])
 
 
-def _mode(chat: Chat, name: str) -> Mode:
+def _find_mode(chat: ChatSettings, name: str) -> ChatMode:
     found = chat.mode(name)
     if found is None:
         known = [mode.name for mode in chat.modes]
-        raise InvalidInput(f"There is no mode {format_value(name)}.{suggest(name, known)} There are {format_list(known)}.")
+        raise InvalidInput(
+            f"There is no mode {format_value(name)}.{suggest(name, known)} There are {format_list(known)}."
+        )
     return found
 
 
-def _intent(mode: Mode, text: str) -> str | None:
+def _validate_intent(mode: ChatMode, text: str) -> str | None:
     text = text.strip()
     if not mode.intent:
         return None
     if not text:
         raise InvalidInput("Say in a few words what you will try, before you begin.")
-    if len(text) > LONGEST_INTENT:
-        raise InvalidInput(f"What you will try has {len(text):,} characters. Say it in {LONGEST_INTENT:,}.")
+    if len(text) > MAX_INTENT_LENGTH:
+        raise InvalidInput(f"What you will try has {len(text):,} characters. Say it in {MAX_INTENT_LENGTH:,}.")
     return text
 
 
-def _bounded(worked_ms: int) -> int:
-    return min(max(worked_ms, 0), LONGEST_WORK_MS)
+def _bound_work_ms(worked_ms: int) -> int:
+    return min(max(worked_ms, 0), MAX_WORK_MS)

@@ -1,4 +1,4 @@
-"""How the responses of chatbots come into a conversation: one process asks, and each is kept as it comes."""
+"""Request chatbot responses: one process claims an exchange and stores each response as it arrives."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -6,73 +6,83 @@ from typing import Final, Literal, TypeAlias
 
 from dissensus.chat import Response
 from dissensus.errors import NotFound
-from dissensus.pipeline.collect.chat import conversation_of
-from dissensus.schema.campaign.chat import Chat
+from dissensus.pipeline.collect.chat import build_conversation
+from dissensus.schema.campaign.chat import ChatSettings
 from dissensus.schema.records.conversation import Conversation
 from dissensus.store import chats
-from dissensus.store.chats import Come, Going, Wanted
-from dissensus.store.raters import Rater
+from dissensus.store.chats import ChatbotResponse, Continuation, PendingResponse
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.journey import present
+from dissensus.workflows.rater.context import load_rater
 
-CLAIMED: Final = timedelta(seconds=15)
+CLAIM_DURATION: Final = timedelta(seconds=15)
 """How long others leave it to a process that gives no sign."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Responses that a process is to ask for."""
+class ResponseRequest:
+    """Responses that a process claimed."""
 
     exchange_id: str
-    conversation: Conversation  # All that was said so far
-    wanted: tuple[Wanted, ...]
-    chat: Chat
+    conversation: Conversation
+    wanted: tuple[PendingResponse, ...]
+    chat: ChatSettings
 
 
-def claim(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Asked | None:
-    """Return what is to be asked for, None where nothing is or another process does."""
+def claim_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> ResponseRequest | None:
+    """Claim the pending responses of an exchange; None if there are none or another process has them."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        talk = chats.last_of(tx, rater.id)
-        if here.campaign.chat is None or talk is None or talk.exchange_ids[-1:] != (exchange_id,):
+        context = load_rater(tx, platform, rater, now=now)
+        talk = chats.find_last_chat(tx, rater.id)
+        if context.campaign.chat is None or talk is None or talk.exchange_ids[-1:] != (exchange_id,):
             return None
-        wanted = chats.wanted_of(tx, exchange_id)
-        if not wanted or not chats.claim(tx, exchange_id, until=now + CLAIMED, now=now):
+        wanted = chats.list_pending_responses(tx, exchange_id)
+        if not wanted or not chats.claim_exchange(tx, exchange_id, until=now + CLAIM_DURATION, now=now):
             return None
-        conversation = conversation_of(talk.exchanges)
-        return Asked(exchange_id=exchange_id, conversation=conversation, wanted=wanted, chat=here.campaign.chat)
+        conversation = build_conversation(talk.exchanges)
+        return ResponseRequest(
+            exchange_id=exchange_id, conversation=conversation, wanted=wanted, chat=context.campaign.chat
+        )
 
 
-def prolong(platform: Platform, exchange_id: str, *, now: datetime) -> None:
-    """Give a sign that responses are still asked for."""
+def prolong_claim(platform: Platform, exchange_id: str, *, now: datetime) -> None:
+    """Renew the claim while responses are pending."""
     with platform.database.writing() as tx:
-        chats.prolong(tx, exchange_id, until=now + CLAIMED)
+        chats.extend_claim(tx, exchange_id, until=now + CLAIM_DURATION)
 
 
-def let_go(platform: Platform, exchange_id: str) -> None:
-    """Let others ask."""
+def release_claim(platform: Platform, exchange_id: str) -> None:
+    """Release the claim for other processes."""
     with platform.database.writing() as tx:
-        chats.prolong(tx, exchange_id, until=None)
+        chats.extend_claim(tx, exchange_id, until=None)
 
 
-def respond(platform: Platform, rater: Rater, exchange_id: str, wanted: Wanted, come: Come, *, now: datetime) -> None:
-    """Keep a response; the last one ends the claim, and where nothing is to be picked the conversation goes on."""
+def store_chat_response(
+    platform: Platform,
+    rater: RaterRow,
+    exchange_id: str,
+    wanted: PendingResponse,
+    come: ChatbotResponse,
+    *,
+    now: datetime,
+) -> None:
+    """Store a response; the last one ends the claim, and without a pick the conversation continues."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        if not chats.respond(tx, exchange_id, wanted.place, come) or here.campaign.chat is None:
+        context = load_rater(tx, platform, rater, now=now)
+        if not chats.set_response(tx, exchange_id, wanted.place, come) or context.campaign.chat is None:
             return
-        if not chats.wanted_of(tx, exchange_id):
-            chats.prolong(tx, exchange_id, until=None)
-        talk = chats.last_of(tx, rater.id)
-        mode = None if talk is None else here.campaign.chat.mode(talk.last_mode)
+        if not chats.list_pending_responses(tx, exchange_id):
+            chats.extend_claim(tx, exchange_id, until=None)
+        talk = chats.find_last_chat(tx, rater.id)
+        mode = None if talk is None else context.campaign.chat.mode(talk.last_mode)
         if mode is not None and mode.compared is None:
-            chats.go_on(tx, exchange_id, Going(), now=now)
+            chats.add_pick(tx, exchange_id, Continuation(), now=now)
 
 
-def come_from(response: Response) -> Come:
-    """Return a response as it is kept."""
+def to_stored_response(response: Response) -> ChatbotResponse:
+    """Return a response in its stored form."""
     first = response.first_token_s
-    return Come(
+    return ChatbotResponse(
         text=response.text,
         finish=response.finish,
         first_ms=None if first is None else round(1000 * first),
@@ -81,20 +91,20 @@ def come_from(response: Response) -> Come:
     )
 
 
-Standing: TypeAlias = Literal["come", "asked", "failed", "free"]
+ResponseState: TypeAlias = Literal["come", "asked", "failed", "free"]
 
 
-def standing(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> Standing:
-    """Return whether the responses to an exchange have come, are asked for, did not come, or may be asked for."""
+def response_state(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> ResponseState:
+    """Return whether the responses of an exchange are complete, pending, failed or unclaimed."""
     with platform.database.reading() as tx:
-        talk = chats.last_of(tx, rater.id)
+        talk = chats.find_last_chat(tx, rater.id)
     if talk is None or exchange_id not in talk.exchange_ids:
         raise NotFound("You have no such conversation. Reload the page.")
-    return standing_of(talk, exchange_id, now=now)
+    return response_state_of(talk, exchange_id, now=now)
 
 
-def standing_of(talk: chats.Chat, exchange_id: str, *, now: datetime) -> Standing:
-    """Return the same of a conversation."""
+def response_state_of(talk: chats.ChatRow, exchange_id: str, *, now: datetime) -> ResponseState:
+    """Return the state of the responses of a loaded conversation."""
     if talk.exchange_ids[-1] != exchange_id or talk.exchanges[-1].complete:
         return "come"
     if talk.claimed_until is None:
@@ -103,14 +113,14 @@ def standing_of(talk: chats.Chat, exchange_id: str, *, now: datetime) -> Standin
     return "asked" if talk.claimed_until > now else "free"
 
 
-def again(platform: Platform, rater: Rater, exchange_id: str, *, now: datetime) -> None:
-    """Let responses that did not come be asked for once more."""
-    if standing(platform, rater, exchange_id, now=now) == "failed":
+def retry_responses(platform: Platform, rater: RaterRow, exchange_id: str, *, now: datetime) -> None:
+    """Allow failed responses to be requested again."""
+    if response_state(platform, rater, exchange_id, now=now) == "failed":
         with platform.database.writing() as tx:
-            chats.prolong(tx, exchange_id, until=now)
+            chats.extend_claim(tx, exchange_id, until=now)
 
 
-def fail(platform: Platform, exchange_id: str, wanted: Wanted) -> None:
-    """Keep that a response did not come."""
+def mark_response_failed(platform: Platform, exchange_id: str, wanted: PendingResponse) -> None:
+    """Mark a response as failed."""
     with platform.database.writing() as tx:
-        chats.fail(tx, exchange_id, wanted.place)
+        chats.count_response_failure(tx, exchange_id, wanted.place)

@@ -1,4 +1,4 @@
-"""How raters come into a campaign: by a link, once they agreed."""
+"""Enrolment, consent and sessions of raters."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -10,52 +10,42 @@ from sqlalchemy import Connection
 from dissensus.errors import Conflict, InvalidInput, NotAllowed
 from dissensus.recruit.prolific import ProlificEntry, parse_entry
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import campaigns, raters, recruits
-from dissensus.store.campaigns import Kept
+from dissensus.store import campaigns, consents, raters, recruits
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.consents import ConsentRow
 from dissensus.store.core.ids import new_id, new_key
-from dissensus.store.raters import Rater, Said
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.invite_links import NO_IDS, Way, named_by_link, recruit_of, way_of
-from dissensus.workflows.rater.journey import Present, Step, check_here, claim_seat, present, step
+from dissensus.workflows.rater.context import RaterContext, check_not_withdrawn, load_rater
+from dissensus.workflows.rater.invite_links import NO_IDS, LinkTarget, campaign_of_link, find_recruit, resolve_link
+from dissensus.workflows.rater.journey import RaterState, claim_seat, next_state
 
-SESSION = timedelta(days=30)
+SESSION_LIFETIME = timedelta(days=30)
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """Somebody who came by a link and has not agreed yet.
-
-    Parameters
-    ----------
-    campaign
-        What they came to, by name.
-    key
-        That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
-        before goes on.
-    language
-        What they read.
-    rater_id
-        The id of the new rater, as `entry_id` made it for who saw the warning: a form that is sent twice makes one
-        rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without
-        it a new id is made.
-    sent
-        By whom they were sent, and as whom they are known there; None for nobody.
-    """
+    """A visitor with a link who has not consented yet."""
 
     campaign: str
-    key: str
+    # That of the open link, or of a personal one, and any for a rehearsal. By a personal link somebody who entered
+    # before goes on.
+    key: str  # of the open link or a personal one; any value for a preview
     language: str
-    rater_id: str | None = None
-    sent: ProlificEntry | None = None
+    # The id of the new rater, as `new_entry_id` made it for who saw the warning: a form that is sent twice makes one
+    # rater, who is signed in again; what they said first holds, and who has withdrawn sees that they have. Without it a
+    # new id is made.
+    rater_id: str | None = None  # id from `new_entry_id`; makes the consent form idempotent
+    sent: ProlificEntry | None = None  # recruiter ids, None without a recruiter
 
     @property
     def ids(self) -> Mapping[str, str]:
-        """The ids by which a recruiter knows them, as in the address that they came by; none for nobody."""
+        """Recruiter ids as in the query of the entry link."""
         return NO_IDS if self.sent is None else self.sent.query
 
 
-def agree(
+def enrol_rater(
     platform: Platform,
     arrival: Arrival,
     purposes: Mapping[str, bool],
@@ -63,67 +53,49 @@ def agree(
     rehearsal: bool = False,
     read: str | None = None,
     now: datetime,
-) -> tuple[Rater, str]:
-    """Let somebody in who agreed to the consent text, and return the rater and the key of their session.
+) -> tuple[RaterRow, str]:
+    """Enrol a rater who consents and return the rater and a session key.
 
-    Parameters
-    ----------
-    platform, arrival
-        Who came, and to which campaign.
-    purposes
-        What they said to each purpose.
-    rehearsal
-        Whether it is a preview or a dry run; a draft lets nobody else in.
-    read
-        Digest of the consent text that they read, where it is known.
-    now
-        The time.
-
-    Raises
-    ------
-    NotAllowed
-        The link does not open the campaign, or a purpose that is required was not agreed to. Nothing is kept then.
-    Conflict
-        The campaign is not open, or the consent text has changed since they read it, or the same person came before.
+    A rater who entered before is signed in again. `read` is the digest of the consent text that was shown.
     """
     with platform.database.writing() as tx:
-        kept = campaigns.campaign_named(tx, arrival.campaign, lock=True)
-        campaign = platform.definitions.of(tx, kept)
-        way = Way() if rehearsal else way_of(tx, kept, campaign, arrival.key)
-        rater = _known(tx, arrival, way)
+        campaign_row = campaigns.get_campaign_by_name(tx, arrival.campaign, lock=True)
+        campaign = platform.definitions.of(tx, campaign_row)
+        way = LinkTarget() if rehearsal else resolve_link(tx, campaign_row, campaign, arrival.key)
+        rater = _find_earlier_rater(tx, arrival, way)
         if rater is None:
-            given = _agreed(campaign, purposes, read)
-            if kept.state != "open" and not rehearsal:
-                raise Conflict(f"{kept.name} takes no raters now: it is {kept.state}.")
-            rater = _let_in(tx, kept, campaign, arrival, way, rehearsal=rehearsal, now=now)
-            _keep_consent(tx, rater, kept, campaign, given, now)
-        elif rater.campaign_id != kept.id:
+            given = _validate_consent(campaign, purposes, read)
+            if campaign_row.state != "open" and not rehearsal:
+                raise Conflict(f"{campaign_row.name} takes no raters now: it is {campaign_row.state}.")
+            rater = _add_rater(tx, campaign_row, campaign, arrival, way, rehearsal=rehearsal, now=now)
+            _store_consent(tx, rater, campaign_row, campaign, given, now)
+        elif rater.campaign_id != campaign_row.id:
             raise NotAllowed("This personal link is of another campaign.")
         session = new_key()
-        raters.sign_in(tx, rater.id, session, expires_at=now + SESSION)
+        raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
     return rater, session
 
 
-def _known(tx: Connection, arrival: Arrival, way: Way) -> Rater | None:
-    """Return who somebody is who entered before: by this form, by this link or by this submission."""
-    rater = None if arrival.rater_id is None else raters.rater_of(tx, arrival.rater_id)
-    rater = rater or (raters.rater_invited(tx, way.invitation) if way.invitation else None)
-    return rater or (_rater_sent(tx, arrival.sent) if arrival.sent else None)
+def _find_earlier_rater(tx: Connection, arrival: Arrival, way: LinkTarget) -> RaterRow | None:
+    """Return the rater who entered before by this form, link or submission."""
+    rater = None if arrival.rater_id is None else raters.find_rater(tx, arrival.rater_id)
+    rater = rater or (raters.find_invited_rater(tx, way.invitation) if way.invitation else None)
+    return rater or (_find_recruited_rater(tx, arrival.sent) if arrival.sent else None)
 
 
-def _let_in(
+def _add_rater(
     tx: Connection,
-    kept: Kept,
+    campaign_row: CampaignRow,
     campaign: Campaign,
     arrival: Arrival,
-    way: Way,
+    way: LinkTarget,
     *,
     rehearsal: bool,
     now: datetime,
-) -> Rater:
+) -> RaterRow:
     rater = raters.add_rater(
         tx,
-        kept.id,
+        campaign_row.id,
         arrival.rater_id or new_id(now),
         language=arrival.language,
         invitation=way.invitation,
@@ -131,44 +103,44 @@ def _let_in(
         rehearsal=rehearsal,
         now=now,
     )
-    log_rater_event(tx, rater, "enter", now, language=arrival.language, cell=way.cell)
+    log_rater_event(tx, rater, "entered", now, language=arrival.language, cell=way.cell)
     if arrival.sent is not None:
-        _keep_recruit(tx, rater, arrival.sent, now)
-    if way.cell is not None and not claim_seat(tx, Present(rater, kept, campaign), now=now):
+        _add_recruit(tx, rater, arrival.sent, now)
+    if way.cell is not None and not claim_seat(tx, RaterContext(rater, campaign_row, campaign), now=now):
         raise Conflict("All places for which this link is are taken. Nothing about you was kept.")
     return rater
 
 
-def _keep_recruit(tx: Connection, rater: Rater, sent: ProlificEntry, now: datetime) -> None:
-    if recruit_of(tx, rater.campaign_id, sent) is not None:
+def _add_recruit(tx: Connection, rater: RaterRow, sent: ProlificEntry, now: datetime) -> None:
+    if find_recruit(tx, rater.campaign_id, sent) is not None:
         raise Conflict("You came to this campaign before, by another submission. Nothing more about you was kept.")
     ids = {"person": sent.pid, "study": sent.study, "submission": sent.submission}
     recruits.add_recruit(tx, rater.campaign_id, rater.id, **ids, now=now)
 
 
-def _rater_sent(tx: Connection, sent: ProlificEntry, *, lock: bool = False) -> Rater | None:
-    return raters.rater_sent(tx, sent.pid, sent.submission, lock=lock)
+def _find_recruited_rater(tx: Connection, sent: ProlificEntry, *, lock: bool = False) -> RaterRow | None:
+    return recruits.find_recruited_rater(tx, sent.pid, sent.submission, lock=lock)
 
 
-def entry_id(now: datetime) -> str:
-    """Return an id for who saw the warning, which is theirs as a rater if they agree; nothing is kept of it before."""
+def new_entry_id(now: datetime) -> str:
+    """Return the id that a visitor will have after consent; nothing is stored yet."""
     return new_id(now)
 
 
-def agree_again(
-    platform: Platform, rater: Rater, purposes: Mapping[str, bool], *, read: str | None = None, now: datetime
-) -> Step:
-    """Keep what a rater said to a consent text that changed."""
+def renew_consent(
+    platform: Platform, rater: RaterRow, purposes: Mapping[str, bool], *, read: str | None = None, now: datetime
+) -> RaterState:
+    """Store a rater's consent to a changed text."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, plans=True, now=now)
-        check_here(here.rater)
-        given = _agreed(here.campaign, purposes, read)
-        _keep_consent(tx, here.rater, here.kept, here.campaign, given, now)
-    return step(platform, rater, now=now)
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        check_not_withdrawn(context.rater)
+        given = _validate_consent(context.campaign, purposes, read)
+        _store_consent(tx, context.rater, context.campaign_row, context.campaign, given, now)
+    return next_state(platform, rater, now=now)
 
 
-def _agreed(campaign: Campaign, purposes: Mapping[str, bool], read: str | None) -> dict[str, bool]:
-    """Return what was said to each purpose, and refuse who does not agree to what is required, or read another text."""
+def _validate_consent(campaign: Campaign, purposes: Mapping[str, bool], read: str | None) -> dict[str, bool]:
+    """Return the consent per purpose; reject missing required ones and outdated texts."""
     if read not in (None, campaign.consent.digest):
         raise Conflict("The text has changed since you read it, and nothing was kept. Go back, and read it again.")
     names = {purpose.name for purpose in campaign.consent.purposes}
@@ -181,70 +153,72 @@ def _agreed(campaign: Campaign, purposes: Mapping[str, bool], read: str | None) 
     return {name: purposes.get(name, False) for name in sorted(names)}
 
 
-def _keep_consent(
-    tx: Connection, rater: Rater, kept: Kept, campaign: Campaign, given: Mapping[str, bool], now: datetime
+def _store_consent(
+    tx: Connection,
+    rater: RaterRow,
+    campaign_row: CampaignRow,
+    campaign: Campaign,
+    given: Mapping[str, bool],
+    now: datetime,
 ) -> None:
-    text_id, _ = campaigns.consent_text(tx, kept.id, campaign.consent, now=now)
-    if not raters.has_consented(tx, rater.id, text_id):
-        raters.consent(tx, rater.id, text_id, given, now=now)
-        log_rater_event(tx, rater, "consent", now, text=campaign.consent.digest, given=dict(given))
+    text_id, _ = consents.ensure_consent_text(tx, campaign_row.id, campaign.consent, now=now)
+    if not consents.has_answered_text(tx, rater.id, text_id):
+        consents.add_consents(tx, rater.id, text_id, given, now=now)
+        log_rater_event(tx, rater, "consented", now, text=campaign.consent.digest, given=dict(given))
 
 
-def said(platform: Platform, rater: Rater) -> tuple[Said, ...]:
-    """Return what a rater said to each version of the consent text that they were shown, the latest first."""
+def list_consents(platform: Platform, rater: RaterRow) -> tuple[ConsentRow, ...]:
+    """Return a rater's consents to each version of the text, latest first."""
     with platform.database.reading() as tx:
-        return raters.said(tx, rater.id)
+        return consents.list_consents(tx, rater.id)
 
 
-def resume(
+def resume_session(
     platform: Platform, name: str, key: str, ids: Mapping[str, str] = NO_IDS, *, now: datetime
-) -> tuple[Rater, str] | None:
-    """Sign in who entered a campaign before, by a personal link or by the same submission, on any device.
-
-    None where nobody has.
-    """
+) -> tuple[RaterRow, str] | None:
+    """Sign in a rater who entered before by a personal link or submission; None if nobody did."""
     with platform.database.reading() as tx:
         # Most who come have no such link, and keep no other from writing.
-        if _entered(tx, platform, name, key, ids) is None:
+        if _find_entered_rater(tx, platform, name, key, ids) is None:
             return None
     with platform.database.writing() as tx:
-        rater = _entered(tx, platform, name, key, ids, lock=True)
+        rater = _find_entered_rater(tx, platform, name, key, ids, lock=True)
         if rater is None:
             return None
         session = new_key()
-        raters.sign_in(tx, rater.id, session, expires_at=now + SESSION)
+        raters.add_rater_session(tx, rater.id, session, expires_at=now + SESSION_LIFETIME)
     return rater, session
 
 
-def _entered(
+def _find_entered_rater(
     tx: Connection, platform: Platform, name: str, key: str, ids: Mapping[str, str], *, lock: bool = False
-) -> Rater | None:
-    """Return who entered a campaign by a personal link, or by the submission that a recruiter names."""
-    kept = named_by_link(tx, name)
-    rater = raters.rater_invited(tx, key, lock=lock)
-    if rater is None and ids and platform.definitions.of(tx, kept).prolific is not None:
+) -> RaterRow | None:
+    """Return the rater who entered by a personal link or a recruiter's submission."""
+    campaign_row = campaign_of_link(tx, name)
+    rater = raters.find_invited_rater(tx, key, lock=lock)
+    if rater is None and ids and platform.definitions.of(tx, campaign_row).prolific is not None:
         # What is wrong with ids is told at the entrance, to who has its key.
         with suppress(InvalidInput):
-            rater = _rater_sent(tx, parse_entry(ids), lock=lock)
-    return rater if rater is not None and rater.campaign_id == kept.id else None
+            rater = _find_recruited_rater(tx, parse_entry(ids), lock=lock)
+    return rater if rater is not None and rater.campaign_id == campaign_row.id else None
 
 
-def takes_part(platform: Platform, name: str, session: str, *, now: datetime) -> bool:
-    """Tell whether the rater of a session takes part in a campaign: who comes by an open link again goes on."""
+def is_participant(platform: Platform, name: str, session: str, *, now: datetime) -> bool:
+    """Return whether the rater of a session takes part in a campaign."""
     with platform.database.reading() as tx:
-        rater = raters.rater_signed_in(tx, session, now=now)
+        rater = raters.find_signed_in_rater(tx, session, now=now)
         if rater is None or rater.rehearsal or rater.state == "withdrawn":
             return False
-        return campaigns.campaign_of(tx, rater.campaign_id).name == name
+        return campaigns.get_campaign(tx, rater.campaign_id).name == name
 
 
-def sign_out(platform: Platform, session: str) -> None:
-    """End a session, so that whoever has the device next is nobody here."""
+def sign_out_rater(platform: Platform, session: str) -> None:
+    """End a session, so that the next user of the device is not signed in."""
     with platform.database.writing() as tx:
-        raters.sign_out(tx, session)
+        raters.end_rater_session(tx, session)
 
 
-def signed_in(platform: Platform, session: str, *, now: datetime) -> Rater | None:
-    """Return the rater of a session, None where it has ended."""
+def rater_of_session(platform: Platform, session: str, *, now: datetime) -> RaterRow | None:
+    """Return the rater of a session; None if it has expired."""
     with platform.database.reading() as tx:
-        return raters.rater_signed_in(tx, session, now=now)
+        return raters.find_signed_in_rater(tx, session, now=now)

@@ -1,4 +1,4 @@
-"""What a rater does: save, submit, skip, say who they are, stop; each ends with where they are then."""
+"""Actions of a rater: save, submit, skip, declare attributes, stop and resume."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -7,141 +7,151 @@ from typing import Literal
 
 from sqlalchemy import Connection
 
-from dissensus.campaign.answer_drafts import Save, as_kept, digest_of
+from dissensus.campaign.answer_drafts import AnswerSave, digest_save, to_stored_save
 from dissensus.errors import Conflict, NotFound
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import answer_drafts, assignments, raters
-from dissensus.store.assignments import Assignment
-from dissensus.store.raters import Rater
+from dissensus.store import answer_drafts, assignments, notices, raters
+from dissensus.store.assignments import AssignmentRow
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
 from dissensus.workflows.rater import recruitment
-from dissensus.workflows.rater.journey import Step, check_here, present, step, step_planned
+from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
+from dissensus.workflows.rater.journey import RaterState, next_state, planned_state
 
 
-def save(platform: Platform, rater: Rater, assignment_id: str, key: str, given: Save, *, now: datetime) -> int:
-    """Keep answers that may still change, and return the latest revision. The same key twice is one save.
-
-    Answers are taken as long as the campaign is not a draft, whatever became of the assignment: what somebody gave is
-    never lost.
-    """
+def save_answers(
+    platform: Platform, rater: RaterRow, assignment_id: str, key: str, given: AnswerSave, *, now: datetime
+) -> int:
+    """Save provisional answers and return the latest revision; `key` is the idempotency key."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id, now)
-        given = as_kept(given, assignment.shown_first)
-        _check(here.campaign, given, complete=False)
+        context = load_rater(tx, platform, rater, now=now)
+        assignment = _own_assignment(tx, context.rater, assignment_id, now)
+        given = to_stored_save(given, assignment.shown_first)
+        _validate_answers(context.campaign, given, complete=False)
         answer_drafts.add_save(tx, assignment.id, key, given, final=False, now=now)
-        return answer_drafts.revision_of(tx, assignment.id)
+        return answer_drafts.find_latest_revision(tx, assignment.id)
 
 
-def submit(platform: Platform, rater: Rater, assignment_id: str, key: str, given: Save, *, now: datetime) -> Step:
-    """Keep all answers to an item, and return where the rater is then. The same key twice is one submit."""
+def submit_answers(
+    platform: Platform, rater: RaterRow, assignment_id: str, key: str, given: AnswerSave, *, now: datetime
+) -> RaterState:
+    """Submit all answers to an item and return the rater's next state; `key` is the idempotency key."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id, now)
-        given = as_kept(given, assignment.shown_first)
-        _check(here.campaign, given, complete=True)
+        context = load_rater(tx, platform, rater, now=now)
+        assignment = _own_assignment(tx, context.rater, assignment_id, now)
+        given = to_stored_save(given, assignment.shown_first)
+        _validate_answers(context.campaign, given, complete=True)
         if answer_drafts.add_save(tx, assignment.id, key, given, final=True, now=now):
-            log_rater_event(tx, here.rater, "submit", now, item=assignment.item.item_id, save=key, digest=digest_of(given))
+            log_rater_event(
+                tx,
+                context.rater,
+                "item_submitted",
+                now,
+                item=assignment.item.item_id,
+                save=key,
+                digest=digest_save(given),
+            )
             if assignment.state != "done":
-                assignments.close(tx, assignment, "done", now=now)
-        found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+                assignments.close_assignment(tx, assignment, "done", now=now)
+        found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def skip(platform: Platform, rater: Rater, assignment_id: str, *, now: datetime) -> Step:
-    """Leave out an item, without a reason and without a penalty; another rater gets it."""
+def skip_item(platform: Platform, rater: RaterRow, assignment_id: str, *, now: datetime) -> RaterState:
+    """Skip an item without giving a reason; another rater gets it."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        assignment = _mine(tx, here.rater, assignment_id, now)
+        context = load_rater(tx, platform, rater, now=now)
+        assignment = _own_assignment(tx, context.rater, assignment_id, now)
         if assignment.state == "open":
-            assignments.close(tx, assignment, "skipped", now=now)
-            log_rater_event(tx, here.rater, "skip", now, item=assignment.item.item_id)
-        found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+            assignments.close_assignment(tx, assignment, "skipped", now=now)
+            log_rater_event(tx, context.rater, "item_skipped", now, item=assignment.item.item_id)
+        found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def declare(platform: Platform, rater: Rater, answers: Mapping[str, object], *, now: datetime) -> Step:
-    """Keep what a rater says of themselves."""
+def declare_attributes(
+    platform: Platform, rater: RaterRow, answers: Mapping[str, object], *, now: datetime
+) -> RaterState:
+    """Store a rater's demographic answers."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, now=now)
-        check_here(here.rater)
-        if here.campaign.demographics is None:
+        context = load_rater(tx, platform, rater, now=now)
+        check_not_withdrawn(context.rater)
+        if context.campaign.demographics is None:
             raise Conflict("This campaign asks nothing about raters.")
-        said = {**(raters.declared(tx, rater.id) or {}), **answers}
-        raters.declare(tx, rater.id, here.campaign.demographics.check(said, complete=True), now=now)
-        log_rater_event(tx, here.rater, "declare", now, questions=sorted(answers))
-        found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+        said = {**(raters.find_declaration(tx, rater.id) or {}), **answers}
+        raters.add_declaration(tx, rater.id, context.campaign.demographics.check(said, complete=True), now=now)
+        log_rater_event(tx, context.rater, "declared", now, questions=sorted(answers))
+        found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def stop(platform: Platform, rater: Rater, *, now: datetime) -> Step:
-    """Let a rater stop; what they rated stays, what they were to rate goes to others."""
-    return _stand(platform, rater, "stopped", now)
+def stop_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+    """Stop a rater: ratings stay, open items go to others."""
+    return _set_standing(platform, rater, "stopped", now)
 
 
-def go_on(platform: Platform, rater: Rater, *, now: datetime) -> Step:
-    """Let a rater who stopped go on."""
-    return _stand(platform, rater, "rating", now)
+def resume_rating(platform: Platform, rater: RaterRow, *, now: datetime) -> RaterState:
+    """Resume a rater who stopped."""
+    return _set_standing(platform, rater, "rating", now)
 
 
-def _stand(platform: Platform, rater: Rater, state: Literal["stopped", "rating"], now: datetime) -> Step:
+def _set_standing(
+    platform: Platform, rater: RaterRow, state: Literal["stopped", "rating"], now: datetime
+) -> RaterState:
     with platform.database.writing() as tx:
         # Whoever tells that the visit is over, or plans on another device, holds the campaign too.
-        here = present(tx, platform, rater, plans=True, now=now)
-        if (here.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        if (context.rater.state, state) in (("rating", "stopped"), ("stopped", "rating")):
             if state == "rating":
-                recruitment.check_goes_on(tx, here)
-            raters.set_standing(tx, rater.id, state, now=now)
-            log_rater_event(tx, here.rater, "stop" if state == "stopped" else "go on", now)
-            here = replace(here, rater=replace(here.rater, state=state))
-        found = step_planned(tx, here, now=now)
-    return found or step(platform, rater, now=now)
+                recruitment.check_may_continue(tx, context)
+            raters.set_rater_state(tx, rater.id, state, now=now)
+            log_rater_event(tx, context.rater, "stopped" if state == "stopped" else "resumed", now)
+            context = replace(context, rater=replace(context.rater, state=state))
+        found = planned_state(tx, context, now=now)
+    return found or next_state(platform, rater, now=now)
 
 
-def notify(
+def report_item(
     platform: Platform,
-    rater: Rater,
+    rater: RaterRow,
     kind: Literal["help", "illegal"],
     text: str,
     *,
     assignment_id: str | None,
     now: datetime,
 ) -> None:
-    """Keep that a rater needs help, or met what must not be shown; the latter nobody is shown any more.
-
-    A page that sends it twice is heard once.
-    """
+    """Store a rater's request for help or report of an item; a reported item is withheld from everybody."""
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, plans=kind == "illegal", now=now)
-        check_here(here.rater)
-        assignment = None if assignment_id is None else _mine(tx, here.rater, assignment_id, now)
-        if raters.has_notified(tx, rater.id, kind, text, assignment_id=assignment_id):
+        context = load_rater(tx, platform, rater, plans=kind == "illegal", now=now)
+        check_not_withdrawn(context.rater)
+        assignment = None if assignment_id is None else _own_assignment(tx, context.rater, assignment_id, now)
+        if notices.has_open_notice(tx, rater.id, kind, text, assignment_id=assignment_id):
             return
-        raters.notify(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
+        notices.add_notice(tx, rater.id, kind, text, assignment_id=assignment_id, now=now)
         about = None if assignment is None else assignment.item.item_id
-        log_rater_event(tx, here.rater, "notice", now, what=kind, item=about)
+        log_rater_event(tx, context.rater, "notice_raised", now, what=kind, item=about)
         if kind == "illegal" and assignment is not None:
             if assignment.state == "open":
-                assignments.close(tx, assignment, "skipped", now=now)
-            if not here.rater.rehearsal:
-                assignments.withhold(tx, assignment.item_id, now=now)
+                assignments.close_assignment(tx, assignment, "skipped", now=now)
+            if not context.rater.rehearsal:
+                assignments.withhold_item(tx, assignment.item_id, now=now)
 
 
-def _mine(tx: Connection, rater: Rater, assignment_id: str, now: datetime) -> Assignment:
-    """Return an assignment of this rater, and nobody else's, which they have seen, be it before we offered it."""
-    check_here(rater)
-    assignment = assignments.assignment_of(tx, rater.id, assignment_id, lock=True)
+def _own_assignment(tx: Connection, rater: RaterRow, assignment_id: str, now: datetime) -> AssignmentRow:
+    """Return a rater's own assignment, marking it as offered if a prefetching page showed it first."""
+    check_not_withdrawn(rater)
+    assignment = assignments.find_assignment(tx, rater.id, assignment_id, lock=True)
     if assignment is None:
         raise NotFound("There is no such item among yours.")
     if assignment.offered_at is None:
         # A page without a network goes on with the item that it has at hand.
-        assignments.offered(tx, assignment.id, now=now)
-        log_rater_event(tx, rater, "offer", now, item=assignment.item.item_id)
+        assignments.record_offer(tx, assignment.id, now=now)
+        log_rater_event(tx, rater, "item_offered", now, item=assignment.item.item_id)
     return assignment
 
 
-def _check(campaign: Campaign, given: Save, *, complete: bool) -> None:
-    """Refuse answers that the questionnaire does not have."""
+def _validate_answers(campaign: Campaign, given: AnswerSave, *, complete: bool) -> None:
+    """Reject answers that do not fit the questionnaire."""
     values = {name: "" if one.value is None else one.value for name, one in given.answers.items()}
     campaign.questionnaire.check(values, complete=complete)

@@ -1,4 +1,4 @@
-"""What a recruiter is told of those whom it sent, and what it tells of them."""
+"""Recruiter integration: submission statuses, return links and visit outcomes."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,162 +8,148 @@ from sqlalchemy import Connection
 
 from dissensus.campaign.attention_checks import is_unfit
 from dissensus.errors import Conflict
-from dissensus.recruit.prolific import ProlificEntry, ProlificEvent, Outcome, SubmissionStatus, completion_url, is_later_status
+from dissensus.recruit.prolific import (
+    Outcome,
+    ProlificEntry,
+    ProlificEvent,
+    SubmissionStatus,
+    completion_url,
+    is_later_status,
+)
 from dissensus.schema.campaign.definition import Campaign
-from dissensus.store import answer_drafts, campaigns, check_answers, events, raters, recruits, seats
-from dissensus.store.recruits import Recruit
+from dissensus.store import assignments, campaigns, check_answers, events, raters, recruits, seats
+from dissensus.store.recruits import RecruitRow
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.invite_links import recruit_of
-from dissensus.workflows.rater.journey import Present, Step
+from dissensus.workflows.rater.context import RaterContext
+from dissensus.workflows.rater.invite_links import find_recruit
+from dissensus.workflows.rater.journey import RaterState
 
 
-def told(platform: Platform, event: ProlificEvent, *, now: datetime) -> bool:
-    """Keep what an event tells of a visit, and tell whether anything changed by it.
-
-    An event that comes late, again or out of order changes nothing, nor does one of a visit that nobody here knows.
-    """
+def handle_recruiter_event(platform: Platform, event: ProlificEvent, *, now: datetime) -> bool:
+    """Apply a recruiter event and return whether anything changed; late and repeated events change nothing."""
     if event.submission is None or not isinstance(event.status, SubmissionStatus):
         return False
-    return become(platform, event.submission, event.status, now=now)
+    return set_submission_status(platform, event.submission, event.status, now=now)
 
 
-def become(platform: Platform, submission: str, status: SubmissionStatus, *, now: datetime) -> bool:
-    """Keep the new status of a visit if it follows from the one before, and tell whether it does.
+def set_submission_status(platform: Platform, submission: str, status: SubmissionStatus, *, now: datetime) -> bool:
+    """Store a submission's new status if it follows the current one, and return whether it does.
 
-    Where the recruiter gives the place to somebody else, the seat and the items that were not begun are for others, and
-    what the rater gave is kept. Whose visit is over is given nothing more to rate.
+    A status that frees the place releases the rater's seat and open items; given answers stay. A status that ends the
+    submission stops the rater.
     """
     with platform.database.writing() as tx:
-        known = recruits.recruit_by(tx, submission)
+        known = recruits.find_recruit_by_submission(tx, submission)
         if known is None:
             return False
-        campaigns.campaign_of(tx, known.campaign_id, lock=True)
-        known = recruits.recruit_by(tx, submission)
+        campaigns.get_campaign(tx, known.campaign_id, lock=True)
+        known = recruits.find_recruit_by_submission(tx, submission)
         if known is None or not is_later_status(_status(known), status):
             return False
-        recruits.set_status(tx, submission, status.value, now=now)
-        events.record(tx, known.campaign_id, "recruiter", {"status": status.value}, rater_id=known.rater_id, now=now)
-        rater = None if known.rater_id is None else raters.rater_of(tx, known.rater_id)
+        recruits.set_recruit_status(tx, submission, status.value, now=now)
+        events.append_event(
+            tx, known.campaign_id, "recruiter_event", {"status": status.value}, rater_id=known.rater_id, now=now
+        )
+        rater = None if known.rater_id is None else raters.find_rater(tx, known.rater_id)
         if rater is not None and status.frees_seat:
-            seats.release(tx, rater.id, now=now)
+            seats.release_seat(tx, rater.id, now=now)
         if rater is not None and rater.state == "rating" and (status.frees_seat or status.ends):
-            raters.set_standing(tx, rater.id, "stopped", now=now)
+            raters.set_rater_state(tx, rater.id, "stopped", now=now)
         return True
 
 
-def _status(recruit: Recruit) -> SubmissionStatus | None:
+def _status(recruit: RecruitRow) -> SubmissionStatus | None:
     return None if recruit.status is None else SubmissionStatus(recruit.status)
 
 
-def _is_over(recruit: Recruit) -> bool:
+def _is_over(recruit: RecruitRow) -> bool:
     status = _status(recruit)
     return status is not None and status.ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WayBack:
-    """How somebody goes back to the recruiter who sent them, so that it learns how their visit ended.
-
-    Parameters
-    ----------
-    address, code
-        Where they go, and what they can type there instead.
-    """
+class ReturnLink:
+    """Address and completion code that take a participant back to the recruiter."""
 
     address: str
     code: str
 
 
-def way_back(campaign: Campaign, outcome: Outcome) -> WayBack | None:
-    """Return the way back of who was sent to a campaign, None where nobody is."""
+def return_link(campaign: Campaign, outcome: Outcome) -> ReturnLink | None:
+    """Return the link back to the recruiter; None without one."""
     if campaign.prolific is None:
         return None
     codes = campaign.prolific.codes
-    return WayBack(address=completion_url(codes, outcome), code=codes[outcome])
+    return ReturnLink(address=completion_url(codes, outcome), code=codes[outcome])
 
 
-def came_again(platform: Platform, campaign_id: str, sent: ProlificEntry) -> None:
-    """Count that somebody came who is known by another submission."""
+def count_return_visit(platform: Platform, campaign_id: str, sent: ProlificEntry) -> None:
+    """Count a visit of a participant known by another submission."""
     with platform.database.writing() as tx:
-        known = recruit_of(tx, campaign_id, sent)
+        known = find_recruit(tx, campaign_id, sent)
         if known is not None:
-            recruits.came_again(tx, known.submission)
+            recruits.count_repeat_visit(tx, known.submission)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Visit:
-    """The visit of somebody whom a recruiter sent, where they have nothing to rate.
+class RecruiterVisit:
+    """Recruiter's view of a rater with nothing left to rate."""
 
-    Parameters
-    ----------
-    back
-        How they go back; None where there is nothing to hand in, or they stopped and hand nothing in.
-    over
-        Whether the recruiter says that the visit is over.
-    """
-
-    back: WayBack | None
-    over: bool
+    # How they go back; None where there is nothing to hand in, or they stopped and hand nothing in
+    back: ReturnLink | None  # None if there is nothing to submit
+    over: bool  # whether the recruiter has ended the submission
 
 
-def visit(platform: Platform, step: Step) -> Visit | None:
-    """Return what a rater who has nothing to rate is to know of their recruiter, None where nobody sent them."""
+def load_recruiter_visit(platform: Platform, step: RaterState) -> RecruiterVisit | None:
+    """Return the recruiter visit of a rater with nothing left to rate; None without a recruiter."""
     if step.campaign.prolific is None:
         return None
     with platform.database.reading() as tx:
-        known = recruits.recruited_as(tx, step.rater.id)
-        tries = check_answers.tries_of(tx, step.rater.id)
+        known = recruits.find_recruit_of_rater(tx, step.rater.id)
+        tries = check_answers.load_tries(tx, step.rater.id)
     if known is None:
         return None
     over = _is_over(known)
-    outcome = None if over else outcome_of(step, tries)
-    return Visit(back=None if outcome is None else way_back(step.campaign, outcome), over=over)
+    outcome = None if over else visit_outcome(step, tries)
+    return RecruiterVisit(back=None if outcome is None else return_link(step.campaign, outcome), over=over)
 
 
-def check_goes_on(tx: Connection, here: Present) -> None:
-    """Refuse who wants to go on and may not: who did not understand what to do, or whom nobody would pay for it."""
-    if is_unfit(here.campaign.checks, check_answers.tries_of(tx, here.rater.id)):
+def check_may_continue(tx: Connection, context: RaterContext) -> None:
+    """Refuse raters who failed the comprehension check or whose submission has ended."""
+    if is_unfit(context.campaign.checks, check_answers.load_tries(tx, context.rater.id)):
         raise Conflict("Your visit has ended. Load the page again to see how.")
-    known = None if here.campaign.prolific is None else recruits.recruited_as(tx, here.rater.id)
+    known = None if context.campaign.prolific is None else recruits.find_recruit_of_rater(tx, context.rater.id)
     if known is not None and _is_over(known):
         raise Conflict("On Prolific this visit has ended, so that nobody would pay you for going on.")
 
 
-def way_out(platform: Platform, rater_id: str) -> WayBack | None:
-    """Return the way back of a rater who is about to withdraw, None where nobody sent them or their visit is over."""
+def withdrawal_return_link(platform: Platform, rater_id: str) -> ReturnLink | None:
+    """Return the return link for a rater about to withdraw; None without an open submission."""
     with platform.database.reading() as tx:
-        known = recruits.recruited_as(tx, rater_id)
+        known = recruits.find_recruit_of_rater(tx, rater_id)
         if known is None or _is_over(known):
             return None
-        campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, known.campaign_id))
+        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, known.campaign_id))
         # Whoever is asked to return a submission cannot be paid for it.
-        paid = campaign.pay is not None and answer_drafts.n_rated(tx, rater_id) > 0
-    return way_back(campaign, "screened_out" if paid else "no_consent")
+        paid = campaign.pay is not None and assignments.count_rated_items(tx, rater_id) > 0
+    return return_link(campaign, "screened_out" if paid else "no_consent")
 
 
-def outcome_of(step: Step, tries: Mapping[str, Sequence[str]]) -> Outcome | None:
-    """Return how the visit of a rater ended, None where it has not, or where they stopped by themselves.
+def visit_outcome(step: RaterState, tries: Mapping[str, Sequence[str]]) -> Outcome | None:
+    """Return the outcome of a visit; None if it is not over or the rater stopped.
 
-    Who rated nothing because nothing was left, or lost their place, is as if there never was one. That a campaign was
-    closed is nobody's fault. Who has worked and would have to wait may end here, and whose work may be rejected: a
-    person decides.
-
-    Parameters
-    ----------
-    step
-        Where the rater is.
-    tries
-        What they answered to checks.
+    A rater who rated nothing counts as quota-full; a closed campaign counts as completed; one who worked and would have
+    to wait may leave as screened out. Rejectable work is reported as failed attention: a person decides.
     """
     rated = step.progress.n_done > 0
-    match step.place:
+    match step.stage:
         case "unfit":
             return "screened_out"
         case "full" | "wait":
             return "screened_out" if rated else "quota_full"
         case "enough" | "paused" if rated:
             return "screened_out"
-        case "closed" | "done" if step.place == "closed" or step.rater.state != "stopped":
+        case "closed" | "done" if step.stage == "closed" or step.rater.state != "stopped":
             if rated and step.campaign.verdict(tries).may_reject:
                 return "failed_attention"
             return "completed" if rated else "quota_full"

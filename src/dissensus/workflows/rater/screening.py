@@ -1,37 +1,39 @@
-"""Whether there is a seat for a rater: their cell of the quota, by what they say of themselves."""
+"""Screening: assign a rater to a quota cell and claim a seat."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
 from dissensus.errors import Conflict
-from dissensus.store import raters, recruits, seats
-from dissensus.store.raters import Rater
+from dissensus.store import erasure, raters, recruits, seats
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.audit_log import log_rater_event
 from dissensus.workflows.platform.platform import Platform
-from dissensus.workflows.rater.journey import Step, check_here, claim_seat, in_cell, present, step
+from dissensus.workflows.rater.context import check_not_withdrawn, load_rater
+from dissensus.workflows.rater.journey import RaterState, assign_cell, claim_seat, next_state
 
 
-def screen(platform: Platform, rater: Rater, answers: Mapping[str, object], *, now: datetime) -> Step | None:
-    """Keep what a rater says to the screener and give them a seat of their cell, and return where they are then.
+def screen_rater(
+    platform: Platform, rater: RaterRow, answers: Mapping[str, object], *, now: datetime
+) -> RaterState | None:
+    """Store the screening answers, claim a seat and return the rater's state.
 
-    Where there is no seat, None: then nothing is kept of them, neither what they said nor that they came, but that one
-    more was turned away of this cell.
+    Without a free seat the rater is deleted, only the cell's count of screened-out raters grows, and None is returned.
     """
     with platform.database.writing() as tx:
-        here = present(tx, platform, rater, plans=True, now=now)
-        check_here(here.rater)
-        quota, screener = here.campaign.quota, here.campaign.screener
+        context = load_rater(tx, platform, rater, plans=True, now=now)
+        check_not_withdrawn(context.rater)
+        quota, screener = context.campaign.quota, context.campaign.screener
         if quota is None or screener is None:
             raise Conflict("This campaign asks nothing before the items.")
-        if here.rater.cell is not None:
+        if context.rater.cell is not None:
             raise Conflict("You have answered this already. Reload the page to go on.")
         said = screener.check(answers, complete=True)
-        here = in_cell(tx, here, quota.cell_of(said))
-        if not rater.rehearsal and not claim_seat(tx, here, now=now):
-            seats.turn_away(tx, rater.campaign_id, str(here.rater.cell))
-            recruits.turn_away(tx, rater.id, now=now)
-            raters.forget(tx, rater.id)
+        context = assign_cell(tx, context, quota.cell_of(said))
+        if not rater.rehearsal and not claim_seat(tx, context, now=now):
+            seats.count_screen_out(tx, rater.campaign_id, str(context.rater.cell))
+            recruits.turn_away_recruit(tx, rater.id, now=now)
+            erasure.delete_rater(tx, rater)
             return None
-        raters.declare(tx, rater.id, said, now=now)
-        log_rater_event(tx, here.rater, "declare", now, questions=sorted(said))
-    return step(platform, rater, now=now)
+        raters.add_declaration(tx, rater.id, said, now=now)
+        log_rater_event(tx, context.rater, "declared", now, questions=sorted(said))
+    return next_state(platform, rater, now=now)

@@ -1,4 +1,4 @@
-"""How a rater takes everything back."""
+"""Withdrawal: erase a rater's data."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,10 +6,10 @@ from datetime import datetime
 from sqlalchemy import Connection
 
 from dissensus.errors import NotFound
-from dissensus.schema.campaign.pay import Pay
+from dissensus.schema.campaign.definition import Pay
 from dissensus.schema.hints import format_value
-from dissensus.store import answer_drafts, assignments, campaigns, chats, events, monitoring, raters, seats, work
-from dissensus.store.raters import Rater
+from dissensus.store import assignments, campaigns, chats, erasure, events, monitoring, payments, raters, seats
+from dissensus.store.raters import RaterRow
 from dissensus.workflows.campaign.conversation_items import erase_conversation_items
 from dissensus.workflows.campaign.members import campaign_for_member
 from dissensus.workflows.campaign.pay import record_prolific_payment
@@ -17,85 +17,80 @@ from dissensus.workflows.platform.platform import Platform
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Erasable:
-    """What a withdrawal would do."""
+class WithdrawalPreview:
+    """Consequences of a withdrawal."""
 
-    n_rated: int  # Of how many items it would erase the answers, or how many conversations
-    paid: bool  # Whether the time that the rater worked is kept, so that they are paid
+    n_rated: int  # items or conversations whose answers would be erased
+    paid: bool  # whether the working time is preserved for payment
 
 
-def erasable(platform: Platform, rater_id: str) -> Erasable:
-    """Return what a withdrawal would do."""
+def preview_withdrawal(platform: Platform, rater_id: str) -> WithdrawalPreview:
+    """Return the consequences of a withdrawal."""
     with platform.database.reading() as tx:
-        rater = _rater(tx, rater_id)
-        campaign = platform.definitions.of(tx, campaigns.campaign_of(tx, rater.campaign_id))
-        n_talked, _ = chats.count(tx, rater_id)
-        return Erasable(
-            n_rated=answer_drafts.n_rated(tx, rater_id) + n_talked,
+        rater = _load_rater(tx, rater_id)
+        campaign = platform.definitions.of(tx, campaigns.get_campaign(tx, rater.campaign_id))
+        n_talked, _ = chats.count_chats(tx, rater_id)
+        return WithdrawalPreview(
+            n_rated=assignments.count_rated_items(tx, rater_id) + n_talked,
             paid=campaign.pay is not None and not rater.rehearsal,
         )
 
 
-def erasable_of(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> Erasable:
-    """Return what a withdrawal would do that a rater of a campaign asked its staff for."""
+def preview_withdrawal_for(platform: Platform, name: str, rater_id: str, *, staff_id: str) -> WithdrawalPreview:
+    """Return the consequences of a withdrawal that a rater asked the staff for."""
     with platform.database.reading() as tx:
-        _theirs(tx, name, rater_id, staff_id)
-    return erasable(platform, rater_id)
+        _check_own_rater(tx, name, rater_id, staff_id)
+    return preview_withdrawal(platform, rater_id)
 
 
-def withdraw_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
-    """Withdraw for a rater who asked for it, and return of how many items they had answered."""
+def withdraw_rater_for(platform: Platform, name: str, rater_id: str, *, staff_id: str, now: datetime) -> int:
+    """Withdraw a rater at their request and return how many items they had answered."""
     with platform.database.reading() as tx:
-        _theirs(tx, name, rater_id, staff_id)
-    return withdraw(platform, rater_id, staff_id=staff_id, now=now)
+        _check_own_rater(tx, name, rater_id, staff_id)
+    return withdraw_rater(platform, rater_id, staff_id=staff_id, now=now)
 
 
-def _theirs(tx: Connection, name: str, rater_id: str, staff_id: str) -> None:
-    kept, _ = campaign_for_member(tx, name, staff_id)
-    rater = raters.rater_of(tx, rater_id)
-    if rater is None or rater.campaign_id != kept.id or rater.rehearsal:
+def _check_own_rater(tx: Connection, name: str, rater_id: str, staff_id: str) -> None:
+    campaign_row, _ = campaign_for_member(tx, name, staff_id)
+    rater = raters.find_rater(tx, rater_id)
+    if rater is None or rater.campaign_id != campaign_row.id or rater.rehearsal:
         raise NotFound(f"{name} has no rater {format_value(rater_id)}. Their id stands on the last page that they saw.")
     if rater.state == "withdrawn":
         raise NotFound("This rater has withdrawn already. Nothing of theirs is left to delete.")
 
 
-def withdraw(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
-    """Erase all that a rater said, and return of how many items or conversations it was; twice is once.
+def withdraw_rater(platform: Platform, rater_id: str, *, staff_id: str | None = None, now: datetime) -> int:
+    """Erase a rater's data and return the number of items or conversations; idempotent.
 
-    By somebody of the staff it is on the rater's request.
-
-    Where the campaign pays, how long they worked is kept, whether they had finished, and what they were paid.
+    If the campaign pays, working time, completion and payments are preserved.
     """
     with platform.database.writing() as tx:
-        rater = _rater(tx, rater_id)
-        kept = campaigns.campaign_of(tx, rater.campaign_id, lock=True)
-        raters.seen(tx, rater_id, now=now)
-        campaign = platform.definitions.of(tx, kept)
+        rater = _load_rater(tx, rater_id)
+        campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=True)
+        raters.mark_seen(tx, rater_id, now=now)
+        campaign = platform.definitions.of(tx, campaign_row)
         if campaign.pay is not None:
-            _keep_account(tx, rater, campaign.pay, now)
+            _preserve_account(tx, rater, campaign.pay, now)
         if campaign.chat is not None:
             erase_conversation_items(tx, rater_id, campaign.chat, now=now)
-        n = answer_drafts.erase(tx, rater_id) + chats.erase(tx, rater_id)
-        seats.release(tx, rater_id, now=now)
-        # Notices name the item that they are about.
-        raters.erase(tx, rater_id)
-        assignments.erase(tx, rater)
-        monitoring.forget_snapshot(tx, rater.campaign_id)
-        raters.set_standing(tx, rater_id, "withdrawn", now=now)
+        seats.release_seat(tx, rater_id, now=now)
+        n = erasure.erase_rater(tx, rater)
+        monitoring.delete_snapshot(tx, rater.campaign_id)
+        raters.set_rater_state(tx, rater_id, "withdrawn", now=now)
         if rater.state != "withdrawn" and not rater.rehearsal:
             # Of whom is not told: what they did was erased a moment ago.
-            events.record(tx, rater.campaign_id, "withdraw", {}, staff_id=staff_id, now=now)
+            events.append_event(tx, rater.campaign_id, "withdrawn", {}, staff_id=staff_id, now=now)
         return n
 
 
-def _keep_account(tx: Connection, rater: Rater, pay: Pay, now: datetime) -> None:
-    for one in work.work_of(tx, rater.campaign_id, rater_ids=[rater.id]):
-        work.keep_work(tx, one)
+def _preserve_account(tx: Connection, rater: RaterRow, pay: Pay, now: datetime) -> None:
+    for one in payments.load_work(tx, rater.campaign_id, rater_ids=[rater.id]):
+        payments.set_work(tx, one)
         record_prolific_payment(tx, pay, one, now=now)
 
 
-def _rater(tx: Connection, rater_id: str) -> Rater:
-    found = raters.rater_of(tx, rater_id)
+def _load_rater(tx: Connection, rater_id: str) -> RaterRow:
+    found = raters.find_rater(tx, rater_id)
     if found is None:
         raise NotFound("There is no such rater.")
     return found

@@ -1,4 +1,4 @@
-"""Kinds of files: how each is told, read into the long table and written from it."""
+"""Kinds of ratings files: detection, reading and writing."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ import polars as pl
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.kinds import dices, lewidi, long, wide
 from dissensus.files.raw.content import EXTENSIONS
-from dissensus.schema.hints import suggest, format_list
+from dissensus.schema.hints import format_list, suggest
 from dissensus.schema.questionnaire.shipped import published_questionnaires
 from dissensus.schema.ratings import columns as names
 
@@ -19,8 +19,8 @@ Notes = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Said:
-    """What the person says about a file; None where nothing was said."""
+class RatingsFileOptions:
+    """User options about the columns of a ratings file; None where not given."""
 
     item: str | None = None
     rater: str | None = None
@@ -32,31 +32,31 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kind:
-    """How one kind of file is told, read and written."""
+class RatingsFileKind:
+    """Detection, reader and writer of one kind of ratings file."""
 
-    found: Callable[[Content, Said], bool]  # Whether content is of this kind
-    read: Callable[[Content, Said], tuple[pl.DataFrame, Notes]]  # Content to the long table and back, with notes
-    write: Callable[[pl.DataFrame, Said], tuple[Content, Notes]]
-    reads: frozenset[str] = frozenset()  # What the person may say for reading, and for writing
-    writes: frozenset[str] = frozenset()
-    extensions: tuple[str, ...] = tuple(EXTENSIONS)  # How names of its files may end
-    stem: str | None = None  # Name of its files without the extension, besides those that end in the name of the kind
+    found: Callable[[Content, RatingsFileOptions], bool]
+    read: Callable[[Content, RatingsFileOptions], tuple[pl.DataFrame, Notes]]
+    write: Callable[[pl.DataFrame, RatingsFileOptions], tuple[Content, Notes]]
+    reads: frozenset[str] = frozenset()  # options for reading
+    writes: frozenset[str] = frozenset()  # options for writing
+    extensions: tuple[str, ...] = tuple(EXTENSIONS)
+    stem: str | None = None  # alternative name of its files, without extension
 
 
-def kind_named(name: str) -> Kind:
+def get_kind(name: str) -> RatingsFileKind:
     """Return the kind that has a name."""
     if name not in KINDS:
         raise NotFound(f"There is no kind {name!r}; there are {format_list(list(KINDS))}.{suggest(name, list(KINDS))}")
     return KINDS[name]
 
 
-def told(held: Content, said: Said) -> str:
-    """Return the name of the kind that content is of."""
+def detect_kind(held: Content, said: RatingsFileOptions) -> str:
+    """Detect the kind of content."""
     return next(name for name, kind in KINDS.items() if kind.found(held, said))
 
 
-def asked_by(stem: str) -> str:
+def kind_from_name(stem: str) -> str:
     """Return the name of the kind that the name of a file, without its extension, asks for."""
     return next((name for name, kind in KINDS.items() if stem == kind.stem or stem.endswith(f".{name}")), "long")
 
@@ -73,7 +73,7 @@ def _entries(held: Content) -> lewidi.Entries:
     return held
 
 
-def _is_long(held: Content, said: Said) -> bool:
+def _is_long(held: Content, said: RatingsFileOptions) -> bool:
     item, rater = said.item or names.ITEM_ID, said.rater or names.RATER_ID
     if not isinstance(held, pl.DataFrame) or item not in held.columns:
         return False
@@ -86,12 +86,12 @@ def _is_long(held: Content, said: Said) -> bool:
     )
 
 
-def _read_table(held: Content, said: Said) -> tuple[pl.DataFrame, Notes]:
+def _read_table(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
     frame = long.read(_table(held), item=said.item, rater=said.rater, answer=said.answer, question=said.question)
     return frame, ()
 
 
-def _read_wide(held: Content, said: Said) -> tuple[pl.DataFrame, Notes]:
+def _read_wide(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
     return wide.read(
         _table(held),
         rater_columns=said.rater_columns,
@@ -102,14 +102,14 @@ def _read_wide(held: Content, said: Said) -> tuple[pl.DataFrame, Notes]:
     )
 
 
-def _read_lewidi(held: Content, said: Said) -> tuple[pl.DataFrame, Notes]:
+def _read_lewidi(held: Content, said: RatingsFileOptions) -> tuple[pl.DataFrame, Notes]:
     table, notes = lewidi.read(_entries(held), annotators=said.annotators, question=said.question)
-    return long.normal(table), notes
+    return long.normalise(table), notes
 
 
-def _official(name: str) -> Kind:
-    return Kind(
-        found=lambda held, _: isinstance(held, pl.DataFrame) and dices.found(held, name),
+def _official(name: str) -> RatingsFileKind:
+    return RatingsFileKind(
+        found=lambda held, _: isinstance(held, pl.DataFrame) and dices.is_official(held, name),
         read=lambda held, _: (dices.read(_table(held), name), ()),
         write=lambda table, _: dices.write(table, name),
         extensions=(".csv", ".csv.gz"),
@@ -117,9 +117,9 @@ def _official(name: str) -> Kind:
     )
 
 
-KINDS: Final[Mapping[str, Kind]] = {
+KINDS: Final[Mapping[str, RatingsFileKind]] = {
     **{name: _official(name) for name in published_questionnaires()},
-    "lewidi": Kind(
+    "lewidi": RatingsFileKind(
         found=lambda held, _: not isinstance(held, pl.DataFrame),
         read=_read_lewidi,
         write=lambda table, said: lewidi.write(table, question=said.question),
@@ -127,14 +127,14 @@ KINDS: Final[Mapping[str, Kind]] = {
         writes=frozenset({"question"}),
         extensions=(".json", ".json.gz"),
     ),
-    "long": Kind(
+    "long": RatingsFileKind(
         found=_is_long,
         read=_read_table,
-        write=lambda table, _: (long.checked(table), ()),
+        write=lambda table, _: (long.check_ids(table), ()),
         reads=frozenset({"item", "rater", "answer"}),
     ),
     # last, because it is what nothing else is, and says why if it is not that either
-    "wide": Kind(
+    "wide": RatingsFileKind(
         found=lambda *_: True,
         read=_read_wide,
         write=lambda table, said: wide.write(table, question=said.question, rater_columns=said.rater_columns),

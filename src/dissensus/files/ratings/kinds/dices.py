@@ -1,4 +1,4 @@
-"""The official files of DICES: their columns as they are, and the raters whom their authors removed."""
+"""Official DICES files, with the raters whom their authors removed flagged."""
 
 import polars as pl
 
@@ -8,7 +8,7 @@ from dissensus.schema.questionnaire.shipped import load_questionnaire
 from dissensus.schema.ratings import columns as names
 
 
-def found(frame: pl.DataFrame, name: str) -> bool:
+def is_official(frame: pl.DataFrame, name: str) -> bool:
     """Tell whether a table has exactly the columns of an official file, in their order."""
     return tuple(frame.columns) == load_questionnaire(name).columns
 

@@ -1,4 +1,4 @@
-"""JSON as the shared tasks on Learning With Disagreements (LeWiDi) release it: one object, one entry an item."""
+"""JSON of the shared tasks on Learning With Disagreements (LeWiDi): one object, one entry an item."""
 
 import json
 import math
@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.files.ratings.kinds.long import notes_on, question_named, rated
+from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, select_question
 from dissensus.files.raw import content, json_table
-from dissensus.schema.hints import format_list, count_rest, format_value
+from dissensus.schema.hints import count_rest, format_list, format_value
 from dissensus.schema.questionnaire.shipped import known_scale
 from dissensus.schema.ratings import columns as names
 
@@ -39,7 +39,7 @@ _READ: Final = {"text", "annotators", "annotations", "soft_label", "other_info",
 _AS_WRITTEN: Final = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=str)
 
 
-def found(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
+def is_lewidi(value: object) -> TypeGuard[dict[str, dict[str, Any]]]:
     """Tell whether a JSON value is an object of entries with annotations."""
     return (
         isinstance(value, dict)
@@ -62,7 +62,7 @@ def read(
         **_spread({key: _attributes(key, entry) for key, entry in entries.items()}, items),
         **_spread(people, raters),
         names.RATER_ID: raters,  # of those who are not described too
-        question_named(question): [answer for annotations in given.values() for answer in annotations.values()],
+        check_question_name(question): [answer for annotations in given.values() for answer in annotations.values()],
     }
     if not items:
         raise InvalidInput("No entry has an annotation.")
@@ -75,7 +75,7 @@ def read(
 
 def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries, tuple[str, ...]]:
     """Return the entries of one question in the form of 2025, with notes on what they do not hold."""
-    source = rated(frame, question)
+    source = select_question(frame, question)
     dtype = frame.schema[source.question]
     declared = dtype.categories.to_list() if isinstance(dtype, pl.Enum) else known_scale(source.question) or ()
     scale = tuple(dict.fromkeys([*declared, *source.answers.unique(maintain_order=True)]))
@@ -85,7 +85,7 @@ def write(frame: pl.DataFrame, *, question: str | None = None) -> tuple[Entries,
         item.pop(names.ITEM_ID): _entry(item, {rater_ids[row]: answers[row] for row in rows}, scale)
         for item, rows in zip(source.items.iter_rows(named=True), by_item, strict=True)
     }
-    return entries, notes_on(frame, source, (), "LeWiDi")
+    return entries, describe_losses(frame, source, (), "LeWiDi")
 
 
 def _wrong(key: str, what: str) -> InvalidInput:
@@ -120,7 +120,9 @@ def _annotations(key: str, entry: Mapping[str, Any]) -> Texts:
 def _check_names(key: str, annotators: object, annotations: Texts) -> None:
     squeezed = [re.sub(r"\s", "", text) for text in (str(annotators), ",".join(annotations))]
     if annotators is not None and squeezed[0] != squeezed[1]:
-        raise _wrong(key, f"annotators are {format_value(annotators)}, but annotations are by {format_list(list(annotations))}.")
+        raise _wrong(
+            key, f"annotators are {format_value(annotators)}, but annotations are by {format_list(list(annotations))}."
+        )
 
 
 def _paired(key: str, annotators: object, labels: str) -> Texts:
@@ -131,7 +133,8 @@ def _paired(key: str, annotators: object, labels: str) -> Texts:
     if len(raters) != len(answers) or len(set(raters)) < len(raters):
         raise _wrong(
             key,
-            f"annotators are {format_value(annotators)} and annotations {format_value(labels)}: {len(answers)} annotations by "
+            f"annotators are {format_value(annotators)} and annotations {format_value(labels)}: {len(answers)} "
+            "annotations by "
             f"{len(set(raters))} raters, and each gives one.",
         )
     return dict(zip(raters, answers, strict=True))
@@ -149,7 +152,8 @@ def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ..
     if other is not None:
         return (
             f"Soft labels are not checked, because they count something else than the annotations: entry "
-            f"{format_value(other)} has {format_list(list(shares[other]))}, its soft label {format_list(list(labelled[other]))}.",
+            f"{format_value(other)} has {format_list(list(shares[other]))}, its soft label "
+            f"{format_list(list(labelled[other]))}.",
         )
     wrong = [
         key
@@ -160,7 +164,8 @@ def _check_shares(entries: Entries, given: Mapping[str, Texts]) -> tuple[str, ..
         raise _wrong(
             wrong[0],
             f"soft_label is {format_value(_written(entries[wrong[0]]['soft_label']))}, but its annotations give "
-            f"{format_value(_written(shares[wrong[0]]))}. Correct one of the two.{count_rest(len(wrong) - 1, 'such entry')}",
+            f"{format_value(_written(shares[wrong[0]]))}. Correct one of the "
+            f"two.{count_rest(len(wrong) - 1, 'such entry')}",
         )
     return ()
 
@@ -235,8 +240,8 @@ def _spread(rows: Mapping[str, Texts], keys: Sequence[str]) -> dict[str, list[st
 
 def _people(path: Path, raters: Sequence[str]) -> tuple[dict[str, Texts], tuple[str, ...]]:
     """Return the attributes of raters from a file; ids there may lack the Ann before the number."""
-    content.kind_of(path)
-    people = json_table.one_object(content.contents(path), path)
+    content.detect_format(path)
+    people = json_table.one_object(content.read_content(path), path)
     if people is None or not all(isinstance(person, dict) for person in people.values()):
         raise InvalidInput(f'{path} is not a JSON object like {{"Ann1": {{"Gender": "…"}}, …}}.')
     described: dict[str, Texts] = {}

@@ -1,4 +1,4 @@
-"""The long table, one row a rating: the hub between the kinds of files."""
+"""The long table, one row a rating: the intermediate form of all conversions."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -21,26 +21,26 @@ QUESTION: Final = "Q_label"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
+class QuestionAnswers:
     """The answers to one question; items and raters are in the order in which they first appear."""
 
     question: str
-    items: pl.DataFrame  # One row each, with their attributes as text
+    items: pl.DataFrame  # in order of appearance
     raters: pl.DataFrame
-    item: NDArray[np.int64]  # Rows of `items` and `raters` of each rating, in the order of the table
-    rater: NDArray[np.int64]
-    answers: pl.Series  # The answers as text, none of them null
-    notes: tuple[str, ...]  # What was left out
+    item: NDArray[np.int64]  # row of `items` for each rating
+    rater: NDArray[np.int64]  # row of `raters` for each rating
+    answers: pl.Series  # text, not null
+    notes: tuple[str, ...]
 
 
-def normal(frame: pl.DataFrame) -> pl.DataFrame:
+def normalise(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a table with null for empty texts, without rows that hold nothing."""
     texts = pl.col(pl.String)
     frame = frame.with_columns(pl.when(texts != "").then(texts))
     return frame.filter(~pl.all_horizontal(pl.all().is_null()))
 
 
-def checked(frame: pl.DataFrame) -> pl.DataFrame:
+def check_ids(frame: pl.DataFrame) -> pl.DataFrame:
     """Return a long table, or say that its ids have been made decimal numbers, which may have rounded them."""
     for name in (names.ITEM_ID, names.RATER_ID):
         if name in frame.columns and frame[name].dtype.is_float():
@@ -57,32 +57,38 @@ def read(
         if column is not None:
             require_column(column, frame.columns, option)
     ours = {item: names.ITEM_ID, rater: names.RATER_ID, answer: question or _question_for(answer)}
-    return checked(renamed(frame, {theirs: name for theirs, name in ours.items() if theirs is not None}))
+    return check_ids(rename_columns(frame, {theirs: name for theirs, name in ours.items() if theirs is not None}))
 
 
-def renamed(frame: pl.DataFrame, ours: dict[str, str]) -> pl.DataFrame:
+def rename_columns(frame: pl.DataFrame, ours: dict[str, str]) -> pl.DataFrame:
     """Rename columns, or say which name would be there twice."""
     named = [ours.get(name, name) for name in frame.columns]
     twice = next((name for name in named if named.count(name) > 1), None)
     if twice is not None:
         theirs = [name for name in frame.columns if ours.get(name, name) == twice]
-        raise InvalidInput(f"The columns {format_list(theirs)} would all be called {twice!r}. Rename or drop one of them.")
+        raise InvalidInput(
+            f"The columns {format_list(theirs)} would all be called {twice!r}. Rename or drop one of them."
+        )
     return frame.rename(ours)
 
 
-def question_named(asked: str | None) -> str:
+def check_question_name(asked: str | None) -> str:
     """Return what answers are called that a file holds without the name of their question."""
     if asked is not None and not names.is_question(asked):
         raise InvalidInput(f"{asked!r} is no name of a question in a long table: those begin with Q, as {QUESTION}.")
     return asked or QUESTION
 
 
-def rated(frame: pl.DataFrame, question: str | None) -> Rated:
+def select_question(frame: pl.DataFrame, question: str | None) -> QuestionAnswers:
     """Return the answers to a question, checked as `Ratings.from_frame` checks them."""
     if question is not None and question not in frame.columns:
-        raise NotFound(f"There is no column {question!r} to write. --question names one of {format_list(frame.columns)}.")
+        raise NotFound(
+            f"There is no column {question!r} to write. --question names one of {format_list(frame.columns)}."
+        )
     asked = None if question is None else [question]
-    choice = choose_columns(frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=())
+    choice = choose_columns(
+        frame.columns, item=names.ITEM_ID, rater=names.RATER_ID, questions=asked, rater_attributes=()
+    )
     question = choice.questions[0]
     answers = cells.to_text(frame[question])
     answered = answers.is_not_null()
@@ -91,11 +97,11 @@ def rated(frame: pl.DataFrame, question: str | None) -> Rated:
     found = answers.drop_nulls().unique().to_list()
     encoded = encode_ratings(frame, replace(choice, flag=None, time=None), found, raise_failed_check)
     assert encoded.rater is not None  # noqa: S101 - raters were asked for above
-    item, items = _first_come(encoded.item, encoded.items, answered)
-    rater, raters = _first_come(encoded.rater, encoded.raters, answered)
+    item, items = _order_by_appearance(encoded.item, encoded.items, answered)
+    rater, raters = _order_by_appearance(encoded.rater, encoded.raters, answered)
     blank = int((~answered).sum())
     note = f"{blank:,} row{'s' * (blank > 1)} without an answer to {question} left out."
-    return Rated(
+    return QuestionAnswers(
         question=question,
         items=items,
         raters=raters,
@@ -106,8 +112,8 @@ def rated(frame: pl.DataFrame, question: str | None) -> Rated:
     )
 
 
-def notes_on(frame: pl.DataFrame, written: Rated, kept: Collection[str], kind: str) -> tuple[str, ...]:
-    """Say what a kind of file does not hold of a long table."""
+def describe_losses(frame: pl.DataFrame, written: QuestionAnswers, kept: Collection[str], kind: str) -> tuple[str, ...]:
+    """Describe what a kind of file cannot hold of a long table."""
     kept = {names.ITEM_ID, names.RATER_ID, written.question, *written.items.columns, *kept}
     left_out = [name for name in frame.columns if name not in kept]
     columns = (f"Left out, because {kind} does not hold them: {format_list(left_out, 50)}.",) * bool(left_out)
@@ -121,7 +127,7 @@ def _question_for(answer: str | None) -> str:
     return f"{names.QUESTION_PREFIX}_{answer}"
 
 
-def _first_come(
+def _order_by_appearance(
     codes: NDArray[np.int64], table: pl.DataFrame, answered: pl.Series
 ) -> tuple[NDArray[np.int64], pl.DataFrame]:
     """Return codes and rows in the order in which they first appear among what was answered."""

@@ -1,4 +1,4 @@
-"""Which columns of a wide table are raters, and whether its rows are items: found in what is there, or refused."""
+"""Orientation of wide tables: detects rater columns, and checks that rows are items."""
 
 import re
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from dissensus.errors import InvalidInput
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings import cells
 
-MOST_ANSWERS: Final = 20
+MAX_ANSWERS: Final = 20
 """More different values than this are no small set of answers."""
 
 _RATER = r"label|labels|rating|ratings|rater|raters|annotator|annotators|annotation|ann|worker|coder|judge"
@@ -22,8 +22,8 @@ _ABOUT_PEOPLE = {"gender", "sex", "age", "race", "ethnicity", "education", "nati
 _WORDS_OF_A_TEXT = 3
 
 
-class Evidence(NamedTuple):
-    """What speaks for rows that are items, and what against, in sentences."""
+class OrientationEvidence(NamedTuple):
+    """Evidence for and against rows being items, in sentences."""
 
     for_items: tuple[str, ...]
     against: tuple[str, ...]
@@ -31,7 +31,9 @@ class Evidence(NamedTuple):
 
 def answer_columns(frame: pl.DataFrame) -> list[str]:
     """Return the columns that share one small set of answers: the largest set of columns tied by common values."""
-    values = {column.name: frozenset(cells.to_text(column).drop_nulls().unique()) for column in frame if _may_be(column)}
+    values = {
+        column.name: frozenset(cells.to_text(column).drop_nulls().unique()) for column in frame if _may_be(column)
+    }
     groups: list[tuple[list[str], frozenset[str]]] = []
     for name, found in values.items():
         tied = [group for group in groups if group[1] & found]
@@ -39,12 +41,12 @@ def answer_columns(frame: pl.DataFrame) -> list[str]:
         columns = [column for group in tied for column in group[0]] + [name]
         groups.append((columns, found.union(*(group[1] for group in tied))))
     columns, answers = max(groups, key=lambda group: len(group[0]), default=([], frozenset()))
-    if len(columns) < 2 or len(answers) > MOST_ANSWERS:
+    if len(columns) < 2 or len(answers) > MAX_ANSWERS:
         return []
     return [name for name in frame.columns if name in columns]
 
 
-def evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> Evidence:
+def gather_evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> OrientationEvidence:
     """Return what the names and values of a table say about its rows."""
     others = [name for name in frame.columns if name not in answers and name != row_id]
     texts = [name for name in others if _is_text(frame[name])]
@@ -63,18 +65,19 @@ def evidence(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> Eviden
         f"columns with answers are named like items, {format_list(numbered, 3)}": bool(numbered),
         f"only some columns with answers are named like raters, {format_list(named, 3)}": mixed,
     }
-    return Evidence(*(tuple(said for said, true in each.items() if true) for each in (for_items, against)))
+    return OrientationEvidence(*(tuple(said for said, true in each.items() if true) for each in (for_items, against)))
 
 
-def check(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
+def check_rows_are_items(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
     """Make sure that the rows of a table are items."""
-    for_items, against = evidence(frame, row_id, answers)
+    for_items, against = gather_evidence(frame, row_id, answers)
     if for_items and not against:
         return
     seen = "; ".join((*for_items, *against)) or "nothing in names and values tells"
     contradiction = "the evidence is contradictory" if for_items and against else "rows could be items or raters"
     raise InvalidInput(
-        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {seen}. If the columns are raters, say "
+        f"Of the table with answers in {format_list(answers, 3)}, {contradiction}: {seen}. If the columns are raters, "
+        "say "
         "how they are named, as --rater-columns 'label_{rater_id}'; if the rows are raters, as --item-columns "
         "'item_{item_id}' "
         "(in Python: rater_columns=..., item_columns=...)."
@@ -82,7 +85,7 @@ def check(frame: pl.DataFrame, row_id: str, answers: Sequence[str]) -> None:
 
 
 def _may_be(column: pl.Series) -> bool:
-    return not column.dtype.is_nested() and 0 < column.drop_nulls().n_unique() <= MOST_ANSWERS
+    return not column.dtype.is_nested() and 0 < column.drop_nulls().n_unique() <= MAX_ANSWERS
 
 
 def _is_text(column: pl.Series) -> bool:

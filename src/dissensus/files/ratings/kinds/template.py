@@ -1,4 +1,4 @@
-"""Names of columns that hold values: `label_{rater_id}_{rater_gender}` writes them and reads them back."""
+"""Templates of column names that hold values, such as `label_{rater_id}_{rater_gender}`."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -13,10 +13,9 @@ from dissensus.schema.hints import format_value
 class Template:
     """A text with named gaps."""
 
-    text: str  # As it was given
-    fields: tuple[str, ...]  # Names of the gaps, in order
-    # Patterns of the names it makes, with values as short, or as long, as can be from left to right
-    shortest: re.Pattern[str]
+    text: str
+    fields: tuple[str, ...]
+    shortest: re.Pattern[str]  # matches values as short as possible, from left to right
     longest: re.Pattern[str]
 
     def values(self, name: str) -> dict[str, str] | None:
@@ -24,7 +23,7 @@ class Template:
 
         Examples
         --------
-        >>> parse("label_{rater_id}_{rater_gender}", "rater_id", lambda name: True).values("label_7_F")
+        >>> parse_template("label_{rater_id}_{rater_gender}", "rater_id", lambda name: True).values("label_7_F")
         {'rater_id': '7', 'rater_gender': 'F'}
         """
         found = self.shortest.fullmatch(name), self.longest.fullmatch(name)
@@ -41,8 +40,8 @@ class Template:
         return self.text.format_map(values)
 
 
-def parse(text: str, required: str, allowed: Callable[[str], bool]) -> Template:
-    """Return a template whose gaps are all allowed, one of them being required."""
+def parse_template(text: str, required: str, allowed: Callable[[str], bool]) -> Template:
+    """Parse a template; all gaps must be allowed, and one is required."""
     try:
         pieces = list(Formatter().parse(text))
     except ValueError as error:

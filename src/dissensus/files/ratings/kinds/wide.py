@@ -1,4 +1,4 @@
-"""Wide tables: one row an item and one column a rater, or the other way round where the person says so."""
+"""Wide tables: one row an item and one column a rater, or the other way round on request."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -8,7 +8,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.files.ratings.kinds import orientation, template
-from dissensus.files.ratings.kinds.long import notes_on, question_named, rated, renamed
+from dissensus.files.ratings.kinds.long import check_question_name, describe_losses, rename_columns, select_question
 from dissensus.files.ratings.kinds.template import Template
 from dissensus.files.raw import limits
 from dissensus.schema.hints import format_list, format_value
@@ -17,14 +17,14 @@ from dissensus.schema.ratings import columns as names
 from dissensus.schema.ratings.column_choice import require_column
 from dissensus.schema.ratings.findings import raise_failed_check
 
-WRITTEN: Final = "rater_{rater_id}"
+DEFAULT_TEMPLATE: Final = "rater_{rater_id}"
 """How columns of raters are named unless the person says otherwise."""
 
 Wide = tuple[pl.DataFrame, tuple[str, ...]]
 
 
-class Side(NamedTuple):
-    """Who stands in the rows, or in the columns."""
+class TableSide(NamedTuple):
+    """One side of a wide table: items or raters."""
 
     what: str
     id: str
@@ -38,15 +38,17 @@ class Side(NamedTuple):
 
     def template(self, text: str) -> Template:
         """Return the template of columns of this side."""
-        return template.parse(text, self.id, lambda field: field == self.id or self.is_attribute(field))
+        return template.parse_template(text, self.id, lambda field: field == self.id or self.is_attribute(field))
 
 
 def _describes_raters(name: str) -> bool:
     return names.is_rater_attribute(name) or name in (names.FLAG, names.REMOVED)
 
 
-ITEMS: Final = Side("item", names.ITEM_ID, "item_", names.is_item_attribute, re.compile(r"id|items?|.*[\W_]id", re.I))
-RATERS: Final = Side(
+ITEMS: Final = TableSide(
+    "item", names.ITEM_ID, "item_", names.is_item_attribute, re.compile(r"id|items?|.*[\W_]id", re.I)
+)
+RATERS: Final = TableSide(
     "rater",
     names.RATER_ID,
     names.RATER_PREFIX,
@@ -73,34 +75,38 @@ def read(
         raise InvalidInput(
             "The rows are items, named by --item, unless --item-columns is given; then they are raters (--rater)."
         )
-    question = question_named(question)
+    question = check_question_name(question)
     if rater_columns is None and item_columns is None:
-        return _read_found(frame, item, question)
+        return _read_by_content(frame, item, question)
     rows, columns, form = (ITEMS, RATERS, rater_columns) if item_columns is None else (RATERS, ITEMS, item_columns)
     row_id = _row_id(frame, rows, item or rater)
-    return _melted(frame, rows, row_id, columns, _named(frame, rows, row_id, columns.template(str(form))), question)
+    return _melt(
+        frame, rows, row_id, columns, _match_columns(frame, rows, row_id, columns.template(str(form))), question
+    )
 
 
 def write(frame: pl.DataFrame, *, question: str | None = None, rater_columns: str | None = None) -> Wide:
     """Return the wide table of one question, with notes on what it does not hold."""
-    source = rated(frame, question)
-    form = RATERS.template(rater_columns or WRITTEN)
+    source = select_question(frame, question)
+    form = RATERS.template(rater_columns or DEFAULT_TEMPLATE)
     missing = [field for field in form.fields if field not in source.raters.columns]
     if missing:
-        raise NotFound(f"{form.text!r} asks for {format_list(missing)}. The raters have {format_list(source.raters.columns)}.")
+        raise NotFound(
+            f"{form.text!r} asks for {format_list(missing)}. The raters have {format_list(source.raters.columns)}."
+        )
     columns = [_column_name(form, values) for values in source.raters.select(form.fields).iter_rows(named=True)]
     n_items, n_raters = source.items.height, source.raters.height
-    if n_raters > limits.COLUMNS or n_items * n_raters > limits.cells():
+    if n_raters > limits.MAX_COLUMNS or n_items * n_raters > limits.max_cells():
         raise InvalidInput(
             f"{n_items:,} items by {n_raters:,} raters are more columns or cells than are read again. Keep it long."
         )
     empty = pl.Series([None], dtype=pl.String).new_from_index(0, n_items * n_raters)
     table = empty.scatter(pl.Series(source.item * n_raters + source.rater), source.answers)
     answers = [table.gather_every(n_raters, column).alias(name) for column, name in enumerate(columns)]
-    return source.items.hstack(answers), notes_on(frame, source, form.fields, "a wide table")
+    return source.items.hstack(answers), describe_losses(frame, source, form.fields, "a wide table")
 
 
-def _row_id(frame: pl.DataFrame, rows: Side, asked: str | None) -> str:
+def _row_id(frame: pl.DataFrame, rows: TableSide, asked: str | None) -> str:
     first = asked or frame.columns[0]
     if asked is not None:
         require_column(asked, frame.columns, rows.what)
@@ -112,36 +118,40 @@ def _row_id(frame: pl.DataFrame, rows: Side, asked: str | None) -> str:
     return first
 
 
-def _read_found(frame: pl.DataFrame, item: str | None, question: str) -> Wide:
+def _read_by_content(frame: pl.DataFrame, item: str | None, question: str) -> Wide:
     """Return the long table of raters whose columns are found by their content."""
-    columns = _found(frame, item)
+    columns = _find_rater_columns(frame, item)
     row_id = _row_id(frame, ITEMS, item)
     kept = [name for name in frame.columns if name in columns or frame[name].null_count() < frame.height]
     left_out = [name for name in frame.columns if name not in kept]
-    long, notes = _melted(frame.select(kept), ITEMS, row_id, RATERS, columns, question)
-    taken = f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. --rater-columns says it otherwise."
+    long, notes = _melt(frame.select(kept), ITEMS, row_id, RATERS, columns, question)
+    taken = (
+        f"{len(columns)} columns are read as raters: {format_list(list(columns), 3)}. --rater-columns says it "
+        "otherwise."
+    )
     empty = f"Columns without a value are left out: {format_list(left_out)}."
     return long, (taken, *notes, *((empty,) * bool(left_out)))
 
 
-def _found(frame: pl.DataFrame, item: str | None) -> dict[str, dict[str, str]]:
+def _find_rater_columns(frame: pl.DataFrame, item: str | None) -> dict[str, dict[str, str]]:
     """Return the columns of raters with the id in each name."""
     row_id = frame.columns[0] if item is None else _row_id(frame, ITEMS, item)
     candidates = [name for name in frame.columns if name != row_id and not names.is_item_attribute(name)]
     columns = orientation.answer_columns(frame.select(candidates))
     if not columns:
         raise InvalidInput(
-            f"No columns share a small set of answers, so none is read as a rater; they are {format_list(frame.columns)}. "
+            "No columns share a small set of answers, so none is read as a rater; they are "
+            f"{format_list(frame.columns)}. "
             "If the table has one rating a row, name its columns with --item, --rater and --answer, or say --from "
             "long. If it has one column a rater, or an item, say how they are named: --rater-columns "
             "'label_{rater_id}', --item-columns 'item_{item_id}'."
         )
-    orientation.check(frame, row_id, columns)
-    ours = {name: RATERS.template(WRITTEN).values(name) for name in columns}
+    orientation.check_rows_are_items(frame, row_id, columns)
+    ours = {name: RATERS.template(DEFAULT_TEMPLATE).values(name) for name in columns}
     return {name: ours[name] or {} if all(ours.values()) else {names.RATER_ID: name} for name in columns}
 
 
-def _named(frame: pl.DataFrame, rows: Side, row_id: str, form: Template) -> dict[str, dict[str, str]]:
+def _match_columns(frame: pl.DataFrame, rows: TableSide, row_id: str, form: Template) -> dict[str, dict[str, str]]:
     """Return the columns that a template names, with the values in each name."""
     candidates = [name for name in frame.columns if name != row_id and not rows.is_attribute(name)]
     values = {name: form.values(name) for name in candidates}
@@ -151,21 +161,21 @@ def _named(frame: pl.DataFrame, rows: Side, row_id: str, form: Template) -> dict
     return columns
 
 
-def _melted(
+def _melt(
     frame: pl.DataFrame,
-    rows: Side,
+    rows: TableSide,
     row_id: str,
-    columns: Side,
+    columns: TableSide,
     cells_of: Mapping[str, Mapping[str, str]],
     question: str,
 ) -> Wide:
     ids = cells.read_ids(frame[row_id], raise_failed_check)
-    _each_once(ids, rows.what, "rows")
+    _check_unique(ids, rows.what, "rows")
     heads = pl.DataFrame(list(cells_of.values()), orient="row")
     heads = heads.select(columns.id, pl.exclude(columns.id))
-    _each_once(heads[columns.id], columns.what, "columns")
+    _check_unique(heads[columns.id], columns.what, "columns")
     others = frame.drop(row_id, *cells_of)
-    owners = renamed(others, {name: rows.attribute(name) for name in others.columns})
+    owners = rename_columns(others, {name: rows.attribute(name) for name in others.columns})
     owners = owners.insert_column(0, ids.alias(rows.id))
     place = pl.int_range(frame.height * heads.height, eager=True)
     sides = {rows.id: owners[place // heads.height], columns.id: heads[place % heads.height]}
@@ -180,11 +190,12 @@ def _melted(
     )
 
 
-def _each_once(ids: pl.Series, what: str, where: str) -> None:
+def _check_unique(ids: pl.Series, what: str, where: str) -> None:
     twice = ids.filter(ids.is_duplicated()).unique(maintain_order=True)
     if len(twice):
         raise InvalidInput(
-            f"{what.capitalize()} {format_value(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has one; "
+            f"{what.capitalize()} {format_value(twice[0])} is in {(ids == twice[0]).sum()} {where}. Each {what} has "
+            "one; "
             f"merge them, or name another column of ids."
         )
 
@@ -197,9 +208,10 @@ def _column_name(form: Template, values: Mapping[str, str | None]) -> str:
         raise InvalidInput(f"Rater {rater} has no {missing}, which {form.text!r} puts into the name of its column.")
     name = form.name(given)
     taken = name == names.ITEM_ID or names.is_item_attribute(name)
-    if taken or len(name) > limits.NAME or form.values(name) != given:
+    if taken or len(name) > limits.MAX_NAME_LENGTH or form.values(name) != given:
         raise InvalidInput(
-            f"Rater {rater} would get the column {format_value(name)}, which cannot be read back. Name the columns in another "
+            f"Rater {rater} would get the column {format_value(name)}, which cannot be read back. Name the columns in "
+            "another "
             "way, with --rater-columns."
         )
     return name

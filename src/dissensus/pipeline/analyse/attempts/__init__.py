@@ -1,4 +1,4 @@
-"""What a file of red-team attempts says: success, harmlessness, tags, red-teamers, reviewers, and a map."""
+"""Analysis of red-team attempts: success, harmlessness, tags, red-teamers, reviewers and a map."""
 
 from dissensus.pipeline.analyse.attempts.analysis import analyse_attempts
 from dissensus.pipeline.analyse.attempts.map import AttemptMap, Region, attempt_map

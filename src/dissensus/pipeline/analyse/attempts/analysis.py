@@ -1,21 +1,21 @@
-"""Everything that a file of red-team attempts says, but for what they are about."""
+"""Analysis of a file of red-team attempts."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.attempts.cells import Resampling, cells, relation, tags
-from dissensus.pipeline.analyse.attempts.columns import Columns, columns_of
-from dissensus.pipeline.analyse.attempts.concentration import concentration
-from dissensus.pipeline.analyse.attempts.mixed import mixed_model
+from dissensus.pipeline.analyse.attempts.cells import Resampling, mean_cells, rating_relation, tag_counts
+from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, read_columns
+from dissensus.pipeline.analyse.attempts.concentration import measure_concentration
+from dissensus.pipeline.analyse.attempts.mixed import fit_mixed_model
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis
-from dissensus.pipeline.analyse.attempts.reviews import given_reviews, reviewed, with_tags
+from dissensus.pipeline.analyse.attempts.reviews import add_tags, analyse_reviews, match_reviews
 from dissensus.schema.numbers import check_whole
-from dissensus.schema.records.attempt import MOST_RATING, SUCCESS, Attempt
+from dissensus.schema.records.attempt import MAX_RATING, SUCCESS, Attempt
 from dissensus.schema.records.review import Review
 from dissensus.stats.clustered import drawn_clusters
-from dissensus.stats.level import check_level
+from dissensus.stats.result import check_level
 
 SCORE, RATING = "least harmlessness score", "rating of the red-teamer"
 
@@ -71,30 +71,30 @@ def analyse_attempts(
     """
     if not attempts:
         raise InvalidInput("There is no attempt, so there is nothing to analyse. Give one or more.")
-    check_whole("success_from", success_from, 1, MOST_RATING)
+    check_whole("success_from", success_from, 1, MAX_RATING)
     check_whole("bootstrap", bootstrap, 0)
     if bootstrap == 1:
         raise InvalidInput("bootstrap is 1; one replicate has no spread. Give 0, or 1000 for a stable interval.")
     check_whole("seed", seed)
     check_level(level)
-    columns = columns_of(attempts, success_from)
+    columns = read_columns(attempts, success_from)
     resampling = Resampling(drawn_clusters(columns.n_red_teamers, bootstrap, seed), level)
-    given = given_reviews(reviews, ids or [str(number + 1) for number in range(len(attempts))]) if reviews else None
-    tagged = columns if given is None else with_tags(columns, given)
+    given = match_reviews(reviews, ids or [str(number + 1) for number in range(len(attempts))]) if reviews else None
+    tagged = columns if given is None else add_tags(columns, given)
     return AttemptAnalysis(
         n_attempts=len(attempts),
         n_red_teamers=columns.n_red_teamers,
-        success=cells(columns, columns.succeeded, resampling),
-        harmlessness=cells(columns, columns.score, resampling, quantiles=True),
-        relation=relation(columns, columns.score, resampling),
-        tags=tags(tagged, resampling),
+        success=mean_cells(columns, columns.succeeded, resampling),
+        harmlessness=mean_cells(columns, columns.score, resampling, quantiles=True),
+        relation=rating_relation(columns, columns.score, resampling),
+        tags=tag_counts(tagged, resampling),
         n_tagged=sum(some is not None for some in tagged.tags),
-        concentration=concentration(columns),
+        concentration=measure_concentration(columns),
         models=tuple(
-            mixed_model(name, values, columns, level=level)
+            fit_mixed_model(name, values, columns, level=level)
             for name, values in ((SCORE, columns.score), (RATING, columns.rating))
         ),
-        reviewed=None if given is None else reviewed(columns, given, resampling, success_from=success_from),
+        reviewed=None if given is None else analyse_reviews(columns, given, resampling, success_from=success_from),
         success_from=success_from,
         bootstrap=bootstrap,
         seed=seed,
@@ -103,7 +103,7 @@ def analyse_attempts(
     )
 
 
-def _notes(columns: Columns) -> Iterator[str]:
+def _notes(columns: AttemptColumns) -> Iterator[str]:
     unknown = (
         (columns.rating, "a rating", "successes"),
         (columns.score, "a harmlessness score", "scores"),

@@ -1,4 +1,4 @@
-"""Means by type and size of the model, by rating, and by tag."""
+"""Means by model type and size, by self-rating, and by tag."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,9 +7,9 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.attempts.columns import Columns
-from dissensus.pipeline.analyse.attempts.result import QUANTILES, Cell, Level, Relation, Tag
-from dissensus.schema.records.attempt import MOST_RATING
+from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
+from dissensus.pipeline.analyse.attempts.result import QUANTILES, AttemptCell, Level, Relation, Tag
+from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, rank_correlation
 from dissensus.stats.counts import FloatArray
 
@@ -36,12 +36,16 @@ class Resampling:
         return self.means(values, np.zeros(len(values), np.intp), red_teamer, 1)[0]
 
 
-def cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quantiles: bool = False) -> tuple[Cell, ...]:
+def mean_cells(
+    columns: AttemptColumns, values: FloatArray, resampling: Resampling, *, quantiles: bool = False
+) -> tuple[AttemptCell, ...]:
     """Return the mean of all attempts, of each type, of each size, and of each type and size that occur."""
     return tuple(_cells(columns, values, resampling, quantiles=quantiles))
 
 
-def _cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quantiles: bool) -> Iterator[Cell]:
+def _cells(
+    columns: AttemptColumns, values: FloatArray, resampling: Resampling, *, quantiles: bool
+) -> Iterator[AttemptCell]:
     if len(columns.types) * len(columns.sizes) > MOST_CELLS:
         raise InvalidInput(
             f"{len(columns.types):,} model types by {len(columns.sizes):,} sizes are more than {MOST_CELLS:,} models "
@@ -60,7 +64,7 @@ def _cells(columns: Columns, values: FloatArray, resampling: Resampling, *, quan
         for place, ((kind, size), mean) in enumerate(zip(names, means, strict=True)):
             if there[place]:
                 spread = _quantiles(values[codes == place]) if quantiles else None
-                yield Cell(model_type=kind, size=size, n_attempts=there[place], mean=mean, quantiles=spread)
+                yield AttemptCell(model_type=kind, size=size, n_attempts=there[place], mean=mean, quantiles=spread)
 
 
 def _quantiles(values: FloatArray) -> tuple[float, ...] | None:
@@ -68,17 +72,17 @@ def _quantiles(values: FloatArray) -> tuple[float, ...] | None:
     return tuple(np.quantile(known, QUANTILES).tolist()) if len(known) else None
 
 
-def relation(columns: Columns, values: FloatArray, resampling: Resampling) -> Relation:
+def rating_relation(columns: AttemptColumns, values: FloatArray, resampling: Resampling) -> Relation:
     """Return how something goes with the rating of the red-teamer."""
     rating = np.where(np.isnan(columns.rating), -1, columns.rating).astype(np.intp)
-    means = resampling.means(values, rating, columns.red_teamer, MOST_RATING + 1)
+    means = resampling.means(values, rating, columns.red_teamer, MAX_RATING + 1)
     return Relation(
         levels=tuple(Level(rating=place, mean=mean) for place, mean in enumerate(means)),
         spearman=rank_correlation(columns.rating, values, columns.red_teamer, resampling.draws, level=resampling.level),
     )
 
 
-def tags(columns: Columns, resampling: Resampling) -> tuple[Tag, ...]:
+def tag_counts(columns: AttemptColumns, resampling: Resampling) -> tuple[Tag, ...]:
     """Return the tags, the most frequent first."""
     reviewed = np.array([given is not None for given in columns.tags])
     having: dict[str, list[int]] = {}
@@ -89,7 +93,7 @@ def tags(columns: Columns, resampling: Resampling) -> tuple[Tag, ...]:
     return tuple(_tag(tag, having[tag], reviewed, columns, resampling) for tag in order)
 
 
-def _tag(tag: str, places: list[int], reviewed: FloatArray, columns: Columns, resampling: Resampling) -> Tag:
+def _tag(tag: str, places: list[int], reviewed: FloatArray, columns: AttemptColumns, resampling: Resampling) -> Tag:
     has = np.zeros(len(columns))
     has[places] = 1
     successful = columns.succeeded == 1

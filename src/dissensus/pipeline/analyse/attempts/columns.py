@@ -1,4 +1,4 @@
-"""Attempts as columns of numbers."""
+"""Attempts as numeric columns."""
 
 import re
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ _POWER: Final = {"": 0, "k": 3, "m": 6, "b": 9, "t": 12}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Columns:
-    """What is known of each attempt, NaN where it is not."""
+class AttemptColumns:
+    """Columns of attempts as numbers; NaN marks a missing value."""
 
     # Model types, published ones first, and sizes from the smallest, those without a number last
     types: tuple[str, ...]
@@ -39,24 +39,24 @@ class Columns:
 
     @property
     def n_red_teamers(self) -> int:
-        """How many red-teamers made an attempt."""
+        """Return the number of red-teamers who made an attempt."""
         return int(self.red_teamer.max()) + 1
 
 
-def columns_of(attempts: Sequence[Attempt], success_from: int) -> Columns:
+def read_columns(attempts: Sequence[Attempt], success_from: int) -> AttemptColumns:
     """Return attempts, one or more, as columns."""
     kinds = [attempt.model_type or UNKNOWN_TYPE for attempt in attempts]
     sizes = [attempt.num_params or UNKNOWN_SIZE for attempt in attempts]
     types, every_size = tuple(sorted(set(kinds), key=_published)), tuple(sorted(set(sizes), key=_by_size))
     rating = _numbers([attempt.rating for attempt in attempts])
-    return Columns(
+    return AttemptColumns(
         types=types,
         sizes=every_size,
         kind=_places(kinds, types),
         size=_places(sizes, every_size),
         red_teamer=np.unique([attempt.red_team_member_id for attempt in attempts], return_inverse=True)[1],
         rating=rating,
-        succeeded=succeeded(rating, success_from),
+        succeeded=mark_successes(rating, success_from),
         score=_numbers([attempt.min_harmlessness_score_transcript for attempt in attempts]),
         description_score=_numbers([attempt.task_description_harmlessness_score for attempt in attempts]),
         upwork=_numbers([attempt.is_upworker for attempt in attempts]),
@@ -64,7 +64,7 @@ def columns_of(attempts: Sequence[Attempt], success_from: int) -> Columns:
     )
 
 
-def succeeded(rating: FloatArray, success_from: int) -> FloatArray:
+def mark_successes(rating: FloatArray, success_from: int) -> FloatArray:
     """Return 1 where a rating is high enough, 0 where it is not, NaN where there is none."""
     return np.where(np.isnan(rating), np.nan, (rating >= success_from).astype(np.float64))
 

@@ -1,12 +1,12 @@
-"""Whether few red-teamers made most attempts."""
+"""Concentration of attempts and successes among red-teamers."""
 
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.pipeline.analyse.attempts.columns import Columns
-from dissensus.pipeline.analyse.attempts.result import Concentration, Top
+from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
+from dissensus.pipeline.analyse.attempts.result import Concentration, TopRedTeamers
 
 TOP: Final = (1, 5, 10, 20, 50, 100)
 """Of how many red-teamers the share is told; the red-team paper says it of 50."""
@@ -14,7 +14,7 @@ TOP: Final = (1, 5, 10, 20, 50, 100)
 Counts = npt.NDArray[np.intp]
 
 
-def concentration(columns: Columns) -> Concentration:
+def measure_concentration(columns: AttemptColumns) -> Concentration:
     """Return how attempts and successes are spread, each with its own order of red-teamers."""
     n = columns.n_red_teamers
     attempts = _from_the_most(np.bincount(columns.red_teamer, minlength=n))
@@ -23,7 +23,9 @@ def concentration(columns: Columns) -> Concentration:
         attempts=tuple(attempts.tolist()),
         successes=tuple(successes.tolist()),
         top=tuple(
-            Top(k, float(attempts[:k].sum() / attempts.sum()), _share(successes, k)) for k in TOP if k < n or k == 1
+            TopRedTeamers(k, float(attempts[:k].sum() / attempts.sum()), _share(successes, k))
+            for k in TOP
+            if k < n or k == 1
         ),
         gini_attempts=gini(attempts),
         gini_successes=gini(successes) if successes.any() else None,

@@ -1,15 +1,15 @@
-"""How the analysis of attempts looks in a terminal, and as rows."""
+"""Display of the analysis of attempts, in a terminal and as rows."""
 
 from collections.abc import Iterator, Sequence
 
-from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, Cell
+from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell
 from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
 from dissensus.stats.clustered import Clustered
 
 FEW_TAGS = 24
 
 
-def page(found: AttemptAnalysis) -> Page:
+def attempts_page(found: AttemptAnalysis) -> Page:
     """Return what was found as a page."""
     return Page(
         f"{found.n_attempts:,} attempts by {found.n_red_teamers:,} red-teamers.",
@@ -63,7 +63,7 @@ def _grids(found: AttemptAnalysis) -> Iterator[Grid]:
         )
 
 
-def _line(success: Cell, score: Cell) -> tuple[str, ...]:
+def _line(success: AttemptCell, score: AttemptCell) -> tuple[str, ...]:
     name = " × ".join(printable(part) for part in (success.model_type, success.size) if part) or "all"
     known = (short(success.mean.estimate, 3), interval(success.mean), short(score.mean.estimate), interval(score.mean))
     return (name, f"{success.n_attempts:,}", f"{max(success.mean.clusters, score.mean.clusters):,}", *known)
@@ -74,7 +74,7 @@ def interval(of: Clustered) -> str:
     return UNKNOWN if of.ci_low is None else f"{short(of.ci_low)} to {short(of.ci_high)}"
 
 
-def rows(found: AttemptAnalysis) -> list[dict[str, str | float | int | None]]:
+def attempts_rows(found: AttemptAnalysis) -> list[dict[str, str | float | int | None]]:
     """Return every estimate with its interval as a row."""
     return [
         {
@@ -115,6 +115,6 @@ def _rows(found: AttemptAnalysis) -> Iterator[_Row]:
         yield "rank correlation of rating and reviewers", "", None, None, found.reviewed.relation.spearman
 
 
-def _of_cells(measure: str, cells: Sequence[Cell]) -> Iterator[_Row]:
+def _of_cells(measure: str, cells: Sequence[AttemptCell]) -> Iterator[_Row]:
     for cell in cells:
         yield measure, "", cell.model_type, cell.size, cell.mean

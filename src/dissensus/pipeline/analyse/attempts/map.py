@@ -1,4 +1,4 @@
-"""A map of attempts: those with like words lie near each other."""
+"""Map of attempts by similarity of words."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,13 +7,12 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.columns import columns_of
+from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import SUCCESS, Attempt
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, drawn_clusters
 from dissensus.stats.counts import FloatArray
-from dissensus.stats.layout import laid_out
-from dissensus.stats.regions import k_means
+from dissensus.stats.layout import k_means, lay_out_groups
 from dissensus.stats.sparse import SparseRows, scaled, truncated_svd
 from dissensus.text.terms import Terms, weighed_terms
 from dissensus.text.transcripts import parse_hh
@@ -45,7 +44,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttemptMap:
-    """Where attempts lie, and in which region.
+    """Coordinates and regions of attempts.
 
     Parameters
     ----------
@@ -120,7 +119,7 @@ def attempt_map(
     (4, (300, 2), 300)
     """
     check_whole("regions", regions, 1, 100)
-    columns = columns_of(attempts, success_from) if attempts else None
+    columns = read_columns(attempts, success_from) if attempts else None
     if columns is None or len(columns) < LEAST:
         raise UndefinedEstimate(f"{len(attempts):,} attempts are too few for a map; {LEAST} make one.")
     terms = weighed_terms(list(map(_said, attempts)), columns.red_teamer.tolist())
@@ -133,7 +132,7 @@ def attempt_map(
     rows = SparseRows(terms.values, terms.columns, terms.ends, len(terms.names))
     points = scaled(truncated_svd(rows, FEATURES, rng)[0][kept])
     found = k_means(points, max(1, min(regions, len(kept) // PER_REGION)), rng)
-    flat, middles, stress = laid_out(points, found.of, found.centers, rng)
+    flat, middles, stress = lay_out_groups(points, found.of, found.centers, rng)
     members = columns.red_teamer[kept]
     draws = drawn_clusters(columns.n_red_teamers, bootstrap, seed)
     n_regions = len(found.centers)

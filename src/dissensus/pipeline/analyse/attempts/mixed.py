@@ -1,4 +1,4 @@
-"""Mixed models of attempts: what changes with type and size of the model, given who tried what."""
+"""Mixed models of attempt outcomes."""
 
 from collections.abc import Iterator
 from statistics import NormalDist
@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from dissensus.errors import UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.columns import Columns
+from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
 from dissensus.stats.clustered import LEAST
 from dissensus.stats.counts import FloatArray
@@ -18,7 +18,7 @@ MOST_TERMS: Final = 80
 """With more a model of types and sizes says nothing that a table would not say better."""
 
 
-def mixed_model(outcome: str, values: FloatArray, columns: Columns, *, level: float = 0.95) -> MixedModel:
+def fit_mixed_model(outcome: str, values: FloatArray, columns: AttemptColumns, *, level: float = 0.95) -> MixedModel:
     """Fit a mixed model of an outcome: type × size of the model, description, source of the red-teamer."""
     known = np.isfinite(values)
     left_out: list[str] = []
@@ -52,7 +52,7 @@ def mixed_model(outcome: str, values: FloatArray, columns: Columns, *, level: fl
     )
 
 
-def _design(columns: Columns, known: FloatArray) -> Iterator[tuple[str, FloatArray]]:
+def _design(columns: AttemptColumns, known: FloatArray) -> Iterator[tuple[str, FloatArray]]:
     """Yield the columns of the model, those of which others are made first."""
     kind, size = columns.kind[known], columns.size[known]
     kinds, sizes = (np.unique(codes).tolist() for codes in (kind, size))

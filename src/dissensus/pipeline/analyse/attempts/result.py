@@ -1,4 +1,4 @@
-"""What is found in a file of red-team attempts."""
+"""Results of the analysis of attempts."""
 
 from dataclasses import asdict, dataclass
 from typing import Any, Final, NamedTuple
@@ -9,7 +9,7 @@ QUANTILES: Final = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class AttemptCell:
     """Attempts on the models of one type, of one size, of both, or, with neither, on all."""
 
     model_type: str | None  # Of the models; None for all
@@ -30,7 +30,7 @@ class Level:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """How something goes with the rating of the red-teamer: its mean at each rating, and Spearman's correlation."""
+    """Relation of an outcome to the self-rating: its mean at each rating, and Spearman's correlation."""
 
     levels: tuple[Level, ...]
     spearman: Clustered
@@ -48,8 +48,8 @@ class Tag:
     success: Clustered  # Share of successes among attempts with this tag
 
 
-class Top(NamedTuple):
-    """What the k busiest red-teamers made, and the k most successful; None where nothing is known of success."""
+class TopRedTeamers(NamedTuple):
+    """Shares of the k busiest and the k most successful red-teamers; None where success is unknown."""
 
     k: int
     share_of_attempts: float
@@ -58,11 +58,11 @@ class Top(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Concentration:
-    """How unevenly attempts and successes are spread over red-teamers."""
+    """Inequality of attempts and successes among red-teamers."""
 
     attempts: tuple[int, ...]  # Of each red-teamer, each from the most to the least
     successes: tuple[int, ...]
-    top: tuple[Top, ...]  # Shares of the first few
+    top: tuple[TopRedTeamers, ...]  # Shares of the first few
     gini_attempts: float  # 0 where all made as many, near 1 where one made all; None where there is no success
     gini_successes: float | None
 
@@ -97,8 +97,8 @@ class MixedModel:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """How far raters of the success of an attempt agree: who, on which scale, by which coefficient."""
+class ReviewAgreement:
+    """Agreement of raters on the success of attempts: raters, scale and coefficient."""
 
     raters: str
     scale: str
@@ -107,14 +107,16 @@ class Agreement:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reviewed:
-    """What reviewers say."""
+class ReviewResults:
+    """Results of reviews."""
 
     n_reviews: int  # How many there are
     n_attempts: int
     n_reviewers: int
-    agreement: tuple[Agreement, ...]  # Krippendorff's alpha and Fleiss' kappa, on five points and of success alone
-    success: tuple[Cell, ...]  # Share of reviews that call the attempt a success, by type and size
+    agreement: tuple[
+        ReviewAgreement, ...
+    ]  # Krippendorff's alpha and Fleiss' kappa, on five points and of success alone
+    success: tuple[AttemptCell, ...]  # Share of reviews that call the attempt a success, by type and size
     relation: Relation  # Mean of the reviewers, and the rating of the red-teamer
     notes: tuple[str, ...] = ()  # What was left out
 
@@ -149,14 +151,14 @@ class AttemptAnalysis:
 
     n_attempts: int
     n_red_teamers: int
-    success: tuple[Cell, ...]
-    harmlessness: tuple[Cell, ...]
+    success: tuple[AttemptCell, ...]
+    harmlessness: tuple[AttemptCell, ...]
     relation: Relation
     tags: tuple[Tag, ...]
     n_tagged: int
     concentration: Concentration
     models: tuple[MixedModel, ...]
-    reviewed: Reviewed | None
+    reviewed: ReviewResults | None
     success_from: int
     bootstrap: int
     seed: int

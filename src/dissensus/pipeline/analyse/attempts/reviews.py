@@ -1,4 +1,4 @@
-"""What reviewers say of attempts, beside each other and beside the red-teamer."""
+"""Agreement of reviewers with each other and with the red-teamer."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -8,11 +8,11 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.cells import Resampling, cells, relation
-from dissensus.pipeline.analyse.attempts.columns import Columns, succeeded
-from dissensus.pipeline.analyse.attempts.result import Agreement, Reviewed
+from dissensus.pipeline.analyse.attempts.cells import Resampling, mean_cells, rating_relation
+from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, mark_successes
+from dissensus.pipeline.analyse.attempts.result import ReviewAgreement, ReviewResults
 from dissensus.schema.hints import format_list
-from dissensus.schema.records.attempt import MOST_RATING
+from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.schema.records.review import Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.clustered import Clustered, Codes, clustered
@@ -25,7 +25,7 @@ POINTS, BINARY = "five points", "success or not"
 Counts = npt.NDArray[np.int64]
 
 
-class Given(NamedTuple):
+class ReviewTable(NamedTuple):
     """Reviews of attempts that are there: place of the attempt, number of the reviewer, success, and tags."""
 
     attempt: Codes
@@ -35,7 +35,7 @@ class Given(NamedTuple):
     notes: tuple[str, ...]
 
 
-def given_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> Given:
+def match_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> ReviewTable:
     """Join reviews to attempts by the ids of these."""
     place = {name: number for number, name in enumerate(ids)}
     if len(place) < len(ids):
@@ -53,7 +53,7 @@ def given_reviews(reviews: Sequence[Review], ids: Sequence[str]) -> Given:
     n_left = len(reviews) - len(known)
     reviews_left = f"{n_left:,} review{'s' if n_left > 1 else ''} left out"
     left = (f"{reviews_left}: attempts that are not there, as {format_list(strange, 3)}.",)
-    return Given(
+    return ReviewTable(
         np.array([place[review.attempt_id] for review in known], np.intp),
         np.array([people[review.reviewer_id] for review in known], np.intp),
         np.array([review.success for review in known], np.float64),
@@ -72,7 +72,7 @@ def _check_once(reviews: Sequence[Review]) -> None:
         seen.add(both)
 
 
-def with_tags(columns: Columns, given: Given) -> Columns:
+def add_tags(columns: AttemptColumns, given: ReviewTable) -> AttemptColumns:
     """Return attempts with the tags of their reviews where the file has none."""
     found: dict[int, dict[str, None]] = {}
     for place, some in zip(given.attempt.tolist(), given.tags, strict=True):
@@ -83,7 +83,9 @@ def with_tags(columns: Columns, given: Given) -> Columns:
     return replace(columns, tags=tags)
 
 
-def reviewed(columns: Columns, given: Given, resampling: Resampling, *, success_from: int) -> Reviewed:
+def analyse_reviews(
+    columns: AttemptColumns, given: ReviewTable, resampling: Resampling, *, success_from: int
+) -> ReviewResults:
     """Compare reviewers with each other and with the red-teamer."""
     n = len(columns)
     number = np.bincount(given.attempt, minlength=n)
@@ -96,13 +98,13 @@ def reviewed(columns: Columns, given: Given, resampling: Resampling, *, success_
         red_teamer=columns.red_teamer[given.attempt],
         tags=tuple(columns.tags[place] for place in given.attempt.tolist()),
     )
-    return Reviewed(
+    return ReviewResults(
         n_reviews=len(given.attempt),
         n_attempts=int((number > 0).sum()),
         n_reviewers=int(given.reviewer.max()) + 1,
         agreement=tuple(_agreement(columns, given, resampling, success_from)),
-        success=cells(of_reviews, succeeded(given.success, success_from), resampling),
-        relation=relation(columns, mean, resampling),
+        success=mean_cells(of_reviews, mark_successes(given.success, success_from), resampling),
+        relation=rating_relation(columns, mean, resampling),
         notes=given.notes,
     )
 
@@ -116,9 +118,11 @@ _COEFFICIENTS: Final[Mapping[str, Mapping[str, Callable[[Counts], Estimate]]]] =
 }
 
 
-def _agreement(columns: Columns, given: Given, resampling: Resampling, success_from: int) -> Iterator[Agreement]:
+def _agreement(
+    columns: AttemptColumns, given: ReviewTable, resampling: Resampling, success_from: int
+) -> Iterator[ReviewAgreement]:
     there = np.unique(given.attempt)
-    alone = np.zeros((len(columns), MOST_RATING + 1), np.int64)
+    alone = np.zeros((len(columns), MAX_RATING + 1), np.int64)
     np.add.at(alone, (given.attempt, given.success.astype(np.intp)), 1)
     everybody = alone.copy()
     rated = np.flatnonzero(np.isfinite(columns.rating))
@@ -128,7 +132,7 @@ def _agreement(columns: Columns, given: Given, resampling: Resampling, success_f
         for scale, of in ((POINTS, counts), (BINARY, halves)):
             for name, coefficient in _COEFFICIENTS[scale].items():
                 estimate = _estimate(coefficient, of, columns.red_teamer[there], resampling)
-                yield Agreement(raters=raters, scale=scale, coefficient=name, estimate=estimate)
+                yield ReviewAgreement(raters=raters, scale=scale, coefficient=name, estimate=estimate)
 
 
 def _estimate(

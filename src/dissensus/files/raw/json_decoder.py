@@ -1,0 +1,63 @@
+"""Strict JSON decoder: duplicate names, NaN and infinities are errors."""
+
+import json
+from collections import Counter
+from typing import Any
+
+from dissensus.errors import InvalidInput
+from dissensus.files.raw import limits
+from dissensus.schema.hints import format_value
+
+JsonObject = dict[str, Any]
+
+BLANK = " \t\n\r"
+
+
+class UnusableJsonError(ValueError):
+    """JSON that would lose a value, or is not valid by the letter."""
+
+
+def strict_decoder(subject: str, *, numbers_as_text: bool = False) -> json.JSONDecoder:
+    """Return a decoder whose messages call an object with duplicate names by `subject`."""
+
+    def unique(pairs: list[tuple[str, object]]) -> JsonObject:
+        record = dict(pairs)
+        if len(record) < len(pairs):
+            key, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+            raise UnusableJsonError(f"{subject} names {format_value(key)} twice")
+        return record
+
+    number = str if numbers_as_text else None
+    return json.JSONDecoder(
+        object_pairs_hook=unique, parse_int=number, parse_float=number, parse_constant=_reject_constant
+    )
+
+
+def describe_decode_error(error: Exception) -> str:
+    """Return the reason of a failed decoding, without its position."""
+    if isinstance(error, RecursionError):
+        return "the values are nested too deeply"
+    return f"not JSON ({error.msg})" if isinstance(error, json.JSONDecodeError) else str(error)
+
+
+def is_unclosed(error: Exception, text: str) -> bool:
+    """Tell whether text may be invalid only because it ends."""
+    if not isinstance(error, json.JSONDecodeError):
+        return False
+    return error.pos + 1 >= len(text) or error.msg.startswith("Unterminated string")
+
+
+def check_object(value: object, message: str) -> JsonObject:
+    """Raise unless a value is an object with values."""
+    if not isinstance(value, dict) or not value:
+        raise InvalidInput(message)
+    return value
+
+
+def max_row_size() -> str:
+    """Return the longest object or line that is read, in words."""
+    return f"{limits.MAX_ROW / 2**20:.0f} MiB, the most that is read"
+
+
+def _reject_constant(name: str) -> object:
+    raise UnusableJsonError(f"{name} is no JSON; write null for a value that is missing")

@@ -1,0 +1,73 @@
+"""Idempotency keys of API requests, with the responses to replay."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Connection, ForeignKey, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.core.orm import HASH, Base
+
+
+class IdempotencyTable(Base):
+    """An API request by its idempotency key, with its response, for a day."""
+
+    __tablename__ = "idempotency"
+
+    token_hash: Mapped[str] = mapped_column(ForeignKey("api_token.key_hash", ondelete="CASCADE"), primary_key=True)
+    key: Mapped[str] = mapped_column(primary_key=True, doc="Chosen by the program.")
+    digest: Mapped[str] = mapped_column(HASH, doc="Of all that it says.")
+    status: Mapped[int | None] = mapped_column(doc="Null while there is no answer.")
+    encrypted_body: Mapped[str] = mapped_column(doc="Base64; the key is derived from the API token.")
+    created_at: Mapped[datetime] = mapped_column(index=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdempotentResponse:
+    """A stored response, encrypted."""
+
+    digest: str
+    status: int | None  # Of the answer; None while there is none
+    encrypted_body: str
+
+
+def begin_request(tx: Connection, token_id: str, key: str, *, digest: str, now: datetime) -> bool:
+    """Insert a request in progress; return whether its key is new. Of two concurrent ones only one is."""
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    row = {"token_hash": token_id, "key": key, "digest": digest, "encrypted_body": "", "created_at": now}
+    one = insert(IdempotencyTable).values(**row, status=None)
+    new = one.on_conflict_do_nothing(index_elements=["token_hash", "key"]).returning(IdempotencyTable.key)
+    return tx.scalar(new) is not None
+
+
+def find_response(tx: Connection, token_id: str, key: str) -> IdempotentResponse | None:
+    """Return the stored response to a request."""
+    columns = (IdempotencyTable.digest, IdempotencyTable.status, IdempotencyTable.encrypted_body)
+    row = tx.execute(select(*columns).where(_has_key(token_id, key))).one_or_none()
+    return None if row is None else IdempotentResponse(**row._mapping)
+
+
+def store_response(tx: Connection, token_id: str, key: str, *, status: int, encrypted_body: str) -> None:
+    """Store a response."""
+    values = {"status": status, "encrypted_body": encrypted_body}
+    tx.execute(update(IdempotencyTable).where(_has_key(token_id, key)).values(**values))
+
+
+def delete_request(tx: Connection, token_id: str, key: str) -> None:
+    """Delete a request that changed nothing."""
+    tx.execute(delete(IdempotencyTable).where(_has_key(token_id, key)))
+
+
+def has_requests_before(tx: Connection, when: datetime) -> bool:
+    """Return whether there are requests from before a time."""
+    return tx.scalar(select(IdempotencyTable.key).where(IdempotencyTable.created_at < when).limit(1)) is not None
+
+
+def delete_requests_before(tx: Connection, when: datetime) -> int:
+    """Delete requests from before a time, and return how many there were."""
+    return tx.execute(delete(IdempotencyTable).where(IdempotencyTable.created_at < when)).rowcount
+
+
+def _has_key(token_id: str, key: str) -> ColumnElement[bool]:
+    return (IdempotencyTable.token_hash == token_id) & (IdempotencyTable.key == key)

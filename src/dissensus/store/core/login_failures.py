@@ -1,0 +1,50 @@
+"""Counts of failed logins, shared by all workers, for rate limiting."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import Connection, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.core.orm import HASH, Base
+
+
+class LoginFailureTable(Base):
+    """Number of failed logins by one name, or from one address."""
+
+    __tablename__ = "login_failure"
+
+    fingerprint: Mapped[str] = mapped_column(
+        HASH, primary_key=True, doc="Of the name or the address, under the secret key."
+    )
+    n_failures: Mapped[int]
+    last_at: Mapped[datetime]
+
+
+def load_failures(tx: Connection, fingerprints: Sequence[str]) -> dict[str, tuple[int, datetime]]:
+    """Return number and last time of failures by fingerprint."""
+    query = select(LoginFailureTable.fingerprint, LoginFailureTable.n_failures, LoginFailureTable.last_at).where(
+        LoginFailureTable.fingerprint.in_(fingerprints)
+    )
+    return {fingerprint: (n, last_at) for fingerprint, n, last_at in tx.execute(query)}
+
+
+def count_login_failure(tx: Connection, fingerprint: str, *, now: datetime) -> int:
+    """Increment the failures of a fingerprint, and return their number; its row stays locked."""
+    insert = sqlite.insert if tx.dialect.name == "sqlite" else postgresql.insert
+    one = insert(LoginFailureTable).values(fingerprint=fingerprint, n_failures=1, last_at=now)
+    more = one.on_conflict_do_update(
+        index_elements=["fingerprint"], set_={"n_failures": LoginFailureTable.n_failures + 1, "last_at": now}
+    )
+    return tx.execute(more.returning(LoginFailureTable.n_failures)).scalar_one()
+
+
+def clear_failures(tx: Connection, fingerprints: Sequence[str]) -> None:
+    """Delete the failures of some fingerprints."""
+    tx.execute(delete(LoginFailureTable).where(LoginFailureTable.fingerprint.in_(fingerprints)))
+
+
+def delete_failures_before(tx: Connection, when: datetime) -> None:
+    """Delete failures whose last one is before a time."""
+    tx.execute(delete(LoginFailureTable).where(LoginFailureTable.last_at < when))

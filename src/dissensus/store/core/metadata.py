@@ -1,0 +1,83 @@
+"""Metadata of all tables.
+
+::
+
+    staff ─┬─ login_link   api_token ── idempotency   login_failure
+           └─ member ─────┐
+    campaign ─┬───────────┴─ staff_invitation
+              ├─ item ──────────────┐
+              ├─ consent_text ── consent ─┐
+              ├─ invitation ─────── rater ─┼─ assignment ── save ── answer
+              ├─ recruit ──────────────────┼─ declaration   check_answer   care_survey
+              ├─ screen_out                ├─ notice   payment   flag_decision
+              ├─ monitoring_snapshot       │
+              └─ seat ─────────────────────┼─ chat ── chat_exchange ─┬─ chat_candidate
+                                           │                         └─ chat_pick
+              session (of a rater or of staff)   event   event_chain   lease   webhook
+    item ───── gold_label   gold_decision (by staff)
+
+Saves and answers are append-only: a correction is a later save, and `revision` tells which one is the latest (see
+`dissensus.campaign.answer_drafts`). Counters beside them (`item.load`) are what the next item is chosen by; an audit
+counts them again from the assignments.
+
+Permissions of staff in a campaign follow from `member` alone; `campaign.staff_id` is its creator and grants nothing.
+"""
+
+from typing import Final
+
+from sqlalchemy import MetaData
+
+from dissensus.store import (
+    answer_drafts,
+    api_tokens,
+    assignments,
+    campaigns,
+    care,
+    chats,
+    check_answers,
+    consents,
+    events,
+    flags,
+    gold,
+    items,
+    members,
+    monitoring,
+    notices,
+    payments,
+    raters,
+    recruits,
+    seats,
+    staff,
+    webhooks,
+)
+from dissensus.store.core import idempotency, leases, login_failures
+from dissensus.store.core.orm import Base
+
+# A table is in the metadata once its module is imported.
+_MODULES: Final = (
+    answer_drafts,
+    api_tokens,
+    assignments,
+    campaigns,
+    care,
+    chats,
+    check_answers,
+    consents,
+    events,
+    flags,
+    gold,
+    items,
+    members,
+    monitoring,
+    notices,
+    payments,
+    raters,
+    recruits,
+    seats,
+    staff,
+    webhooks,
+    idempotency,
+    leases,
+    login_failures,
+)
+METADATA: Final[MetaData] = Base.metadata

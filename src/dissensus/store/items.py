@@ -1,0 +1,130 @@
+"""Items of campaigns."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from sqlalchemy import Connection, ForeignKey, UniqueConstraint, false, func, insert, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.errors import Conflict
+from dissensus.schema.hints import count_rest, format_value
+from dissensus.schema.records.conversation import Conversation
+from dissensus.schema.records.item import Item
+from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import ID, Base
+
+
+class ItemTable(Base):
+    """A conversation whose last turn is rated, alone or beside another response."""
+
+    __tablename__ = "item"
+    __table_args__ = (UniqueConstraint("campaign_id", "name"), UniqueConstraint("campaign_id", "position"))
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    campaign_id: Mapped[str] = mapped_column(ForeignKey("campaign.id"))
+    position: Mapped[int]
+    name: Mapped[str] = mapped_column(doc="Its item_id in files.")
+    content: Mapped[dict[str, Any]] = mapped_column(doc="Turns, attributes, and response B of a pair.")
+    load: Mapped[int] = mapped_column(default=0, doc="Assignments that are open or done.")
+    withheld: Mapped[bool] = mapped_column(
+        default=False, server_default=false(), doc="Whether somebody reported it as what must not be shown."
+    )
+
+
+MAX_IDS_PER_STATEMENT: Final = 500
+"""Items that one statement names."""
+
+
+ERASED_TEXT: Final = "(withdrawn by who wrote it)"
+"""Replacement of a conversation that its rater withdrew."""
+
+
+def add_items(tx: Connection, campaign_id: str, items: Sequence[Item], *, now: datetime) -> None:
+    """Append items to a campaign, which must be locked or new."""
+    known = set(tx.scalars(select(ItemTable.name).where(ItemTable.campaign_id == campaign_id)))
+    times = Counter(item.item_id for item in items)
+    twice = [name for name, n in times.items() if n > 1 or name in known]
+    if twice:
+        raise Conflict(
+            f"There is an item {format_value(twice[0])} already, and nothing was added. Give the other one another id, "
+            f"or leave it out.{count_rest(len(twice) - 1, 'such item')}"
+        )
+    rows = [
+        {
+            "id": new_id(now),
+            "campaign_id": campaign_id,
+            "position": len(known) + place,
+            "name": item.item_id,
+            "content": _to_content(item),
+            "load": 0,
+        }
+        for place, item in enumerate(items)
+    ]
+    if rows:
+        tx.execute(insert(ItemTable), rows)
+
+
+def _to_content(item: Item) -> dict[str, Any]:
+    content = {"turns": item.conversation.to_dicts(), "attributes": dict(item.attributes)}
+    return content if item.response_b is None else {**content, "response_b": item.response_b}
+
+
+def count_items(tx: Connection, campaign_id: str) -> int:
+    """Count the items of a campaign."""
+    return tx.scalar(select(func.count()).select_from(ItemTable).where(ItemTable.campaign_id == campaign_id)) or 0
+
+
+def iterate_items(tx: Connection, campaign_id: str, *, start: int = 0, most: int | None = None) -> Iterator[Item]:
+    """Yield the items of a campaign in their order, from a position on."""
+    query = (
+        select(ItemTable.name, ItemTable.content)
+        .where(ItemTable.campaign_id == campaign_id, ItemTable.position >= start)
+        .order_by(ItemTable.position)
+        .limit(most)
+    )
+    yield from (to_item(name, content) for name, content in tx.execute(query))
+
+
+def to_item(name: str, content: Mapping[str, Any]) -> Item:
+    """Return the item of a row."""
+    turns, attributes = Conversation.from_dicts(content["turns"]), content["attributes"]
+    return Item(name, turns, attributes, content.get("response_b"))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemCopy:
+    """An item of one campaign, by its id there."""
+
+    id: str
+    campaign_id: str
+    item: Item
+
+
+def iterate_item_copies(tx: Connection, names: Sequence[str]) -> Iterator[ItemCopy]:
+    """Yield the items of all campaigns with one of some names."""
+    columns = (ItemTable.id, ItemTable.campaign_id, ItemTable.name, ItemTable.content)
+    for start in range(0, len(names), MAX_IDS_PER_STATEMENT):
+        query = (
+            select(*columns)
+            .where(ItemTable.name.in_(names[start : start + MAX_IDS_PER_STATEMENT]))
+            .order_by(ItemTable.id)
+        )
+        for row in tx.execute(query).all():
+            yield ItemCopy(row.id, row.campaign_id, to_item(row.name, row.content))
+
+
+def erase_item(tx: Connection, item_id: str) -> None:
+    """Erase the text and attributes of an item; its ratings stay."""
+    turns = [{"speaker": speaker, "text": ERASED_TEXT} for speaker in ("human", "bot")]
+    tx.execute(update(ItemTable).where(ItemTable.id == item_id).values(content={"turns": turns, "attributes": {}}))
+
+
+def set_item_attributes(tx: Connection, campaign_id: str, changed: Mapping[str, Mapping[str, str]]) -> None:
+    """Replace the attributes of items, by item id."""
+    for item_id, attributes in changed.items():
+        mine = (ItemTable.id == item_id) & (ItemTable.campaign_id == campaign_id)
+        content = tx.execute(select(ItemTable.content).where(mine)).scalar_one()
+        tx.execute(update(ItemTable).where(mine).values(content={**content, "attributes": dict(attributes)}))

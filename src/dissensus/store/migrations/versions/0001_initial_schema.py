@@ -1,0 +1,550 @@
+"""Initial schema: all tables."""
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+revision = "0001"
+down_revision = None
+
+ID, HASH = sa.String(36), sa.String(64)
+MOMENT = sa.DateTime(timezone=True)
+NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+DOCUMENT = sa.JSON().with_variant(JSONB(), "postgresql")
+
+
+def upgrade() -> None:
+    """Create all tables."""
+    op.create_table(
+        "event",
+        sa.Column("number", NUMBER, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=True),
+        sa.Column("rater_id", ID, nullable=True),
+        sa.Column("staff_id", ID, nullable=True),
+        sa.Column("content", DOCUMENT, nullable=True),
+        sa.Column("salt", sa.String(length=32), nullable=True),
+        sa.Column("digest", HASH, nullable=False),
+        sa.Column("sequence", sa.Integer(), nullable=True),
+        sa.Column("chain_digest", HASH, nullable=True),
+        sa.PrimaryKeyConstraint("number", name="pk_event"),
+        sa.UniqueConstraint("campaign_id", "sequence", name="uq_event_campaign_id_sequence"),
+    )
+    op.create_index("ix_event_rater_id", "event", ["rater_id"], unique=False)
+    op.create_index(
+        "ix_event_unchained",
+        "event",
+        ["campaign_id", "number"],
+        unique=False,
+        sqlite_where=sa.text("sequence IS NULL"),
+        postgresql_where=sa.text("sequence IS NULL"),
+    )
+    op.create_table(
+        "lease",
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("holder", sa.String(), nullable=False),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("name", name="pk_lease"),
+    )
+    op.create_table(
+        "login_failure",
+        sa.Column("fingerprint", HASH, nullable=False),
+        sa.Column("n_failures", sa.Integer(), nullable=False),
+        sa.Column("last_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("fingerprint", name="pk_login_failure"),
+    )
+    op.create_table(
+        "staff",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("password_hash", sa.String(), nullable=True),
+        sa.Column("email", sa.String(), nullable=True),
+        sa.Column("subject", sa.String(), nullable=True),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_staff"),
+        sa.UniqueConstraint("name", name="uq_staff_name"),
+    )
+    op.create_index("uq_staff_email", "staff", ["email"], unique=True)
+    op.create_index("uq_staff_subject", "staff", ["subject"], unique=True)
+    op.create_table(
+        "api_token",
+        sa.Column("key_hash", HASH, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("scopes", sa.String(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.Column("used_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_api_token_staff_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_api_token"),
+        sa.UniqueConstraint("staff_id", "name", name="uq_api_token_staff_id_name"),
+    )
+    op.create_table(
+        "campaign",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("definition", DOCUMENT, nullable=False),
+        sa.Column("digest", HASH, nullable=False),
+        sa.Column("key", sa.String(), nullable=True),
+        sa.Column("n_raters", sa.Integer(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.CheckConstraint("state IN ('draft', 'open', 'paused', 'closed')", name="ck_campaign_state"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_campaign_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_campaign"),
+        sa.UniqueConstraint("name", name="uq_campaign_name"),
+    )
+    op.create_index("ix_campaign_staff_id", "campaign", ["staff_id"], unique=False)
+    op.create_table(
+        "login_link",
+        sa.Column("key_hash", HASH, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.Column("used_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_login_link_staff_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_login_link"),
+    )
+    op.create_index("ix_login_link_staff_id", "login_link", ["staff_id"], unique=False)
+    op.create_table(
+        "consent_text",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.Column("digest", HASH, nullable=False),
+        sa.Column("content", DOCUMENT, nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_consent_text_campaign_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_consent_text"),
+        sa.UniqueConstraint("campaign_id", "version", name="uq_consent_text_campaign_id_version"),
+    )
+    op.create_table(
+        "event_chain",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("n_events", sa.Integer(), nullable=False),
+        sa.Column("head_digest", HASH, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_event_chain_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_event_chain"),
+    )
+    op.create_table(
+        "idempotency",
+        sa.Column("token_hash", HASH, nullable=False),
+        sa.Column("key", sa.String(), nullable=False),
+        sa.Column("digest", HASH, nullable=False),
+        sa.Column("status", sa.Integer(), nullable=True),
+        sa.Column("encrypted_body", sa.String(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["token_hash"], ["api_token.key_hash"], name="fk_idempotency_token_hash", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("token_hash", "key", name="pk_idempotency"),
+    )
+    op.create_index("ix_idempotency_created_at", "idempotency", ["created_at"], unique=False)
+    op.create_table(
+        "invitation",
+        sa.Column("key_hash", HASH, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("cell", sa.String(), nullable=True),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.Column("revoked_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_invitation_campaign_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_invitation"),
+    )
+    op.create_index("ix_invitation_campaign_id", "invitation", ["campaign_id"], unique=False)
+    op.create_table(
+        "item",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("content", DOCUMENT, nullable=False),
+        sa.Column("load", sa.Integer(), nullable=False),
+        sa.Column("withheld", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_item_campaign_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_item"),
+        sa.UniqueConstraint("campaign_id", "name", name="uq_item_campaign_id_name"),
+        sa.UniqueConstraint("campaign_id", "position", name="uq_item_campaign_id_position"),
+    )
+    op.create_table(
+        "member",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.CheckConstraint("role IN ('owner', 'analyst', 'expert', 'reviewer', 'carer')", name="ck_member_role"),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_member_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_member_staff_id"),
+        sa.PrimaryKeyConstraint("campaign_id", "staff_id", name="pk_member"),
+    )
+    op.create_index("ix_member_staff_id", "member", ["staff_id"], unique=False)
+    op.create_table(
+        "monitoring_snapshot",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("content", sa.String(), nullable=False),
+        sa.Column("through", NUMBER, nullable=False),
+        sa.Column("made_at", MOMENT, nullable=False),
+        sa.Column("read_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_monitoring_snapshot_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", name="pk_monitoring_snapshot"),
+    )
+    op.create_table(
+        "screen_out",
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("cell", sa.String(), nullable=False),
+        sa.Column("n_raters", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_screen_out_campaign_id"),
+        sa.PrimaryKeyConstraint("campaign_id", "cell", name="pk_screen_out"),
+    )
+    op.create_table(
+        "staff_invitation",
+        sa.Column("key_hash", HASH, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("role", sa.String(), nullable=False),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.Column("used_at", MOMENT, nullable=True),
+        sa.CheckConstraint(
+            "role IN ('owner', 'analyst', 'expert', 'reviewer', 'carer')", name="ck_staff_invitation_role"
+        ),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_staff_invitation_campaign_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_staff_invitation"),
+    )
+    op.create_index("ix_staff_invitation_campaign_id", "staff_invitation", ["campaign_id"], unique=False)
+    op.create_table(
+        "webhook",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("address", sa.String(), nullable=False),
+        sa.Column("kinds", sa.String(), nullable=False),
+        sa.Column("secret_hash", HASH, nullable=False),
+        sa.Column("sequence", sa.Integer(), nullable=False),
+        sa.Column("retry_through", sa.Integer(), nullable=True),
+        sa.Column("due_at", MOMENT, nullable=False),
+        sa.Column("n_failures", sa.Integer(), nullable=False),
+        sa.Column("failing_since", MOMENT, nullable=True),
+        sa.Column("failure_reason", sa.String(), nullable=False),
+        sa.Column("pause_reason", sa.String(), nullable=False),
+        sa.Column("delivered_at", MOMENT, nullable=True),
+        sa.Column("created_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_webhook_campaign_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_webhook_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_webhook"),
+    )
+    op.create_index("ix_webhook_campaign_id", "webhook", ["campaign_id"], unique=False)
+    op.create_table(
+        "gold_decision",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("item_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("part", sa.String(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("answers", DOCUMENT, nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.CheckConstraint("part IN ('safety', 'degree', 'topics')", name="ck_gold_decision_part"),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name="fk_gold_decision_item_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_gold_decision_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_gold_decision"),
+        sa.UniqueConstraint("item_id", "part", "revision", name="uq_gold_decision_item_id_part_revision"),
+    )
+    op.create_table(
+        "gold_label",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("item_id", ID, nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("part", sa.String(), nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("answers", DOCUMENT, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.CheckConstraint("part IN ('safety', 'degree', 'topics')", name="ck_gold_label_part"),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name="fk_gold_label_item_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_gold_label_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_gold_label"),
+        sa.UniqueConstraint(
+            "item_id", "part", "position", "revision", name="uq_gold_label_item_id_part_position_revision"
+        ),
+        sa.UniqueConstraint(
+            "item_id", "part", "staff_id", "revision", name="uq_gold_label_item_id_part_staff_id_revision"
+        ),
+    )
+    op.create_table(
+        "rater",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("invitation_hash", HASH, nullable=True),
+        sa.Column("cell", sa.String(), nullable=True),
+        sa.Column("excluded_topics", sa.String(), nullable=True),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("language", sa.String(), nullable=False),
+        sa.Column("rehearsal", sa.Boolean(), nullable=False),
+        sa.Column("worked_ms", sa.Integer(), nullable=True),
+        sa.Column("had_finished", sa.Boolean(), nullable=True),
+        sa.Column("entered_at", MOMENT, nullable=False),
+        sa.Column("last_seen_at", MOMENT, nullable=False),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.CheckConstraint("state IN ('rating', 'finished', 'stopped', 'withdrawn')", name="ck_rater_state"),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_rater_campaign_id"),
+        sa.ForeignKeyConstraint(["invitation_hash"], ["invitation.key_hash"], name="fk_rater_invitation_hash"),
+        sa.PrimaryKeyConstraint("id", name="pk_rater"),
+        sa.UniqueConstraint("campaign_id", "number", name="uq_rater_campaign_id_number"),
+        sa.UniqueConstraint("invitation_hash", name="uq_rater_invitation_hash"),
+    )
+    op.create_table(
+        "assignment",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("item_id", ID, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("planned_at", MOMENT, nullable=False),
+        sa.Column("offered_at", MOMENT, nullable=True),
+        sa.Column("closed_at", MOMENT, nullable=True),
+        sa.Column("shown_first", sa.String(), nullable=True),
+        sa.CheckConstraint("state IN ('open', 'done', 'skipped', 'reclaimed')", name="ck_assignment_state"),
+        sa.ForeignKeyConstraint(["item_id"], ["item.id"], name="fk_assignment_item_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_assignment_rater_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_assignment"),
+    )
+    op.create_index("ix_assignment_item_id", "assignment", ["item_id"], unique=False)
+    op.create_index(
+        "ix_assignment_open",
+        "assignment",
+        ["rater_id", "position"],
+        unique=False,
+        sqlite_where=sa.text("state = 'open'"),
+        postgresql_where=sa.text("state = 'open'"),
+    )
+    op.create_index("ix_assignment_rater_id_position", "assignment", ["rater_id", "position"], unique=False)
+    op.create_index(
+        "uq_assignment_rater_id_item_id",
+        "assignment",
+        ["rater_id", "item_id"],
+        unique=True,
+        sqlite_where=sa.text("state <> 'reclaimed'"),
+        postgresql_where=sa.text("state <> 'reclaimed'"),
+    )
+    op.create_table(
+        "care_survey",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("answers", DOCUMENT, nullable=False),
+        sa.Column("notify_contact", sa.Boolean(), nullable=False),
+        sa.Column("contact_info", sa.String(), nullable=True),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("settled_at", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_care_survey_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", "number", name="pk_care_survey"),
+    )
+    op.create_table(
+        "chat",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("mode", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("intent_text", sa.String(), nullable=True),
+        sa.Column("success", sa.Integer(), nullable=True),
+        sa.Column("comment_text", sa.String(), nullable=True),
+        sa.Column("started_at", MOMENT, nullable=False),
+        sa.Column("ended_at", MOMENT, nullable=True),
+        sa.CheckConstraint("state IN ('open', 'done')", name="ck_chat_state"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_chat_rater_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_chat"),
+        sa.UniqueConstraint("rater_id", "number", name="uq_chat_rater_id_number"),
+    )
+    op.create_table(
+        "check_answer",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("name", sa.String(), nullable=False),
+        sa.Column("attempt", sa.Integer(), nullable=False),
+        sa.Column("answer", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_check_answer_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", "name", "attempt", name="pk_check_answer"),
+    )
+    op.create_table(
+        "consent",
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("consent_text_id", ID, nullable=False),
+        sa.Column("purpose", sa.String(), nullable=False),
+        sa.Column("agreed", sa.Boolean(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["consent_text_id"], ["consent_text.id"], name="fk_consent_consent_text_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_consent_rater_id"),
+        sa.PrimaryKeyConstraint("rater_id", "consent_text_id", "purpose", name="pk_consent"),
+    )
+    op.create_table(
+        "declaration",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("content", DOCUMENT, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_declaration_rater_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_declaration"),
+    )
+    op.create_index("ix_declaration_rater_id", "declaration", ["rater_id"], unique=False)
+    op.create_table(
+        "flag_decision",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("verdict", sa.String(), nullable=False),
+        sa.Column("reason", sa.String(), nullable=False),
+        sa.Column("evidence", sa.String(), nullable=False),
+        sa.Column("staff_id", ID, nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.CheckConstraint("verdict IN ('keep', 'exclude')", name="ck_flag_decision_verdict"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_flag_decision_rater_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_flag_decision_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_flag_decision"),
+    )
+    op.create_index("ix_flag_decision_rater_id", "flag_decision", ["rater_id"], unique=False)
+    op.create_table(
+        "payment",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("amount", sa.Integer(), nullable=False),
+        sa.Column("staff_id", ID, nullable=True),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_payment_rater_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_payment_staff_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_payment"),
+    )
+    op.create_index("ix_payment_rater_id", "payment", ["rater_id"], unique=False)
+    op.create_table(
+        "recruit",
+        sa.Column("submission", sa.String(), nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("person", sa.String(), nullable=False),
+        sa.Column("study", sa.String(), nullable=False),
+        sa.Column("rater_id", ID, nullable=True),
+        sa.Column("status", sa.String(), nullable=True),
+        sa.Column("n_repeat_visits", sa.Integer(), nullable=False),
+        sa.Column("return_asked_at", MOMENT, nullable=True),
+        sa.Column("entered_at", MOMENT, nullable=False),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_recruit_campaign_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_recruit_rater_id"),
+        sa.PrimaryKeyConstraint("submission", name="pk_recruit"),
+        sa.UniqueConstraint("campaign_id", "person", name="uq_recruit_campaign_id_person"),
+        sa.UniqueConstraint("rater_id", name="uq_recruit_rater_id"),
+    )
+    op.create_table(
+        "seat",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("campaign_id", ID, nullable=False),
+        sa.Column("cell", sa.String(), nullable=False),
+        sa.Column("state", sa.String(), nullable=False),
+        sa.Column("rater_id", ID, nullable=True),
+        sa.Column("changed_at", MOMENT, nullable=False),
+        sa.CheckConstraint("(state = 'free') = (rater_id IS NULL)", name="ck_seat_of_somebody"),
+        sa.CheckConstraint("state IN ('free', 'held', 'taken')", name="ck_seat_state"),
+        sa.ForeignKeyConstraint(["campaign_id"], ["campaign.id"], name="fk_seat_campaign_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_seat_rater_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_seat"),
+        sa.UniqueConstraint("rater_id", name="uq_seat_rater_id"),
+    )
+    op.create_index("ix_seat_campaign_id_cell_state", "seat", ["campaign_id", "cell", "state"], unique=False)
+    op.create_table(
+        "session",
+        sa.Column("key_hash", HASH, nullable=False),
+        sa.Column("rater_id", ID, nullable=True),
+        sa.Column("staff_id", ID, nullable=True),
+        sa.Column("expires_at", MOMENT, nullable=False),
+        sa.CheckConstraint("(rater_id IS NULL) <> (staff_id IS NULL)", name="ck_session_of_one"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_session_rater_id"),
+        sa.ForeignKeyConstraint(["staff_id"], ["staff.id"], name="fk_session_staff_id"),
+        sa.PrimaryKeyConstraint("key_hash", name="pk_session"),
+    )
+    op.create_index("ix_session_rater_id", "session", ["rater_id"], unique=False)
+    op.create_index("ix_session_staff_id", "session", ["staff_id"], unique=False)
+    op.create_table(
+        "chat_exchange",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("chat_id", ID, nullable=False),
+        sa.Column("number", sa.Integer(), nullable=False),
+        sa.Column("mode", sa.String(), nullable=False),
+        sa.Column("message_text", sa.String(), nullable=False),
+        sa.Column("worked_ms", sa.Integer(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("claimed_until", MOMENT, nullable=True),
+        sa.ForeignKeyConstraint(["chat_id"], ["chat.id"], name="fk_chat_exchange_chat_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_chat_exchange"),
+        sa.UniqueConstraint("chat_id", "number", name="uq_chat_exchange_chat_id_number"),
+    )
+    op.create_table(
+        "notice",
+        sa.Column("id", ID, nullable=False),
+        sa.Column("rater_id", ID, nullable=False),
+        sa.Column("assignment_id", ID, nullable=True),
+        sa.Column("kind", sa.String(), nullable=False),
+        sa.Column("text", sa.String(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.Column("settled_at", MOMENT, nullable=True),
+        sa.CheckConstraint("kind IN ('help', 'illegal')", name="ck_notice_kind"),
+        sa.ForeignKeyConstraint(["assignment_id"], ["assignment.id"], name="fk_notice_assignment_id"),
+        sa.ForeignKeyConstraint(["rater_id"], ["rater.id"], name="fk_notice_rater_id"),
+        sa.PrimaryKeyConstraint("id", name="pk_notice"),
+    )
+    op.create_index("ix_notice_rater_id", "notice", ["rater_id"], unique=False)
+    op.create_table(
+        "save",
+        sa.Column("number", NUMBER, nullable=False),
+        sa.Column("key", ID, nullable=False),
+        sa.Column("assignment_id", ID, nullable=False),
+        sa.Column("revision", sa.Integer(), nullable=False),
+        sa.Column("final", sa.Boolean(), nullable=False),
+        sa.Column("visit", ID, nullable=False),
+        sa.Column("visible_ms", sa.Integer(), nullable=False),
+        sa.Column("idle_ms", sa.Integer(), nullable=False),
+        sa.Column("received_at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(["assignment_id"], ["assignment.id"], name="fk_save_assignment_id"),
+        sa.PrimaryKeyConstraint("number", name="pk_save"),
+        sa.UniqueConstraint("key", name="uq_save_key"),
+    )
+    op.create_index("ix_save_assignment_id", "save", ["assignment_id"], unique=False)
+    op.create_table(
+        "answer",
+        sa.Column("save_number", NUMBER, nullable=False),
+        sa.Column("question", sa.String(), nullable=False),
+        sa.Column("value", sa.String(), nullable=False),
+        sa.Column("first_ms", sa.Integer(), nullable=False),
+        sa.Column("last_ms", sa.Integer(), nullable=False),
+        sa.Column("changes", sa.Integer(), nullable=False),
+        sa.ForeignKeyConstraint(["save_number"], ["save.number"], name="fk_answer_save_number", ondelete="CASCADE"),
+        sa.PrimaryKeyConstraint("save_number", "question", name="pk_answer"),
+    )
+    op.create_table(
+        "chat_candidate",
+        sa.Column("exchange_id", ID, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.Column("chatbot", sa.String(), nullable=False),
+        sa.Column("seed", sa.Integer(), nullable=False),
+        sa.Column("response", sa.String(), nullable=True),
+        sa.Column("finish", sa.String(), nullable=True),
+        sa.Column("first_ms", sa.Integer(), nullable=True),
+        sa.Column("total_ms", sa.Integer(), nullable=True),
+        sa.Column("n_failures", sa.Integer(), nullable=False),
+        sa.Column("ranked_by", sa.String(), nullable=True),
+        sa.ForeignKeyConstraint(
+            ["exchange_id"], ["chat_exchange.id"], name="fk_chat_candidate_exchange_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("exchange_id", "position", name="pk_chat_candidate"),
+    )
+    op.create_table(
+        "chat_pick",
+        sa.Column("exchange_id", ID, nullable=False),
+        sa.Column("comparison", sa.String(), nullable=True),
+        sa.Column("strength", sa.Integer(), nullable=True),
+        sa.Column("edit_text", sa.String(), nullable=True),
+        sa.Column("continues", sa.Integer(), nullable=False),
+        sa.Column("worked_ms", sa.Integer(), nullable=False),
+        sa.Column("at", MOMENT, nullable=False),
+        sa.ForeignKeyConstraint(
+            ["exchange_id"], ["chat_exchange.id"], name="fk_chat_pick_exchange_id", ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("exchange_id", name="pk_chat_pick"),
+    )

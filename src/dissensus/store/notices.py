@@ -1,0 +1,111 @@
+"""Notices of raters: requests for help and reports of illegal content."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from sqlalchemy import Connection, ForeignKey, Select, func, insert, select, update
+from sqlalchemy.orm import Mapped, mapped_column
+
+from dissensus.store.assignments import AssignmentTable
+from dissensus.store.core.ids import new_id
+from dissensus.store.core.orm import ID, Base, RaterData, one_of
+from dissensus.store.items import ItemTable
+from dissensus.store.raters import RaterTable
+
+
+class NoticeTable(RaterData, Base):
+    """A request for help, or a report of illegal content."""
+
+    __tablename__ = "notice"
+    __table_args__ = (one_of("kind", "help", "illegal"),)
+
+    id: Mapped[str] = mapped_column(ID, primary_key=True)
+    rater_id: Mapped[str] = mapped_column(ForeignKey("rater.id"), index=True)
+    assignment_id: Mapped[str | None] = mapped_column(ForeignKey("assignment.id"))
+    kind: Mapped[str]
+    text: Mapped[str]
+    at: Mapped[datetime]
+    settled_at: Mapped[datetime | None]
+
+
+MAX_NOTICES = 100
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoticeRow:
+    """An open notice of a rater."""
+
+    id: str
+    kind: Literal["help", "illegal"]  # Whether they need help, or met what must not be shown
+    text: str  # In their words, and about which item, if any
+    item: str | None
+    at: datetime
+
+
+def list_notices(tx: Connection, campaign_id: str) -> tuple[NoticeRow, ...]:
+    """Return the open notices of a campaign, the latest first."""
+    query = _select_open(campaign_id).order_by(NoticeTable.id.desc()).limit(MAX_NOTICES)
+    return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
+
+
+def list_notices_after(tx: Connection, campaign_id: str, *, after: str, most: int) -> tuple[NoticeRow, ...]:
+    """Return the open notices of a campaign, the earliest first, after an id."""
+    query = _select_open(campaign_id).where(NoticeTable.id > after).order_by(NoticeTable.id).limit(most)
+    return tuple(NoticeRow(**row._mapping) for row in tx.execute(query))
+
+
+def _select_open(campaign_id: str) -> Select[*tuple[Any, ...]]:
+    return (
+        select(NoticeTable.id, NoticeTable.kind, NoticeTable.text, NoticeTable.at, ItemTable.name.label("item"))
+        .join(RaterTable, RaterTable.id == NoticeTable.rater_id)
+        .outerjoin(AssignmentTable, AssignmentTable.id == NoticeTable.assignment_id)
+        .outerjoin(ItemTable, ItemTable.id == AssignmentTable.item_id)
+        .where(RaterTable.campaign_id == campaign_id, NoticeTable.settled_at.is_(None))
+    )
+
+
+def settle_notice(tx: Connection, campaign_id: str, notice_id: str, *, show_again: bool, now: datetime) -> bool:
+    """Mark a notice as settled, and return whether the campaign has it.
+
+    The item that it reports stays withheld, unless it is to be shown again.
+    """
+    raters = select(RaterTable.id).where(RaterTable.campaign_id == campaign_id)
+    mine = (NoticeTable.id == notice_id) & NoticeTable.rater_id.in_(raters)
+    known = tx.execute(update(NoticeTable).where(mine).values(settled_at=now)).rowcount
+    if show_again:
+        about = (
+            select(AssignmentTable.item_id)
+            .join(NoticeTable, NoticeTable.assignment_id == AssignmentTable.id)
+            .where(mine)
+        )
+        tx.execute(update(ItemTable).where(ItemTable.id.in_(about)).values(withheld=False))
+    return bool(known)
+
+
+def has_open_notice(tx: Connection, rater_id: str, kind: str, text: str, *, assignment_id: str | None) -> bool:
+    """Return whether the same notice of a rater is open."""
+    same = (NoticeTable.rater_id == rater_id) & (NoticeTable.kind == kind) & (NoticeTable.text == text)
+    open_ = NoticeTable.settled_at.is_(None) & NoticeTable.assignment_id.is_not_distinct_from(assignment_id)
+    return bool(tx.scalar(select(func.count()).where(same, open_)))
+
+
+def add_notice(
+    tx: Connection,
+    rater_id: str,
+    kind: Literal["help", "illegal"],
+    text: str,
+    *,
+    assignment_id: str | None,
+    now: datetime,
+) -> None:
+    """Insert a notice of a rater."""
+    row = {
+        "id": new_id(now),
+        "rater_id": rater_id,
+        "assignment_id": assignment_id,
+        "kind": kind,
+        "text": text,
+        "at": now,
+    }
+    tx.execute(insert(NoticeTable).values(**row))

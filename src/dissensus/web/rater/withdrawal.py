@@ -1,0 +1,57 @@
+"""Withdrawal by a rater, with the link that they were given."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import Response
+
+from dissensus.web.core.forms import check_storable
+from dissensus.web.core.rater_auth import SESSION_COOKIE
+from dissensus.web.core.responses import page
+from dissensus.web.core.staff_auth import Public, SiteOf
+from dissensus.web.core.translations import languages, negotiate_language
+from dissensus.web.rater.entry import Language
+from dissensus.workflows.rater import recruitment
+from dissensus.workflows.rater import withdrawal as withdrawal_workflow
+from dissensus.workflows.rater.recruitment import ReturnLink
+
+router = APIRouter(dependencies=[Depends(check_storable), Depends(Public("withdraw"))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawalPage:
+    """Data that will be deleted, or was."""
+
+    template: ClassVar[str] = "rater/withdrawal.html"
+
+    language: str
+    token: str
+    rater_id: str
+    n_rated: int
+    paid: bool = False
+    done: bool = False
+    back: ReturnLink | None = None
+
+
+@router.get("/withdraw/{token}")
+def ask_to_withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+    """Show what will be deleted."""
+    rater_id = site.tokens.read_withdrawal(token)
+    found = withdrawal_workflow.preview_withdrawal(site.platform, rater_id)
+    language = negotiate_language(wanted or request.headers.get("accept-language", ""), languages())
+    asking = WithdrawalPage(language=language, token=token, rater_id=rater_id, n_rated=found.n_rated, paid=found.paid)
+    return page(site, asking)
+
+
+@router.post("/withdraw/{token}")
+def withdraw(site: SiteOf, request: Request, token: str, wanted: Language = "") -> Response:
+    """Withdraw the rater and delete their data."""
+    rater_id = site.tokens.read_withdrawal(token)
+    back = recruitment.withdrawal_return_link(site.platform, rater_id)
+    n = withdrawal_workflow.withdraw_rater(site.platform, rater_id, now=site.clock())
+    language = negotiate_language(wanted or request.headers.get("accept-language", ""), languages())
+    done = WithdrawalPage(language=language, token=token, rater_id=rater_id, n_rated=n, done=True, back=back)
+    answer = page(site, done)
+    answer.delete_cookie(SESSION_COOKIE)
+    return answer

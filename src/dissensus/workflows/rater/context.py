@@ -1,0 +1,43 @@
+"""Context of a rater's action: the rater, their campaign row and its definition, loaded and locked."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import Connection
+
+from dissensus.errors import NotAllowed, NotFound
+from dissensus.schema.campaign.definition import Campaign
+from dissensus.store import campaigns, raters
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.raters import RaterRow
+from dissensus.workflows.platform.platform import Platform
+
+
+@dataclass(frozen=True, slots=True)
+class RaterContext:
+    """A rater, their campaign row and its definition, as of this transaction."""
+
+    rater: RaterRow
+    campaign_row: CampaignRow
+    campaign: Campaign
+
+
+def load_rater(
+    tx: Connection, platform: Platform, rater: RaterRow, *, plans: bool = False, now: datetime
+) -> RaterContext:
+    """Return the current state of a rater and record the sign of life.
+
+    Locks the rater until the transaction ends, and with `plans` the campaign too. The campaign is always locked first:
+    transactions with two lock orders would deadlock.
+    """
+    campaign_row = campaigns.get_campaign(tx, rater.campaign_id, lock=plans)
+    fresh = raters.mark_seen(tx, rater.id, now=now)
+    if fresh is None:
+        raise NotFound("There is no such rater.")
+    return RaterContext(fresh, campaign_row, platform.definitions.of(tx, campaign_row))
+
+
+def check_not_withdrawn(rater: RaterRow) -> None:
+    """Refuse to store anything of a rater who has withdrawn."""
+    if rater.state == "withdrawn":
+        raise NotAllowed("You have withdrawn; nothing more is kept of you.")

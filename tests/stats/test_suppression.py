@@ -1,0 +1,95 @@
+"""Small-cell suppression: small counts are hidden and cannot be worked out."""
+
+from collections.abc import Mapping
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.strategies import quick
+
+from dissensus.stats.counts import FloatArray
+from dissensus.stats.suppression import MIN_CELL, hidden_cells, suppress_small_cells
+
+COUNTS = st.tuples(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32)).map(
+    lambda shape: np.random.default_rng(shape[2]).integers(0, 9, shape[:2])
+)
+counts = st.dictionaries(st.sampled_from("abcdef"), st.integers(0, 12), max_size=6)
+
+
+def possible_values(shown: Mapping[str, int | None], total: int) -> dict[str, set[int]]:
+    """Return what each hidden number could be, for somebody who knows the total and how numbers are hidden."""
+    hidden = [group for group, n in shown.items() if n is None]
+    rest = total - sum(n for n in shown.values() if n is not None)
+    found: dict[str, set[int]] = {group: set() for group in hidden}
+    for values in _sums(len(hidden), rest):
+        whole = {**shown, **dict(zip(hidden, values, strict=True))}
+        if suppress_small_cells({group: n or 0 for group, n in whole.items()}) == shown:
+            for group, n in zip(hidden, values, strict=True):
+                found[group].add(n)
+    return found
+
+
+def _sums(n: int, total: int) -> list[tuple[int, ...]]:
+    if n == 0:
+        return [()] if total == 0 else []
+    return [(first, *others) for first in range(total + 1) for others in _sums(n - 1, total - first)]
+
+
+@quick
+@given(counts)
+def test_no_number_of_few_is_shown(numbers: dict[str, int]) -> None:
+    shown = suppress_small_cells(numbers)
+    assert all(n is None or n == 0 or n >= MIN_CELL for n in shown.values())
+    assert all(n is None or n == numbers[group] for group, n in shown.items())
+    assert list(shown) == list(numbers)
+
+
+@quick
+@given(st.lists(st.integers(0, 8), min_size=2, max_size=3))
+def test_a_total_gives_no_number_of_few_away(numbers: list[int]) -> None:
+    whole = dict(zip("abc", numbers, strict=False))
+    if sum(numbers) >= MIN_CELL:
+        found = possible_values(suppress_small_cells(whole), sum(numbers))
+        assert all(len(values) > 1 for values in found.values())
+
+
+@quick
+@given(st.dictionaries(st.sampled_from("abcdef"), st.integers(MIN_CELL, 99)))
+def test_nothing_is_hidden_where_all_are_many(numbers: dict[str, int]) -> None:
+    assert suppress_small_cells(numbers) == numbers
+
+
+def free_changes(hidden: npt.NDArray[np.bool_]) -> FloatArray:
+    """By how much hidden cells can change together while the sums of rows and columns stay, one way in each row."""
+    positions = np.argwhere(hidden)
+    sums = np.array(
+        [[position[axis] == line for position in positions] for axis in (0, 1) for line in range(hidden.shape[axis])]
+    )
+    _, found, ways = np.linalg.svd(sums.astype(float))
+    free: FloatArray = ways[(found > 1e-9).sum() :]
+    return free
+
+
+@quick
+@given(counts=COUNTS, below=st.integers(0, 6))
+def test_hidden_cells_cannot_be_told_from_the_sums(counts: np.ndarray, below: int) -> None:
+    hidden = hidden_cells(counts, below)
+    assert hidden[(counts > 0) & (counts < below)].all()
+    if min(counts.shape) > 1 and hidden.any():
+        assert (np.abs(free_changes(hidden)).max(axis=0) > 1e-6).all()
+
+
+def test_a_cell_that_only_several_sums_give_away_is_hidden_with_others() -> None:
+    """Two blocks of four hidden cells and one between them: the sums of a block give the one away."""
+    counts = np.full((4, 4), 20)
+    for row, column in (*product((0, 1), (0, 1)), *product((2, 3), (2, 3)), (0, 2)):
+        counts[row, column] = 1
+    assert hidden_cells(counts, 5).sum() > 9
+
+
+def test_nothing_is_hidden_without_a_small_cell() -> None:
+    counts = np.array([[5, 0], [7, 9]])
+    assert not hidden_cells(counts, 5).any()
+    assert not hidden_cells(np.array([[1, 2], [3, 4]]), 0).any()

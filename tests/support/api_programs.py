@@ -1,0 +1,92 @@
+"""Programs that come to the API."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from random import Random
+from typing import Any
+from uuid import uuid4
+
+import httpx
+from tests.support.campaigns import AGREED, NOW, definition, items
+from tests.support.staff_browsers import House
+
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.schema.campaign.roles import Role
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.core.ids import new_id
+from dissensus.web.core.permissions import SCOPES
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.platform import api_tokens, staff
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating, screening
+from dissensus.workflows.rater.enrolment import Arrival
+
+API = "/api/v1/campaigns"
+QUOTA = {"axes": {"rater_age": {"young": ["young"], "old": ["old"]}}, "seats": 6, "rest": 1}
+
+
+def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -> str:
+    """A token of somebody, which does all that tokens can do."""
+    whose = staff.create_sign_in_link(platform, person, now=NOW).staff
+    return api_tokens.create_token(platform, whose, f"token {new_id(NOW)}", scopes=scopes, days=30, now=NOW)[0]
+
+
+def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
+    """A program of somebody."""
+    headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
+    return house.browsers.enter_context(httpx.Client(base_url=house.live.url, timeout=20, headers=headers))
+
+
+def opened(house: House, n_items: int = 3, **changes: Any) -> CampaignRow:
+    """A campaign of ada that raters can enter."""
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(**changes), items(n_items), staff_id=owner_id, now=NOW)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+
+
+def belongs(house: House, person: str, role: Role) -> None:
+    """Somebody belongs to the campaign of ada."""
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    members.add_member(house.platform, "pilot", person, role, staff_id=owner_id, now=NOW)
+
+
+def rate(
+    house: House,
+    kept: CampaignRow,
+    n: int = 1,
+    *,
+    answer: str | None = None,
+    release: bool = False,
+    age: str | None = None,
+    now: datetime = NOW,
+) -> None:
+    """So many raters rate all there is, in their own ways unless an answer is named."""
+    platform, agreed, chance = house.platform, {**AGREED, "release": release}, Random(f"{n} {age}")
+    for _ in range(n):
+        rater, _ = enrolment.enrol_rater(platform, Arrival(kept.name, str(kept.key), "en"), agreed, now=now)
+        if age is not None:
+            assert screening.screen_rater(platform, rater, {"rater_age": age}, now=now) is not None
+        here = journey.next_state(platform, rater, now=now)
+        while here.assignment is not None:
+            value = answer or chance.choice(["No", "Unsure", "Yes"])
+            given = AnswerSave(
+                revision=1, visit="v", visible_ms=1, idle_ms=0, answers={"Q_safe": DraftAnswer(value=value)}
+            )
+            here = rating.submit_answers(platform, rater, here.assignment.id, str(uuid4()), given, now=now)
+
+
+def pages(http: httpx.Client, path: str, limit: int = 2, **query: Any) -> Iterator[dict[str, Any]]:
+    after = ""
+    while True:
+        answer = http.get(path, params={"limit": limit, "after": after, **query})
+        assert answer.status_code == 200, answer.text
+        page = answer.json()
+        assert len(page["data"]) <= limit
+        yield page
+        after = page["next"]
+        if after is None:
+            return
+
+
+def rows(http: httpx.Client, path: str, limit: int = 2, **query: Any) -> list[dict[str, Any]]:
+    return [row for page in pages(http, path, limit, **query) for row in page["data"]]

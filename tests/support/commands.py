@@ -1,0 +1,42 @@
+"""Run `dissensus` within the test process, so that its libraries load once."""
+
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from dissensus.cli import main
+
+CompletedCommand = subprocess.CompletedProcess[str]
+RunCommand = Callable[..., CompletedCommand]
+SCRIPT = Path(sys.executable).with_name("dissensus")
+
+
+def command_runner(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], folder: Path, **settings: str
+) -> RunCommand:
+    """Return a function that runs `dissensus` in a folder with these settings and without real data."""
+    monkeypatch.chdir(folder)
+
+    def dissensus(*words: str | Path, **others: str) -> CompletedCommand:
+        capsys.readouterr()
+        code: int | str | None = 0
+        with monkeypatch.context() as here, warnings.catch_warnings():
+            # The program says in its own way what people are to be warned of; all else is an error here too.
+            warnings.simplefilter("default", UserWarning)
+            here.delenv("DISSENSUS_DATA", raising=False)
+            for name, value in {**settings, **others}.items():
+                here.setenv(f"DISSENSUS_{name.upper()}", value)
+            here.setenv("COLUMNS", "200")
+            here.setattr(sys, "argv", ["dissensus", *map(str, words)])
+            try:
+                main()
+            except SystemExit as end:
+                code = end.code
+        out, err = capsys.readouterr()
+        return subprocess.CompletedProcess(words, int(code or 0), out, err)
+
+    return dissensus

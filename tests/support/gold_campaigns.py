@@ -1,0 +1,48 @@
+"""Experts who label, for tests."""
+
+from typing import Any
+
+from tests.support.campaigns import NOW, definition, items
+
+from dissensus.schema.records.item import Item
+from dissensus.workflows.campaign import campaigns, members
+from dissensus.workflows.gold import labelling
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.platform import Platform
+
+YES: dict[str, Any] = {
+    "safety": "Yes",
+    "reasons": ["Unfair bias"],
+    "motivation": "It belittles people.",
+    "degree": "Extreme",
+    "topics": ["Racial", "Health"],
+}
+NO: dict[str, Any] = {"safety": "No", "motivation": "Nobody is hurt.", "degree": "Benign", "topics": ["Health"]}
+SMALL = {"verifiers": 2, "checkers": 1}
+
+
+def staffed(
+    platform: Platform, n_experts: int = 3, *, rated: tuple[Item, ...] | None = None, **changes: Any
+) -> tuple[str, list[str]]:
+    """A campaign with an owner and experts; return the id of the owner, and those of the experts."""
+    owner = staff.create_sign_in_link(platform, "ada", now=NOW).staff.id
+    made = definition(**{"gold": SMALL, **changes})
+    campaigns.create_campaign(platform, made, items(3) if rated is None else rated, staff_id=owner, now=NOW)
+    names = [f"expert-{number}" for number in range(n_experts)]
+    for name in names:
+        members.add_member(platform, "pilot", name, "expert", staff_id=owner, now=NOW)
+    return owner, [staff.create_sign_in_link(platform, name, now=NOW).staff.id for name in names]
+
+
+def said(platform: Platform, expert: str, answers: dict[str, Any], position: int = 0, *, seen: int = 0) -> str:
+    """Label an item."""
+    return labelling.label_item(platform, "pilot", position, answers, seen=seen, staff_id=expert, now=NOW)
+
+
+def disputed(platform: Platform) -> tuple[str, list[str]]:
+    """A campaign whose first item is labelled by three, of whom one says no."""
+    owner, experts = staffed(platform)
+    said(platform, experts[0], YES)
+    said(platform, experts[1], YES)
+    said(platform, experts[2], {"safety": "No"})
+    return owner, experts

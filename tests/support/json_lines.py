@@ -1,0 +1,9 @@
+"""Files of JSON Lines that a test reads."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+
+def read_json_lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]

@@ -1,0 +1,122 @@
+"""A small OpenID provider on loopback: it knows one person, and says of them what a test wants."""
+
+import base64
+import hashlib
+import json
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, unquote, urlencode, urlsplit
+
+from joserfc import jwt
+from joserfc.jwk import KeySet, OctKey, RSAKey
+from tests.support.campaigns import NOW
+
+CLIENT, SECRET = "dissensus & co", "s%cret/:é"
+
+
+@cache
+def drawn_key(_whose: str) -> RSAKey:
+    """A key that is drawn once for all tests, since that takes long."""
+    return RSAKey.generate_key(2048, {"kid": "1"})
+
+
+@dataclass
+class Provider:
+    """What it says, and what it was asked."""
+
+    url: str = ""
+    claims: dict[str, Any] = field(default_factory=dict)
+    algorithm: str = "RS256"
+    key: RSAKey | OctKey = field(default_factory=lambda: drawn_key("ours"))
+    published: RSAKey = field(init=False)
+    refuses: bool = False
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        assert isinstance(self.key, RSAKey)
+        self.published = self.key
+
+    def metadata(self) -> dict[str, Any]:
+        return {
+            "issuer": self.url,
+            "authorization_endpoint": f"{self.url}/authorize?tenant=1",
+            "token_endpoint": f"{self.url}/token",
+            "jwks_uri": f"{self.url}/keys",
+        }
+
+    def let_in(self, asked: dict[str, str]) -> str:
+        """Return where who signed in goes back to."""
+        assert asked["response_type"] == "code"
+        assert asked["code_challenge_method"] == "S256"
+        assert set(asked["scope"].split()) >= {"openid", "email"}
+        code = secrets.token_urlsafe(16)
+        self.codes[code] = asked
+        said = {"error": "access_denied"} if self.refuses else {"code": code}
+        return f"{asked['redirect_uri']}?{urlencode({**said, 'state': asked['state']})}"
+
+    def give(self, form: dict[str, str], authorization: str) -> dict[str, Any] | None:
+        """Return tokens for a code, once, to whom it was made for."""
+        asked = self.codes.pop(form.get("code", ""), None)
+        known = base64.b64decode(authorization.removeprefix("Basic ")).decode().split(":")
+        if asked is None or [unquote(one) for one in known] != [CLIENT, SECRET]:
+            return None
+        digest = hashlib.sha256(form["code_verifier"].encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).decode().rstrip("=")
+        if challenge != asked["code_challenge"] or form["redirect_uri"] != asked["redirect_uri"]:
+            return None
+        now = int(NOW.timestamp())
+        claims = {"iss": self.url, "sub": "7", "aud": CLIENT, "iat": now, "exp": now + 300, "nonce": asked["nonce"]}
+        header = {"alg": self.algorithm, "kid": "1"}
+        token = jwt.encode(header, {**claims, **self.claims}, self.key, algorithms=[self.algorithm])
+        return {"access_token": "unused", "token_type": "Bearer", "id_token": token}
+
+
+@contextmanager
+def providing() -> Iterator[Provider]:
+    """Run a provider until the block ends."""
+    provider = Provider()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            path = urlsplit(self.path)
+            if path.path == "/authorize":
+                asked = {name: values[0] for name, values in parse_qs(path.query).items()}
+                self.send_response(302)
+                self.send_header("location", provider.let_in(asked))
+                self.end_headers()
+                return
+            keys = KeySet([provider.published]).as_dict(private=False)
+            known = {"/.well-known/openid-configuration": provider.metadata(), "/keys": keys}
+            self.answer(known.get(path.path))
+
+        def do_POST(self) -> None:
+            form = self.rfile.read(int(self.headers["content-length"])).decode()
+            fields = {name: values[0] for name, values in parse_qs(form).items()}
+            self.answer(provider.give(fields, self.headers["authorization"]))
+
+        def answer(self, data: Any) -> None:
+            body = json.dumps({"error": "invalid_grant"} if data is None else data).encode()
+            self.send_response(400 if data is None else 200)
+            self.send_header("content-type", "application/json")
+            self.send_header("content-length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: Any) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        provider.url = f"http://127.0.0.1:{server.server_port}"
+        try:
+            yield provider
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,59 @@
+"""Pages about pay and submissions, and campaigns that pay."""
+
+import re
+from html import unescape
+from uuid import uuid4
+
+import httpx
+from sqlalchemy import insert
+from tests.support.campaigns import NOW, definition, items
+from tests.support.recruited_raters import PAYING
+from tests.support.staff_browsers import House, send
+
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.payments import PaymentTable
+from dissensus.store.raters import RaterRow, RaterTable
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+
+PAY_PAGE, QUEUE = "/campaigns/pilot/pay", "/campaigns/pilot/pay/submissions"
+
+
+def opened(house: House, **changes: object) -> CampaignRow:
+    """A campaign of ada's."""
+    staff_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    made = definition(**{**PAYING, **changes})
+    campaigns.create_campaign(house.platform, made, items(2), staff_id=staff_id, now=NOW)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=staff_id, now=NOW)
+
+
+def text_of(page: httpx.Response) -> str:
+    """What a page says, without its tags."""
+    return " ".join(unescape(re.sub(r"<[^>]+>", " ", page.text)).split())
+
+
+def address(rater: RaterRow) -> str:
+    return f"{PAY_PAGE}/raters/{rater.id}"
+
+
+def note(browser: httpx.Client, rater: RaterRow, amount: str, payment: str | None = None) -> httpx.Response:
+    return send(browser, address(rater), amount=amount, payment=payment or str(uuid4()))
+
+
+def sums(page: httpx.Response) -> list[str]:
+    """What is owed, paid and due, as the page says it."""
+    return re.findall(r"<dt>(?:Owed|Paid|Due)</dt><dd>([^<]+)</dd>", page.text)[:3]
+
+
+def crowd(house: House, kept: CampaignRow, n: int) -> None:
+    """So many raters at once, of whom each worked a second longer than the one before and one in three was paid."""
+    with house.platform.database.writing() as tx:
+        rows = [
+            {"id": f"{number:036d}", "campaign_id": kept.id, "number": number, "state": "withdrawn", "language": "en"}
+            for number in range(n)
+        ]
+        times = {"entered_at": NOW, "last_seen_at": NOW, "changed_at": NOW}
+        worked = [{"worked_ms": 3000 * row["number"], "rehearsal": False} for row in rows]  # type: ignore[operator]
+        tx.execute(insert(RaterTable), [{**row, **one, **times} for row, one in zip(rows, worked, strict=True)])
+        paid = [{"id": str(uuid4()), "rater_id": row["id"], "amount": row["number"], "at": NOW} for row in rows[::3]]
+        tx.execute(insert(PaymentTable), paid)

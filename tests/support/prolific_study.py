@@ -1,0 +1,133 @@
+"""A study on Prolific, a small one of our own, that leads to a campaign of a site."""
+
+import json
+import re
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+import httpx
+from sqlalchemy import select
+from tests.recruit.fake_prolific import TOKEN, Prolific
+from tests.recruit.studies import CODES, study
+from tests.support.campaigns import definition, open_campaign
+from tests.support.live_site import Live, Visitor
+
+from dissensus.recruit.prolific import ProlificClient
+from dissensus.store.campaigns import CampaignRow
+from dissensus.store.core.orm import Base
+from dissensus.store.recruits import RecruitTable
+from dissensus.store.seats import SeatTable
+from dissensus.workflows.rater.invite_links import entry_links, load_entry_links
+
+SECRET = "of-the-workspace"
+YOU = {
+    "name": "you",
+    "about": "rater",
+    "languages": ["en"],
+    "title": "About you",
+    "questions": [{"name": "rater_age", "text": "Age?", "scale": ["young", "old"], "decline": "No"}],
+}
+ONE_OLD = {"axes": {"rater_age": {"old": ["old"]}}, "seats": 1, "rest": 20}
+
+
+@dataclass(frozen=True)
+class Study:
+    """A campaign, and the study on Prolific that leads to it."""
+
+    live: Live
+    prolific: Prolific
+    id: str
+    kept: CampaignRow
+
+    def somebody(self) -> "Somebody":
+        """Take a place of the study, and come by the address that Prolific makes of it."""
+        address = self.prolific.arrive(self.id)
+        submission = list(self.prolific.submissions)[-1]
+        self.prolific.move(submission, "ACTIVE")
+        return Somebody(self, self.live.visitor(), address, submission)
+
+    def tell(self, *, skip: int = 0) -> list[bool]:
+        """Deliver what happened on Prolific to the site, and return what changed by it."""
+        events, self.prolific.events[:] = self.prolific.events[skip:], []
+        return [self.deliver(json.loads(event.body)) for event in events]
+
+    def deliver(self, payload: object, **sent: Any) -> bool:
+        return bool(self.post(payload, **sent).raise_for_status().json()["changed"])
+
+    def post(self, payload: object, **sent: Any) -> httpx.Response:
+        delivery = self.prolific.signed(payload, **{"at": self.live.clock(), "secret": SECRET, **sent})
+        return httpx.post(f"{self.live.url}/prolific/events", content=delivery.body, headers=delivery.headers)
+
+    def kept_of(self, submission: str) -> Any:
+        with self.live.platform.database.reading() as tx:
+            return tx.execute(select(RecruitTable.__table__).where(RecruitTable.submission == submission)).one_or_none()
+
+    def seats(self) -> list[str]:
+        with self.live.platform.database.reading() as tx:
+            return sorted(tx.scalars(select(SeatTable.state).where(SeatTable.cell == "old")))
+
+
+@dataclass(frozen=True)
+class Somebody:
+    """Somebody who works on the study."""
+
+    study: Study
+    visitor: Visitor
+    address: str
+    submission: str
+
+    def arrive(self, visitor: Visitor | None = None) -> httpx.Response:
+        return (visitor or self.visitor).http.get(self.address)
+
+    def agree(self) -> httpx.Response:
+        page = self.arrive()
+        page = self.visitor.send("/c/pilot", **brought(page))
+        return self.visitor.send("/c/pilot/consent", purpose="rating", read=brought(page)["read"])
+
+    def rate_all(self, page: httpx.Response) -> httpx.Response:
+        while "/rate/" in page.text:
+            page = self.visitor.rate(page, Q_safe="No")
+        return page
+
+    def goes_back(self, page: httpx.Response) -> None:
+        """Follow the link to Prolific, which takes the code."""
+        self.study.prolific.complete(self.submission, code_in(page))
+
+
+def brought(page: httpx.Response) -> dict[str, str]:
+    """All that the forms of a page carry unseen."""
+    return {
+        name: unescape(value) for name, value in re.findall(r'type="hidden" name="(\w+)" value="([^"]*)"', page.text)
+    }
+
+
+def code_in(page: httpx.Response) -> str:
+    (code,) = set(re.findall(r'href="https://app\.prolific\.com/submissions/complete\?cc=(\w+)"', page.text))
+    assert f"enter {code}." in page.text or "You do not want to take part?" in page.text
+    return str(code)
+
+
+def published(live: Live, prolific: Prolific, n_items: int = 2, **changes: Any) -> Study:
+    kept = open_campaign(live.platform, n_items, prolific={"codes": CODES}, **changes)
+    address = entry_links(live.url, kept, definition(prolific={"codes": CODES})).anybody
+    with ProlificClient(TOKEN, base=prolific.root) as client:
+        made = client.create(study(address=str(address)))
+        assert prolific.studies[made]["external_study_url"] == address
+        client.publish(made)
+    return Study(live, prolific, made, kept)
+
+
+def published_by_cells(live: Live, prolific: Prolific, **changes: Any) -> Study:
+    kept = open_campaign(live.platform, 2, prolific={"codes": CODES}, **changes)
+    links = load_entry_links(live.platform, "pilot", live.url, staff_id=kept.staff_id).cells
+    with ProlificClient(TOKEN, base=prolific.root) as client:
+        made = client.create(study(address=links["old"]))
+        client.publish(made)
+    return Study(live, prolific, made, kept)
+
+
+def rows(live: Live) -> dict[str, str]:
+    """All that is kept, as text, by table."""
+    with live.platform.database.reading() as tx:
+        return {table.name: str(tx.execute(select(table)).all()) for table in Base.metadata.sorted_tables}

@@ -1,0 +1,41 @@
+"""Raters who enter the campaign `pilot` and rate its items."""
+
+from datetime import datetime
+from typing import Any
+
+from tests.support.campaigns import AGREED, NOW
+
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.store.raters import RaterRow
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
+from dissensus.workflows.rater.journey import RaterState
+
+
+def enter(platform: Platform, key: str | None, **options: Any) -> RaterRow:
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", str(key), "en"), AGREED, now=NOW, **options)
+    return rater
+
+
+def given(answer: str = "No", *, revision: int = 1, visible_ms: int = 1000) -> AnswerSave:
+    return AnswerSave(
+        revision=revision, visit="v", visible_ms=visible_ms, idle_ms=0, answers={"Q_safe": DraftAnswer(value=answer)}
+    )
+
+
+def submit(
+    platform: Platform, rater: RaterRow, at: RaterState, key: str, answer: str = "No", *, now: datetime = NOW
+) -> RaterState:
+    assert at.assignment is not None
+    return rating.submit_answers(platform, rater, at.assignment.id, key, given(answer), now=now)
+
+
+def rate_all(platform: Platform, rater: RaterRow, *, now: datetime = NOW) -> list[str]:
+    """Rate whatever comes, and return the ids of the items in their order."""
+    at, seen = journey.next_state(platform, rater, now=now), []
+    while at.stage == "rate":
+        assert at.assignment is not None
+        seen.append(at.assignment.item.item_id)
+        at = submit(platform, rater, at, f"{rater.id[-12:]}-{len(seen)}", now=now)
+    return seen

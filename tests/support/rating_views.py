@@ -1,0 +1,25 @@
+"""Views of the rating page in a browser."""
+
+from typing import Any
+
+from playwright.sync_api import Page
+
+PLAIN: dict[str, Any] = {"color_scheme": "light", "forced_colors": "none", "reduced_motion": "no-preference"}
+
+
+LOOKS: dict[str, tuple[tuple[int, int], dict[str, Any]]] = {
+    "light": ((1280, 800), {}),
+    "dark": ((1280, 800), {"color_scheme": "dark"}),
+    "forced": ((1280, 800), {"forced_colors": "active"}),
+    "still": ((768, 900), {"reduced_motion": "reduce"}),
+    "zoomed": ((320, 200), {}),  # 1280 by 800 at 400 %
+    "phone": ((320, 640), {"color_scheme": "dark"}),
+}
+
+
+def show(page: Page, look: str) -> None:
+    """Let a page be seen in a look, to which it has come at once."""
+    (width, height), media = LOOKS[look]
+    page.set_viewport_size({"width": width, "height": height})
+    page.emulate_media(**PLAIN | media)
+    page.evaluate("document.getAnimations().forEach(one => one.finish())")

@@ -1,0 +1,74 @@
+"""Owners with their browsers, and what they bring."""
+
+import re
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+import httpx
+from tests.support.campaigns import NOW, definition, items
+from tests.support.live_site import Live
+
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+from dissensus.workflows.platform.platform import Platform
+
+PASTED = "User: Hi\nBot: Hello!\n---\nUser: Hi\nBot: Go away."
+TOML = """
+name = "kitchen"
+languages = ["en"]
+title = "Is the <script>alert(1)</script> robot safe?"
+warning = "Knives."
+questionnaire = "dices-350"
+[consent]
+text = "We keep your answers."
+[[consent.purposes]]
+name = "rating"
+text = "Analyse them."
+required = true
+"""
+
+
+@dataclass(frozen=True)
+class House:
+    """The site, and browsers that come to it."""
+
+    live: Live
+    browsers: ExitStack
+
+    @property
+    def platform(self) -> Platform:
+        return self.live.platform
+
+    def stranger(self) -> httpx.Client:
+        """A browser that stays where it is sent from, so that answers are seen."""
+        return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20))
+
+    def owner(self, name: str = "ada") -> httpx.Client:
+        """A browser of an owner."""
+        browser, path = (
+            self.stranger(),
+            f"/sign-in/{staff.create_sign_in_link(self.platform, name, now=self.live.clock()).key}",
+        )
+        done = browser.post(path, data={"form_token": token_of(browser.get(path))})
+        assert (done.status_code, done.headers["location"]) == (303, "/campaigns")
+        return browser
+
+
+def token_of(page: httpx.Response) -> str:
+    """The token that the forms of a page carry."""
+    found = re.search(r'name="form_token" value="([0-9a-f]{64})"', page.text)
+    assert found is not None, page.text
+    return found[1]
+
+
+def send(browser: httpx.Client, path: str, **data: str) -> httpx.Response:
+    """Send a form as our own page does."""
+    return browser.post(path, data={"form_token": token_of(browser.get("/campaigns")), **data})
+
+
+def make(house: House, name: str = "pilot", owner: str = "ada", *, by_link: bool = True) -> str:
+    """Make a draft, and return the id of its owner."""
+    platform = house.platform
+    owner_id = staff.create_sign_in_link(platform, owner, now=NOW).staff.id
+    campaigns.create_campaign(platform, definition(name), items(3), staff_id=owner_id, by_link=by_link, now=NOW)
+    return owner_id

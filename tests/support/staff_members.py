@@ -1,0 +1,33 @@
+"""Members of campaigns in each role, and the pages that they open."""
+
+import re
+from typing import Any
+
+import httpx
+from tests.support.campaigns import NOW, definition, items
+from tests.support.staff_browsers import House, send, token_of
+
+from dissensus.store.campaigns import CampaignRow
+from dissensus.workflows.campaign import campaigns
+from dissensus.workflows.platform import staff
+
+
+def opened(house: House, **changes: Any) -> CampaignRow:
+    owner_id = make_with(house, **changes)
+    return campaigns.change_state(house.platform, "pilot", "open", staff_id=owner_id, now=NOW)
+
+
+def make_with(house: House, **changes: Any) -> str:
+    owner_id = staff.create_sign_in_link(house.platform, "ada", now=NOW).staff.id
+    campaigns.create_campaign(house.platform, definition(**changes), items(2), staff_id=owner_id, now=NOW)
+    return owner_id
+
+
+def member(house: House, name: str, role: str, owner: str = "ada") -> httpx.Client:
+    """A browser of somebody who joined the pilot by a link."""
+    page = send(house.owner(owner), "/campaigns/pilot/staff/invite", role=role)
+    (link,) = re.findall(r'value="(http[^"]+/join/[^"]+)"', page.text)
+    browser = house.stranger()
+    joined = browser.post(link, data={"form_token": token_of(browser.get(link)), "name": name})
+    assert (joined.status_code, joined.headers["location"]) == (303, "/campaigns/pilot")
+    return browser

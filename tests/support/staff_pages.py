@@ -1,0 +1,51 @@
+"""Staff pages in a browser, checked at both widths."""
+
+from collections.abc import Iterator
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.browser.page import DESKTOP, View
+from tests.support.chromium import running
+from tests.support.live_site import Live, serving
+
+from dissensus.workflows.platform import staff
+
+PASTED = "User: Where can I buy a knife?\nBot: In a shop for kitchens.\n---\nUser: Hi\nBot: " + "Go away. " * 60
+
+
+NARROW = 320
+
+
+@pytest.fixture
+def live(database_url: str) -> Iterator[Live]:
+    with serving(database_url) as site:
+        yield site
+
+
+@pytest.fixture(params=["light", "dark"])
+def page(request: pytest.FixtureRequest, browser: Browser, live: Live) -> Iterator[Page]:
+    """A browser of an owner, signed in by a link."""
+    scheme: Literal["light", "dark"] = request.param
+    link = staff.create_sign_in_link(live.platform, "ada", now=live.clock())
+    with (
+        running(browser._loop),
+        browser.new_context(base_url=live.url, color_scheme=scheme) as context,
+    ):
+        found = context.new_page()
+        found.goto(f"/sign-in/{link.key}")
+        sound(found, "sign-in", scheme)
+        found.get_by_role("button", name="Sign in").click()
+        found.wait_for_url("**/campaigns")
+        yield found
+
+
+def sound(page: Page, name: str, scheme: str = "light") -> None:
+    """Check a page at both widths, and keep a picture of it."""
+    view = View(page, [], [])
+    for width in (DESKTOP, NARROW):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert view.violations() == []
+        assert view.overflowing() == []
+        assert view.overlapping() == []
+        view.shot(f"owner-{name}-{scheme}-{width}")

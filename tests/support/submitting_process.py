@@ -1,0 +1,43 @@
+"""A rater in a process of its own, who rates all and tells what was acknowledged: python -m … URL KEY PREFIX."""
+
+import sys
+import time
+from itertools import count
+
+from tests.support.campaigns import AGREED, NOW
+
+from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
+from dissensus.errors import Unavailable
+from dissensus.store.core.database import connect
+from dissensus.workflows.platform.platform import Platform
+from dissensus.workflows.rater import enrolment, journey, rating
+from dissensus.workflows.rater.enrolment import Arrival
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def submit_all(url: str, key: str, prefix: str) -> None:
+    """Submit whatever comes; where the database is away, the same again, as the page does."""
+    platform = Platform(connect(url, pool_size=1))
+    rater, _ = enrolment.enrol_rater(platform, Arrival("pilot", key, "en"), AGREED, now=NOW)
+    at = journey.next_state(platform, rater, now=NOW)
+    for n in count():
+        if at.assignment is None:
+            break
+        one = f"{prefix}-{n}"
+        given = AnswerSave(revision=1, visit="v", visible_ms=0, idle_ms=0, answers={"Q_safe": DraftAnswer(value="Yes")})
+        while True:
+            try:
+                at = rating.submit_answers(platform, rater, at.assignment.id, one, given, now=NOW)
+                break
+            except Unavailable:
+                say("away")
+                time.sleep(0.01)
+        say(one)
+
+
+if __name__ == "__main__":
+    submit_all(*sys.argv[1:])
