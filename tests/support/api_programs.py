@@ -8,6 +8,7 @@ from uuid import uuid4
 
 import httpx
 from tests.support.campaigns import AGREED, NOW, definition, items
+from tests.support.live_site import TRUST
 from tests.support.staff_browsers import House
 
 from dissensus.campaign.answer_drafts import AnswerSave, DraftAnswer
@@ -34,7 +35,9 @@ def token(platform: Platform, person: str, *, scopes: frozenset[str] = SCOPES) -
 def program(house: House, person: str = "ada", *, scopes: frozenset[str] = SCOPES) -> httpx.Client:
     """A program of somebody."""
     headers = {"authorization": f"Bearer {token(house.platform, person, scopes=scopes)}"}
-    return house.browsers.enter_context(httpx.Client(base_url=house.live.url, timeout=20, headers=headers))
+    return house.browsers.enter_context(
+        httpx.Client(base_url=house.live.url, timeout=20, headers=headers, verify=TRUST)
+    )
 
 
 def opened(house: House, n_items: int = 3, **changes: Any) -> CampaignRow:

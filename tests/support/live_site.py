@@ -1,11 +1,13 @@
 """The real site, under a real server, as somebody with a browser meets it."""
 
+import asyncio
 import json
 import re
 import socket
+import ssl
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -14,6 +16,7 @@ from uuid import uuid4
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from starlette.routing import BaseRoute
 from tests.support.campaigns import NOW
 
 from dissensus.settings import Settings
@@ -23,6 +26,10 @@ from dissensus.workflows.platform.platform import Platform
 
 SECRET = "for-tests-alone-and-nobody-else-0123456789"
 CHEAP = {"password_passes": 1, "password_memory_mib": 1}
+#: for clients of a site on loopback, which need none: to read all certificates takes longer than a request
+TRUST = ssl.create_default_context()
+LOOK_AGAIN_S = 0.01
+ROUTES = list[BaseRoute]()
 
 
 @dataclass
@@ -58,7 +65,7 @@ class Live:
 
     def visitor(self, **headers: str) -> "Visitor":
         """Somebody who comes with a browser of their own."""
-        client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20, headers=headers)
+        client = httpx.Client(base_url=self.url, follow_redirects=True, timeout=20, headers=headers, verify=TRUST)
         return Visitor(self.open.enter_context(client))
 
 
@@ -68,8 +75,49 @@ def serving(database_url: str, **settings: Any) -> Iterator[Live]:
     clock = Hands()
     app = create_app(Settings(**{**CHEAP, "database_url": database_url, **settings}), SECRET)
     app.state.site = replace(app.state.site, clock=clock)
+    share_routes(app)
     with answering(app) as url, ExitStack() as clients:
         yield Live(url, app, clock, clients)
+
+
+def share_routes(app: FastAPI) -> None:
+    """Take over what the first site of this process worked out about its routes, which takes longer than a page.
+
+    No route belongs to one application: they find theirs through the request.
+    """
+    if not ROUTES:
+        ROUTES.extend(app.router.routes)
+    assert [_room(route) for route in app.router.routes] == [_room(route) for route in ROUTES]
+    app.router.routes[:] = ROUTES
+
+
+def _room(route: BaseRoute) -> object:
+    """The module-level router that was included, or the path of a route of the application itself."""
+    return getattr(route, "original_router", None) or getattr(route, "path", None)
+
+
+class Prompt(uvicorn.Server):
+    """A server that ends once its last answer is out: the original looks for that ten times a second."""
+
+    async def main_loop(self) -> None:
+        await self.on_tick(0)
+        while not self.should_exit:
+            await asyncio.sleep(LOOK_AGAIN_S)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        for server in self.servers:
+            server.close()
+        for one in sockets or []:
+            one.close()
+        for connection in list(self.server_state.connections):
+            connection.shutdown()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.config.timeout_graceful_shutdown):
+                while self.server_state.connections or self.server_state.tasks:
+                    await asyncio.sleep(LOOK_AGAIN_S)
+        for task in self.server_state.tasks:
+            task.cancel()
+        await self.lifespan.shutdown()
 
 
 @contextmanager
@@ -79,7 +127,7 @@ def answering(app: FastAPI) -> Iterator[str]:
         # As the site itself listens: else the second part of each answer comes 40 ms late.
         listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         config = uvicorn.Config(app, log_level="critical", lifespan="on", ws="none", timeout_graceful_shutdown=2)
-        server = uvicorn.Server(config)
+        server = Prompt(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
         thread.start()
         try:

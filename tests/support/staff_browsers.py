@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import httpx
 from tests.support.campaigns import NOW, definition, items
-from tests.support.live_site import Live
+from tests.support.live_site import TRUST, Live
 
 from dissensus.workflows.campaign import campaigns
 from dissensus.workflows.platform import staff
@@ -41,7 +41,7 @@ class House:
 
     def stranger(self) -> httpx.Client:
         """A browser that stays where it is sent from, so that answers are seen."""
-        return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20))
+        return self.browsers.enter_context(httpx.Client(base_url=self.live.url, timeout=20, verify=TRUST))
 
     def owner(self, name: str = "ada") -> httpx.Client:
         """A browser of an owner."""
