@@ -1,5 +1,6 @@
 """Real data, where they are, and real databases."""
 
+import gc
 import os
 import shutil
 import tempfile
@@ -29,6 +30,12 @@ def pytest_configure() -> None:
     if "TMPDIR" not in os.environ and MEMORY.is_dir() and shutil.disk_usage(MEMORY).free > ROOM:
         os.environ["TMPDIR"] = str(MEMORY)
         tempfile.tempdir = None
+
+
+def pytest_collection_finish() -> None:
+    """Let no search for garbage look at thousands of tests and modules, which stay."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")
