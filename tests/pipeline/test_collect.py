@@ -13,15 +13,15 @@ from dissensus.pipeline.collect.chat import (
     Exchange,
     ResponseCandidate,
     ResponsePick,
-    better,
     build_conversation,
     check_pick,
+    choose_better_response,
+    choose_next_step,
     continue_conversation,
     derive_seed,
     digest_message,
     digest_pick,
     draw_chatbots,
-    next_step,
 )
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import Chatbot, ScriptedResponses
@@ -89,19 +89,19 @@ def test_by_chance_is_either() -> None:
 @given(strength=strengths)
 def test_the_better_response_does_not_depend_on_how_it_was_asked(strength: int) -> None:
     pick, turned = ResponsePick(strength=strength), ResponsePick(strength=-strength)
-    assert better(HARM, pick) == better(replace(HARM, compared="less harmful"), turned)
-    assert better(replace(HARM, compared="more helpful"), pick) == pick.place
-    assert better(HARM, ResponsePick(strength=0)) is None
+    assert choose_better_response(HARM, pick) == choose_better_response(replace(HARM, compared="less harmful"), turned)
+    assert choose_better_response(replace(HARM, compared="more helpful"), pick) == pick.place
+    assert choose_better_response(HARM, ResponsePick(strength=0)) is None
 
 
 def test_what_comes_next() -> None:
     waiting = replace(ONE, candidates=(ResponseCandidate(place=0, chatbot="tern"), ONE.candidates[1]))
     on = replace(ONE, pick=ResponsePick(strength=2), continues=1)
-    assert next_step(CHAT, []) == "say"
-    assert next_step(CHAT, [waiting]) == "answering"
-    assert next_step(CHAT, [ONE]) == "pick"
-    assert next_step(CHAT, [on]) == "say"
-    assert next_step(CHAT, [on, on]) == "end"
+    assert choose_next_step(CHAT, []) == "say"
+    assert choose_next_step(CHAT, [waiting]) == "answering"
+    assert choose_next_step(CHAT, [ONE]) == "pick"
+    assert choose_next_step(CHAT, [on]) == "say"
+    assert choose_next_step(CHAT, [on, on]) == "end"
 
 
 def test_the_conversation_holds_what_it_went_on_with() -> None:

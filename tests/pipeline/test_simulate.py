@@ -11,7 +11,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse import analyse, group_divergence
 from dissensus.pipeline.simulate import draw_answers, simulate_ratings
 from dissensus.pipeline.simulate.scores import allot_counts, normal_scores, related_scores
-from dissensus.pipeline.simulate.texts import texts
+from dissensus.pipeline.simulate.texts import draw_item_texts
 
 
 def test_the_same_seed_gives_the_same_ratings() -> None:
@@ -130,7 +130,7 @@ def test_texts_are_as_distinct_as_asked_and_never_alike_in_pairs(
     n: int, contexts: int, responses: int, seed: int
 ) -> None:
     contexts, responses = min(n, contexts), min(n, responses)
-    context, response = texts(np.random.default_rng(seed), n, [3, 2, 1], contexts, responses)
+    context, response = draw_item_texts(np.random.default_rng(seed), n, [3, 2, 1], contexts, responses)
     assert len(set(context)) == contexts
     assert len(set(response)) in {responses, n}
     assert len(set(zip(context, response, strict=True))) == n

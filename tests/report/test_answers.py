@@ -7,7 +7,7 @@ import pytest
 from tests.pipeline.tables import SCALE, drawn_frame, ratings_of
 from tests.report.simulated import fits, texts
 
-from dissensus.report.figures.answers import answers, parts, questions
+from dissensus.report.figures.answers import answers, list_bar_parts, questions
 from dissensus.report.groups import groups_of
 from dissensus.schema.ratings.table import Ratings
 
@@ -68,7 +68,7 @@ def test_questions_with_another_scale_are_named_and_left_out() -> None:
 
 def test_answers_go_from_light_to_dark_and_text_on_them_changes() -> None:
     scale = [str(k) for k in range(9)]
-    found = parts(scale)
+    found = list_bar_parts(scale)
     assert [part.name for part in found] == scale
     assert len({part.text for part in found}) > 1
-    assert [part.name for part in parts(["only"])] == ["only"]
+    assert [part.name for part in list_bar_parts(["only"])] == ["only"]

@@ -6,13 +6,13 @@ from tests.pipeline.tables import ratings_of
 from dissensus.errors import InvalidInput
 from dissensus.report.groups import (
     DisplayedGroups,
-    counted,
-    distinct,
-    enumerated,
+    format_axis,
+    format_count,
+    format_percent,
     groups_of,
-    percent,
-    slug,
-    spoken,
+    join_with_and,
+    make_slug,
+    number_repeated_names,
 )
 from dissensus.schema.ratings.table import Ratings
 
@@ -86,16 +86,16 @@ def test_the_largest_groups_are_drawn_in_their_order() -> None:
 
 
 def test_names_of_files() -> None:
-    assert slug("rater_race*rater_gender") == "race-gender"
-    assert slug("../../etc/passwd") == "etc-passwd"
-    assert slug("<>") == "unnamed"
-    assert len(slug("x" * 500)) == 60
-    assert distinct(["a", "b", "a", "a-2", "a"]) == ["a", "b", "a-2", "a-2-2", "a-3"]
+    assert make_slug("rater_race*rater_gender") == "race-gender"
+    assert make_slug("../../etc/passwd") == "etc-passwd"
+    assert make_slug("<>") == "unnamed"
+    assert len(make_slug("x" * 500)) == 60
+    assert number_repeated_names(["a", "b", "a", "a-2", "a"]) == ["a", "b", "a-2", "a-2-2", "a-3"]
 
 
 def test_words() -> None:
-    assert spoken("rater_raw_race*rater_gender") == "raw race × gender"
-    assert (counted(1, "rater"), counted(1200, "rater")) == ("1 rater", "1,200 raters")
-    assert percent(0.123, 1) == "12.3 %"
-    assert enumerated(["a"]) == "a"
-    assert enumerated(["a", "b", "c"]) == "a, b and c"
+    assert format_axis("rater_raw_race*rater_gender") == "raw race × gender"
+    assert (format_count(1, "rater"), format_count(1200, "rater")) == ("1 rater", "1,200 raters")
+    assert format_percent(0.123, 1) == "12.3 %"
+    assert join_with_and(["a"]) == "a"
+    assert join_with_and(["a", "b", "c"]) == "a, b and c"

@@ -11,7 +11,7 @@ from tests.report.hostile import AXES, hostile
 
 from dissensus.pipeline.simulate import preset, simulate
 from dissensus.report.builder import build
-from dissensus.report.html import MOST_ROWS, grid_of
+from dissensus.report.html import MOST_ROWS, to_grid
 from dissensus.report.result import Report
 from dissensus.schema.ratings.table import Ratings
 
@@ -116,7 +116,7 @@ def test_signs_that_turn_or_hide_others_are_shown() -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     table = pl.DataFrame({"n_items": range(1000), "share": [None, 0.12345, 1234.5, -0.5] * 250})
-    grid = grid_of(table)
+    grid = to_grid(table)
     assert grid.head == ("items", "share")
     assert len(grid.lines) == MOST_ROWS
     assert grid.caption == "The first 400 of 1,000 rows."

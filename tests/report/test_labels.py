@@ -10,7 +10,7 @@ from tests.pipeline.tables import drawn_frame, ratings_of
 from tests.report.simulated import fits
 
 from dissensus.pipeline.aggregate import soft_labels as labels_of
-from dissensus.report.figures.labels import MOST_COLUMNS, entropies, entropy, item_shares, soft_labels
+from dissensus.report.figures.labels import MOST_COLUMNS, compute_entropies, compute_item_shares, entropy, soft_labels
 from dissensus.schema.ratings.table import Ratings
 
 
@@ -46,7 +46,7 @@ def test_neighbours_are_means_where_items_are_many() -> None:
 def test_entropy_is_that_of_shannon() -> None:
     shares = np.array([[1, 0, 0], [1 / 2, 1 / 2, 0], [1 / 3] * 3, [0.7, 0.2, 0.1]])
     slow = [-sum(p * log(p) for p in row if p) for row in shares.tolist()]
-    assert entropies(shares) == pytest.approx(slow)
+    assert compute_entropies(shares) == pytest.approx(slow)
 
 
 def test_every_item_is_in_one_bin() -> None:
@@ -54,7 +54,7 @@ def test_every_item_is_in_one_bin() -> None:
     figure = entropy(ratings)
     assert figure.table["n_items"].sum() == 30
     assert figure.table["entropy_to"][-1] == pytest.approx(log(3))
-    values = entropies(item_shares(ratings, "Q_overall"))
+    values = compute_entropies(compute_item_shares(ratings, "Q_overall"))
     first = figure.table.row(0, named=True)
     assert first["n_items"] == (values < first["entropy_to"]).sum()
     assert f"of one mind on {(values == 0).sum()} of 30 items" in figure.reading

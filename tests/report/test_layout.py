@@ -5,7 +5,15 @@ from hypothesis import strategies as st
 from tests.report.hostile import NAMES
 from tests.strategies import quick
 
-from dissensus.report.layout import NAME_LINES, NAME_SHARE, RowLabels, cut, legend_columns, text_width, wrapped
+from dissensus.report.layout import (
+    NAME_LINES,
+    NAME_SHARE,
+    RowLabels,
+    count_legend_columns,
+    estimate_text_width,
+    truncate_text,
+    wrap_text,
+)
 from dissensus.report.theme import COLUMN_WIDTH, PADDING, TEXT_WIDTH
 
 TEXTS = st.text(max_size=80) | st.sampled_from(NAMES)
@@ -14,22 +22,22 @@ TEXTS = st.text(max_size=80) | st.sampled_from(NAMES)
 @quick
 @given(text=TEXTS, width=st.floats(20, 300))
 def test_no_line_is_wider_than_its_room(text: str, width: float) -> None:
-    lines = wrapped(text, width)
+    lines = wrap_text(text, width)
     assert 1 <= len(lines) <= NAME_LINES
-    assert all(text_width(line) <= width for line in lines)
-    assert text_width(cut(text, width)) <= width
+    assert all(estimate_text_width(line) <= width for line in lines)
+    assert estimate_text_width(truncate_text(text, width)) <= width
 
 
 @quick
 @given(text=TEXTS)
 def test_what_has_room_is_kept_word_by_word(text: str) -> None:
-    assert " ".join(wrapped(text, 10_000)) == " ".join(text.split())
-    assert cut(text, 10_000) == text
+    assert " ".join(wrap_text(text, 10_000)) == " ".join(text.split())
+    assert truncate_text(text, 10_000) == text
 
 
 def test_what_has_no_room_ends_in_an_ellipsis() -> None:
-    assert cut("Donaudampfschifffahrt", 60).endswith("…")
-    lines = wrapped("one two three four five six seven eight", 40)
+    assert truncate_text("Donaudampfschifffahrt", 60).endswith("…")
+    lines = wrap_text("one two three four five six seven eight", 40)
     assert lines[:2] == ["one two", "three"]
     assert lines[2].endswith("…")
 
@@ -46,6 +54,6 @@ def test_rows_are_as_high_as_their_names_and_leave_room_for_the_plot(names: list
 
 
 def test_legends_take_as_many_columns_as_fit() -> None:
-    assert legend_columns(["No", "Unsure", "Yes"], 600) == 3
-    assert legend_columns(["a long name of an answer"] * 3, 200) == 1
-    assert legend_columns([], 200) == 1
+    assert count_legend_columns(["No", "Unsure", "Yes"], 600) == 3
+    assert count_legend_columns(["a long name of an answer"] * 3, 200) == 1
+    assert count_legend_columns([], 200) == 1

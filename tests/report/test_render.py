@@ -15,7 +15,7 @@ from dissensus.report.builder import build
 from dissensus.report.figures.answers import answers
 from dissensus.report.figures.panels import LOOKS
 from dissensus.report.groups import groups_of
-from dissensus.report.render import KINDS, kind_of
+from dissensus.report.render import KINDS, detect_kind
 from dissensus.report.result import Report
 from dissensus.report.theme import (
     BLUE,
@@ -27,8 +27,8 @@ from dissensus.report.theme import (
     RAMP,
     TEXT_WIDTH,
     VERMILION,
-    on_ramp,
-    ramp,
+    pick_ramp_colors,
+    pick_text_color,
 )
 from dissensus.schema.ratings.table import Ratings
 
@@ -65,13 +65,13 @@ def steps(colors: Sequence[str]) -> list[float]:
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
 def test_answers_differ_in_grey_and_go_one_way(theme: dict[str, str]) -> None:
     for n in range(2, 8):
-        found = steps([theme[color] for color in ramp(n)])
+        found = steps([theme[color] for color in pick_ramp_colors(n)])
         assert all(step > 7 for step in found) or all(step < -7 for step in found)
 
 
 @pytest.mark.parametrize("theme", THEMES, ids=["light", "dark"])
 def test_text_on_answers_can_be_read(theme: dict[str, str]) -> None:
-    low = {color: round(contrast(theme[color], theme[on_ramp(color)]), 2) for color in RAMP}
+    low = {color: round(contrast(theme[color], theme[pick_text_color(color)]), 2) for color in RAMP}
     assert {color: found for color, found in low.items() if found < 4.5} == {}
 
 
@@ -126,7 +126,7 @@ def test_the_name_of_a_file_says_its_kind(report: Report, tmp_path: Path) -> Non
         assert (tmp_path / name).read_bytes().startswith(starts)
     for name in ("a.pdf", "a"):
         with pytest.raises(InvalidInput, match=r"name a \.svg, \.png or \.json"):
-            kind_of(Path(name))
+            detect_kind(Path(name))
 
 
 def test_names_stay_as_they_are_in_a_page() -> None:

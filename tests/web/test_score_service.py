@@ -56,7 +56,7 @@ def test_it_says_what_it_is_and_describes_itself(http: httpx.Client) -> None:
     assert document["openapi"].startswith("3.1")
     assert set(document["paths"]) == {"/score"}
     assert set(document["paths"]["/score"]) == {"get", "post"}
-    asked = document["components"]["schemas"]["Asked"]["properties"]
+    asked = document["components"]["schemas"]["ScoreRequest"]["properties"]
     assert "rater_gender=Woman" in asked["as_group"]["description"]
     assert asked["quantile"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 0.0, "exclusiveMaximum": 1.0}
 

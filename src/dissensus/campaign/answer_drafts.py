@@ -44,7 +44,7 @@ def swap_preference(answers: Mapping[str, DraftAnswer], first: Side | None) -> d
 
     Examples
     --------
-    >>> turned({"Q_preference": Given(value="-3")}, "b")["Q_preference"].value
+    >>> swap_preference({"Q_preference": DraftAnswer(value="-3")}, "b")["Q_preference"].value
     '3'
     """
     values = answers.get(PREFERENCE)
@@ -73,8 +73,9 @@ def merge_saves(saves: Iterable[AnswerSave]) -> dict[str, DraftAnswer]:
     Examples
     --------
     >>> def save(revision, answer):
-    ...     return Save(revision=revision, visit="v", visible_ms=0, idle_ms=0, answers={"Q": Given(value=answer)})
-    >>> current([save(1, "No"), save(3, "Yes"), save(2, "Unsure")])["Q"].value
+    ...     answers = {"Q": DraftAnswer(value=answer)}
+    ...     return AnswerSave(revision=revision, visit="v", visible_ms=0, idle_ms=0, answers=answers)
+    >>> merge_saves([save(1, "No"), save(3, "Yes"), save(2, "Unsure")])["Q"].value
     'Yes'
     """
     latest: dict[str, tuple[int, DraftAnswer]] = {}

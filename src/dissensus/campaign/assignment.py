@@ -23,9 +23,9 @@ def choose_items(
 
     Examples
     --------
-    >>> plan([2, 0, 1, 0], [False, False, False, False], replication=2, most=3, seed=0, rater=0).tolist()
+    >>> choose_items([2, 0, 1, 0], [False, False, False, False], replication=2, most=3, seed=0, rater=0).tolist()
     [2, 3, 1]
-    >>> plan([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
+    >>> choose_items([2, 0, 1, 0], [False, True, False, False], replication=None, most=None, seed=0, rater=5).tolist()
     [2, 3, 0]
     """
     values, had = np.asarray(loads, dtype=np.int64), np.asarray(mine, dtype=np.bool_)
@@ -48,7 +48,7 @@ def draw_sides(n: int, *, seed: int, rater: int, had: int) -> tuple[Side, ...]:
 
     Examples
     --------
-    >>> sides(4, seed=0, rater=0, had=0)
+    >>> draw_sides(4, seed=0, rater=0, had=0)
     ('a', 'a', 'b', 'b')
     """
     # Another stream than that of the order, which would tell the sides.

@@ -22,13 +22,13 @@ def find_due_check(
     Examples
     --------
     >>> def check(name, after, kind="instruction"):
-    ...     return Check(name=name, kind=kind, text={"en": "A?"}, scale=("A", "B"), right=("A",), after=after)
+    ...     return AttentionCheck(name=name, kind=kind, text={"en": "A?"}, scale=("A", "B"), right=("A",), after=after)
     >>> checks = [check("late", 5), check("early", 2), check("rules", 0, "comprehension")]
-    >>> due_of(checks, {}, 5).check.name
+    >>> find_due_check(checks, {}, 5).check.name
     'rules'
-    >>> due_of(checks, {"rules": ["B"]}, 0).attempt
+    >>> find_due_check(checks, {"rules": ["B"]}, 0).attempt
     2
-    >>> due_of(checks, {"rules": ["A"], "early": ["B"]}, 4) is None
+    >>> find_due_check(checks, {"rules": ["A"], "early": ["B"]}, 4) is None
     True
     """
     met = [
@@ -47,7 +47,7 @@ def is_unfit(checks: Sequence[AttentionCheck], tries: Mapping[str, Sequence[str]
 
     Examples
     --------
-    >>> rules = Check(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
+    >>> rules = AttentionCheck(name="rules", kind="comprehension", text={"en": "A?"}, scale=("A", "B"), right=("A",))
     >>> is_unfit([rules], {"rules": ["B"]}), is_unfit([rules], {"rules": ["B", "B"]})
     (False, True)
     """

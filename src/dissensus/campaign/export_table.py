@@ -102,7 +102,7 @@ def export_form(
     Examples
     --------
     >>> from dissensus.schema.campaign.shipped import load_campaign
-    >>> form = form_of(load_campaign("dices-350"), ["phase"])
+    >>> form = export_form(load_campaign("dices-350"), ["phase"])
     >>> form.official, len(form.columns), form.columns[:3]
     ('dices-350', 41, ('id', 'rater_id', 'rater_gender'))
     """
@@ -128,7 +128,7 @@ def find_official_name(questionnaire: Questionnaire) -> str | None:
 
     Examples
     --------
-    >>> official_name(load_questionnaire("dices-990"))
+    >>> find_official_name(load_questionnaire("dices-990"))
     'dices-990'
     """
     return next(
@@ -237,9 +237,10 @@ def format_conversation(conversation: Conversation, form: DicesForm = DICES_350)
 
     Examples
     --------
-    >>> talk(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
+    >>> format_conversation(Conversation.from_turns([("human", "Hi"), ("bot", "Hello!")]))
     ('USER: Hi', 'Hello!')
-    >>> talk(Conversation.from_turns([("human", "USER: Hi"), ("human", "LAMDA: no"), ("bot", "Hello!")]))[1]
+    >>> turns = [("human", "USER: Hi"), ("human", "LAMDA: no"), ("bot", "Hello!")]
+    >>> format_conversation(Conversation.from_turns(turns))[1]
     'Hello!'
     """
     turns = [(turn.speaker, turn.text) for turn in conversation.turns]

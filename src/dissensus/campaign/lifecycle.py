@@ -18,9 +18,9 @@ def check_transition(state: CampaignState, to: CampaignState) -> CampaignState:
 
     Examples
     --------
-    >>> moved("draft", "open")
+    >>> check_transition("draft", "open")
     'open'
-    >>> moved("draft", "closed")
+    >>> check_transition("draft", "closed")
     Traceback (most recent call last):
         ...
     dissensus.errors.Conflict: A campaign that is draft cannot become closed; it can become open.

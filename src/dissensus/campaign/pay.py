@@ -43,7 +43,7 @@ def worked_ms(saves: Iterable[Iterable[AnswerSave]], *, ceiling_ms: int = MAX_VI
     Examples
     --------
     >>> def save(visit, visible_ms, idle_ms):
-    ...     return Save(revision=1, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers={})
+    ...     return AnswerSave(revision=1, visit=visit, visible_ms=visible_ms, idle_ms=idle_ms, answers={})
     >>> worked_ms([[save("a", 20_000, 0), save("a", 90_000, 30_000)], [save("b", 10_000, 0)]])
     70000
     """
@@ -66,8 +66,10 @@ def compute_owed(pay: Pay, time_ms: int, end: RatingEnd = "left") -> int:
     Twenty minutes at 12 pounds an hour, with a minimum of 6 for who finishes:
 
     >>> pay = Pay(currency="GBP", hour=1200, finished=600, screened_out=50)
-    >>> owed(pay, 20 * 60_000), owed(pay, 20 * 60_000, "finished"), owed(pay, 1_000, "screened_out")
-    (400, 600, 50)
+    >>> compute_owed(pay, 20 * 60_000), compute_owed(pay, 20 * 60_000, "finished")
+    (400, 600)
+    >>> compute_owed(pay, 1_000, "screened_out")
+    50
     """
     check_whole("time_ms", time_ms)
     if end not in RATING_ENDS:
@@ -82,7 +84,7 @@ def settle_account(pay: Pay, amount: int, paid: int) -> PayAccount:
 
     Examples
     --------
-    >>> account(Pay(currency="GBP", hour=1200), 650, 600).due
+    >>> settle_account(Pay(currency="GBP", hour=1200), 650, 600).due
     50
     """
     check_whole("amount", amount)
@@ -97,7 +99,7 @@ def sum_accounts(accounts: Iterable[PayAccount]) -> PayAccount:
     Examples
     --------
     >>> pay = Pay(currency="GBP", hour=1200)
-    >>> sums = total([account(pay, 650, 600), account(pay, 400, 600)])
+    >>> sums = sum_accounts([settle_account(pay, 650, 600), settle_account(pay, 400, 600)])
     >>> sums.owed, sums.paid, sums.due, sums.overpaid
     (1050, 1200, 50, 200)
     """

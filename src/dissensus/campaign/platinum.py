@@ -37,7 +37,7 @@ def parse_platinum(
     Examples
     --------
     >>> frame = pl.DataFrame({"item_id": ["7"], "No": [3], "Yes": [9]})
-    >>> platinum_from(frame, ["No", "Yes"], ["7"], source="pilot of May")["7"]["safety_platinum"]
+    >>> parse_platinum(frame, ["No", "Yes"], ["7"], source="pilot of May")["7"]["safety_platinum"]
     'Yes'
     """
     read = _read(frame, scale, label)

@@ -9,7 +9,7 @@ class CellProgress:
 
     Examples
     --------
-    >>> cell = Filling(cell="old", target=10, places=12, taken=4, held=2, screened=0, n_lately=3, hours=12.0)
+    >>> cell = CellProgress(cell="old", target=10, places=12, taken=4, held=2, screened=0, n_lately=3, hours=12.0)
     >>> cell.needed, cell.free, cell.hours_left
     (4, 6, 24.0)
     """

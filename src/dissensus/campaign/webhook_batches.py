@@ -35,7 +35,7 @@ class WebhookBatch:
 
         Examples
         --------
-        >>> Batch(webhook_id="0198", campaign="pilot", after=2, through=9, head=9, events=()).id
+        >>> WebhookBatch(webhook_id="0198", campaign="pilot", after=2, through=9, head=9, events=()).id
         'msg_0198_3_9'
         """
         return f"msg_{self.webhook_id}_{self.after + 1}_{self.through}"
@@ -64,9 +64,9 @@ def backoff_after(n_failures: int, *, asked_s: float, chance: float) -> timedelt
 
     Examples
     --------
-    >>> [str(wait_after(n, asked_s=0, chance=1)) for n in (1, 2, 10, 100)]
+    >>> [str(backoff_after(n, asked_s=0, chance=1)) for n in (1, 2, 10, 100)]
     ['0:00:05', '0:00:10', '0:42:40', '6:00:00']
-    >>> str(wait_after(1, asked_s=60, chance=0)), str(wait_after(1, asked_s=1e9, chance=0))
+    >>> str(backoff_after(1, asked_s=60, chance=0)), str(backoff_after(1, asked_s=1e9, chance=0))
     ('0:01:00', '6:00:00')
     """
     grown: timedelta = min(FIRST_BACKOFF * 2 ** min(n_failures - 1, 30), MAX_BACKOFF)

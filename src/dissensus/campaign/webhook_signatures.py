@@ -33,7 +33,7 @@ def derive_secret(site_secret: str, webhook_id: str) -> str:
 
     Examples
     --------
-    >>> secret_for("known to the site alone", "0198")
+    >>> derive_secret("known to the site alone", "0198")
     'whsec_h+QNdkkUKv8ThpUMgbjEBJH8reCl6JWC2o0xbfvVO7U='
     """
     extracted = hmac.digest(b"dissensus-webhook", site_secret.encode(), hashlib.sha256)
@@ -46,7 +46,7 @@ def sign_webhook(secret: str, message_id: str, body: bytes, *, now: datetime) ->
 
     Examples
     --------
-    >>> signed("whsec_" + "A" * 44, "one", b"{}", now=datetime(2030, 1, 2, tzinfo=UTC))["webhook-timestamp"]
+    >>> sign_webhook("whsec_" + "A" * 44, "one", b"{}", now=datetime(2030, 1, 2, tzinfo=UTC))["webhook-timestamp"]
     '1893542400'
     """
     timestamp = str(int(now.timestamp()))

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from dissensus.cli import result_writer
 from dissensus.pipeline.analyse import Analysis
-from dissensus.pipeline.analyse.display import DisplayCell, analysis_blocks, analysis_footnotes, analysis_summary
+from dissensus.pipeline.analyse.result import DisplayCell, analysis_blocks, analysis_footnotes, analysis_summary
 
 # Columns of a terminal that show all metrics with their intervals on one line.
 WIDE = 112

@@ -15,7 +15,7 @@ from dissensus.chat import Bot, Response, collect_response, open_chatbot
 from dissensus.cli.platform.options import load_settings
 from dissensus.cli.preference.serve import SCORE_KEY
 from dissensus.errors import DissensusError, InvalidInput
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.campaign.chatbot import Chatbot
 from dissensus.schema.campaign.chatbot_parser import parse_chatbot
 from dissensus.schema.records.conversation import Conversation, Turn
@@ -149,4 +149,4 @@ def _note(text: str) -> None:
 
 def _plain(text: str) -> str:
     """Escape control characters: chatbot output is untrusted."""
-    return "\n".join(map(printable, text.split("\n")))
+    return "\n".join(map(escape_unprintable, text.split("\n")))

@@ -15,8 +15,8 @@ from dissensus.files.raw.atomic_write import check_distinct
 from dissensus.files.raw.table_reader import name_source, read_frame
 from dissensus.pipeline import curate as stage
 from dissensus.pipeline.curate import Allocation, Selection, join_attributes
-from dissensus.pipeline.curate.display import sample_page
-from dissensus.pipeline.curate.manifest import lines
+from dissensus.pipeline.curate.manifest import to_json_lines
+from dissensus.pipeline.curate.selection import sample_page
 from dissensus.schema.records.item import Item
 from dissensus.text.personal_data import KINDS, Kind
 
@@ -112,7 +112,7 @@ def curate(
     if output is None:
         typer.echo("No sample is written. Name a file for it: -o sample.jsonl", err=True)
     else:
-        result_writer.write_text(lines(selection.sample), output)
+        result_writer.write_text(to_json_lines(selection.sample), output)
     if plan is not None:
         result_writer.write_text(selection.to_json(), plan)
 

@@ -14,9 +14,10 @@ from dissensus.errors import InvalidInput
 from dissensus.files.raw.atomic_write import write_atomically
 from dissensus.pipeline.vet import Criteria, FilterAudit, Vetting, audit_flagged
 from dissensus.pipeline.vet import vet as vet_raters
-from dissensus.pipeline.vet.display import audit_page, vetting_page
+from dissensus.pipeline.vet.audit_result import audit_page
+from dissensus.pipeline.vet.result import vetting_page
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.render import Kind, kind_of
+from dissensus.report.render import Kind, detect_kind
 from dissensus.schema.ratings.table import Ratings
 
 THRESHOLDS, AUDIT = "Thresholds", "Audit"
@@ -109,7 +110,7 @@ def vet(
 
 def _figure_kind(figure: Path) -> Kind:
     """Return the format of the figure, before anything is read."""
-    return kind_of(figure)
+    return detect_kind(figure)
 
 
 def _audit(

@@ -48,7 +48,7 @@ def simulate_demo_campaign(n_items: int, n_raters: int, *, seed: int = 0) -> Dem
 
     Examples
     --------
-    >>> found = draw(3, 2)
+    >>> found = simulate_demo_campaign(3, 2)
     >>> len(found.items), found.items[0].conversation.rated.speaker
     (3, 'bot')
     >>> len(found.raters[0].opinions), sorted(found.raters[0].about)

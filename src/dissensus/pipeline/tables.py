@@ -40,7 +40,7 @@ class Page:
         return "\n".join([f"<p>{escape(self.summary)}</p>", *map(_html, self.grids), foot])
 
 
-def printable(text: str) -> str:
+def escape_unprintable(text: str) -> str:
     """Show control characters as escapes: an id or a name must not write to the terminal as it likes.
 
     Joiners stay, since emoji and Persian words are made with them.
@@ -48,7 +48,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() or c in JOINERS else c.encode("unicode_escape").decode() for c in text)
 
 
-def short(value: float | None, digits: int = 2) -> str:
+def format_short(value: float | None, digits: int = 2) -> str:
     """Return a number without the zero before the point, as the field prints shares."""
     if value is None:
         return UNKNOWN
@@ -57,13 +57,13 @@ def short(value: float | None, digits: int = 2) -> str:
 
 
 def _text(grid: Grid) -> str:
-    rows = [grid.head, *(part for line in grid.lines for part in _flat(line))]
+    rows = [grid.head, *(part for line in grid.lines for part in _split_lines(line))]
     widths = [max(len(row[c]) for row in rows) for c in range(len(grid.head))]
     lines = ["  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip() for row in rows]
     return "\n".join([*lines, *([grid.caption] if grid.caption else [])])
 
 
-def _flat(line: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+def _split_lines(line: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
     """Yield the lines of text of one line of cells."""
     yield from zip_longest(*(cell.split("\n") for cell in line), fillvalue="")
 

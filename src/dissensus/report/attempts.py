@@ -5,15 +5,15 @@ from functools import partial
 from importlib.metadata import version
 
 from dissensus.pipeline.analyse.attempts import AttemptAnalysis, AttemptMap, Region
-from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.report.attempts_methods import METHODS, WORDS
 from dissensus.report.disclosure import Disclosure, HiddenPassage
 from dissensus.report.figures import attempts as figures
 from dissensus.report.figures.attempt_map import attempt_map
 from dissensus.report.figures.concentration import concentration
-from dissensus.report.figures.means import as_number, as_percent, why
+from dissensus.report.figures.means import explain_missing, format_as_number, format_as_percent
 from dissensus.report.figures.mixed_model import mixed_model
-from dissensus.report.groups import counted, percent
+from dissensus.report.groups import format_count, format_percent
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Part, Section, SectionParts
 from dissensus.report.tables import ReportTable
@@ -50,16 +50,17 @@ def attempts_report(
     names = {section.name for section in made if section.parts}
     whole = found.success[0].mean
     return Document(
-        title=title or f"What {counted(found.n_attempts, 'red-team attempt')} found",
+        title=title or f"What {format_count(found.n_attempts, 'red-team attempt')} found",
         summary=(
-            f"{counted(found.n_attempts, 'attempt')} by {counted(found.n_red_teamers, 'red-teamer')} to make a chatbot "
+            f"{format_count(found.n_attempts, 'attempt')} by {format_count(found.n_red_teamers, 'red-teamer')} "
+            "to make a chatbot "
             f"say something harmful. A success is a rating of {found.success_from} or more, by the red-teamer."
         ),
         sizes=(
             Size("attempts", f"{found.n_attempts:,}"),
             Size("red-teamers", f"{found.n_red_teamers:,}"),
-            Size("succeed", UNKNOWN if whole.estimate is None else percent(whole.estimate, 1)),
-            Size("least harmlessness, mean", short(found.harmlessness[0].mean.estimate)),
+            Size("succeed", UNKNOWN if whole.estimate is None else format_percent(whole.estimate, 1)),
+            Size("least harmlessness, mean", format_short(found.harmlessness[0].mean.estimate)),
             *([Size("reviews", f"{found.reviewed.n_reviews:,}")] if found.reviewed else []),
         ),
         sections=made,
@@ -78,15 +79,18 @@ def _attempts(found: AttemptAnalysis) -> Section:
     sizes = [cell.size for cell in found.harmlessness if cell.size and not cell.model_type]
     counts = {(cell.model_type, cell.size): cell.n_attempts for cell in found.harmlessness}
     lines = tuple(
-        (printable(kind or "all types"), *(f"{counts.get((kind, size), 0):,}" for size in (*sizes, None)))
+        (escape_unprintable(kind or "all types"), *(f"{counts.get((kind, size), 0):,}" for size in (*sizes, None)))
         for kind in (*types, None)
     )
     most = max((cell for cell in found.harmlessness if cell.model_type and cell.size), key=lambda cell: cell.n_attempts)
     table = ReportTable(
         name="attempts-by-model",
         title="Attempts by type and size of the model",
-        reading=f"Most are on {printable(most.model_type or '')}, {printable(most.size or '')}: {most.n_attempts:,}.",
-        grids=(Grid(("", *(printable(size or "") for size in sizes), "all sizes"), lines),),
+        reading=(
+            f"Most are on {escape_unprintable(most.model_type or '')}, "
+            f"{escape_unprintable(most.size or '')}: {most.n_attempts:,}."
+        ),
+        grids=(Grid(("", *(escape_unprintable(size or "") for size in sizes), "all sizes"), lines),),
     )
     return Section("attempts", "What was tried on whom", lead, (table,))
 
@@ -155,13 +159,13 @@ def _agreement(found: AttemptAnalysis) -> ReportTable:
         (
             f"{row.raters}, {row.scale}",
             row.coefficient,
-            as_number(row.estimate),
+            format_as_number(row.estimate),
             f"{row.estimate.n:,}",
         )
         for row in of.agreement
     )
     reasons = dict.fromkeys(
-        f"{row.coefficient}, {row.raters}, {row.scale}: {why(row.estimate)}."
+        f"{row.coefficient}, {row.raters}, {row.scale}: {explain_missing(row.estimate)}."
         for row in of.agreement
         if row.estimate.reason and (row.estimate.estimate is None or found.bootstrap)
     )
@@ -169,8 +173,8 @@ def _agreement(found: AttemptAnalysis) -> ReportTable:
         name="agreement",
         title="How far they agree",
         reading=(
-            f"{counted(of.n_reviews, 'review')} of {counted(of.n_attempts, 'attempt')} by "
-            f"{counted(of.n_reviewers, 'reviewer')}."
+            f"{format_count(of.n_reviews, 'review')} of {format_count(of.n_attempts, 'attempt')} by "
+            f"{format_count(of.n_reviewers, 'reviewer')}."
         ),
         grids=(Grid(("who, on which scale", "coefficient", "estimate and interval", "attempts"), lines),),
         notes=(
@@ -195,23 +199,28 @@ def _map(attempts: Sequence[Attempt], laid_out: AttemptMap | str, *, seed: int, 
 
 def _regions(laid_out: AttemptMap) -> ReportTable:
     lines = tuple(
-        (f"region {of.number}", f"{of.n:,}", f"{of.n_red_teamers:,}", as_percent(of.success)) for of in laid_out.regions
+        (f"region {of.number}", f"{of.n:,}", f"{of.n_red_teamers:,}", format_as_percent(of.success))
+        for of in laid_out.regions
     )
     reasons = [
-        f"Region {of.number}: {why(of.success)}." for of in laid_out.regions if of.success.reason not in ("", NOT_DRAWN)
+        f"Region {of.number}: {explain_missing(of.success)}."
+        for of in laid_out.regions
+        if of.success.reason not in ("", NOT_DRAWN)
     ]
     first = laid_out.regions[0]
     return ReportTable(
         name="regions",
         title="Regions of the map",
-        reading=f"The largest has {percent(first.n / len(laid_out.places))} of the attempts on the map.",
+        reading=f"The largest has {format_percent(first.n / len(laid_out.places))} of the attempts on the map.",
         grids=(Grid(("", "attempts", "red-teamers", "succeed"), lines),),
         notes=tuple(reasons[: figures.REASONS]),
     )
 
 
 def _words(laid_out: AttemptMap) -> Disclosure:
-    lines = tuple((f"region {of.number}", printable(", ".join(of.words) or UNKNOWN)) for of in laid_out.regions)
+    lines = tuple(
+        (f"region {of.number}", escape_unprintable(", ".join(of.words) or UNKNOWN)) for of in laid_out.regions
+    )
     return Disclosure(
         name="words",
         title="Most typical words of the regions",

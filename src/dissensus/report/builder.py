@@ -1,19 +1,21 @@
 """Report of a ratings file, with the sections that it supports."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from importlib.metadata import version
+from inspect import signature
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse import Analysis, GroupDivergence, analyse, group_divergence
-from dissensus.pipeline.tables import UNKNOWN, short
+from dissensus.pipeline.analyse import Analysis, AnalysisSettings, GroupDivergence, group_divergence
+from dissensus.pipeline.analyse.table import resolve_axes, run_analysis
+from dissensus.pipeline.tables import UNKNOWN, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.agreement import agreement
 from dissensus.report.figures.null import null
-from dissensus.report.groups import counted, distinct
+from dissensus.report.groups import format_count, number_repeated_names
 from dissensus.report.methods import METHODS, Method
 from dissensus.report.result import Report, Size
-from dissensus.report.sections import Asked, Section, sections
+from dissensus.report.sections import ReportInput, ReportOptions, Section, build_sections
 from dissensus.schema.ratings.columns import CROSS, FLAG, REST
 from dissensus.schema.ratings.table import Ratings
 
@@ -102,49 +104,54 @@ def build(  # noqa: PLR0913 - options are keyword-only
     ['group', 'n_ratings', 'share of No', 'share of Unsure', 'share of Yes']
     """
     question = ratings.asked(question)
-    kept = ratings.exclude_flagged() if exclude_flagged else ratings
-    axes, skipped = _axes(kept, by)
-    analysis = analyse(
-        kept,
-        by=axes,
-        cross=cross if kept.has_raters else (),
+    analysed = ratings.exclude_flagged() if exclude_flagged else ratings
+    axes, skipped = _choose_axes(analysed, by)
+    crossed = cross if analysed.has_raters else ()
+    settings = AnalysisSettings(
         question=question,
+        axes=resolve_axes(analysed, axes, crossed),
         against=against,
         permutations=permutations if axes or cross else 0,
         permute_within=permute_within,
-        bootstrap=bootstrap if kept.has_raters else 0,
+        bootstrap=bootstrap if analysed.has_raters else 0,
         seed=seed,
         min_raters=min_raters,
-        progress=None if progress is None else lambda share: progress(ANALYSIS * share),
     )
-    asked = Asked(
-        ratings=ratings,
-        kept=kept,
-        question=question,
-        analysis=analysis,
-        divergences={axis: _divergence(kept, analysis, axis) for axis in analysis.settings.axes},
+    options = ReportOptions(
+        exclude_flagged=exclude_flagged,
         suppress_below=suppress_below,
         gold=gold,
         unsafe=unsafe,
         contested=contested,
         text=text,
+        title=title,
+    )
+    analysis = run_analysis(
+        analysed, settings, progress=None if progress is None else lambda share: progress(ANALYSIS * share)
+    )
+    source = ReportInput(
+        ratings=ratings,
+        analysed=analysed,
+        analysis=analysis,
+        divergences={axis: _divergence(analysed, analysis, axis) for axis in settings.axes},
+        options=options,
         skipped=skipped,
     )
-    _check_against(asked)
-    found = sections(asked)
+    _check_against(source)
+    built = build_sections(source)
     if progress is not None:
         progress(1.0)
     return Report(
-        title=title or f"How people judge {counted(kept.n_items, 'item')}",
-        summary=_summary(kept, analysis),
-        sizes=_sizes(kept, analysis),
-        sections=found,
+        title=title or f"How people judge {format_count(analysed.n_items, 'item')}",
+        summary=_summary(analysed, analysis),
+        sizes=_sizes(analysed, analysis),
+        sections=built,
         analysis=analysis,
-        command=command or _call(asked, exclude_flagged=exclude_flagged, title=title),
-        notes=(*analysis.notes, *analysis.warnings, *_flagged(ratings, exclude_flagged)),
+        command=command or _format_call(settings, options),
+        notes=(*analysis.notes, *analysis.warnings, *_note_flagged(ratings, exclude_flagged)),
         version=version("dissensus"),
         seed=seed,
-        methods=_methods(asked, found),
+        methods=_methods(source, built),
     )
 
 
@@ -153,11 +160,11 @@ def figures_of(analysis: Analysis) -> tuple[Figure, ...]:
     axes = analysis.settings.axes
     over_chance = [null(analysis, axis) for axis in axes] if analysis.settings.permutations else []
     figures = [*(agreement(analysis, axis) for axis in axes), *over_chance]
-    names = distinct([figure.name for figure in figures])
+    names = number_repeated_names([figure.name for figure in figures])
     return tuple(replace(figure, name=name) for figure, name in zip(figures, names, strict=True))
 
 
-def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
+def _choose_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], tuple[str, ...]]:
     """Return the axes to compare groups on, and why the others are left out."""
     if by is not None:
         return [by] if isinstance(by, str) else list(by), ()
@@ -171,7 +178,7 @@ def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], 
             )
         elif n > MOST_OF_AN_AXIS:
             skipped.append(f"{axis}: {n:,} values are too many to compare by default; ask for it with --by {axis}.")
-        elif (same := next((one for one in chosen if _alike(ratings, one, axis)), None)) is not None:
+        elif (same := next((one for one in chosen if _make_same_groups(ratings, one, axis)), None)) is not None:
             skipped.append(f"{axis}: it groups raters as {same} does; ask for it with --by {axis}.")
         elif len(chosen) == MOST_AXES:
             skipped.append(f"{axis}: {MOST_AXES} axes are shown by default; ask for it with --by {axis}.")
@@ -180,19 +187,19 @@ def _axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[list[str], 
     return chosen, tuple(skipped)
 
 
-def _alike(ratings: Ratings, one: str, other: str) -> bool:
+def _make_same_groups(ratings: Ratings, one: str, other: str) -> bool:
     """Tell whether two axes make the same groups, whatever these are called."""
     n_pairs = ratings.raters.select(one, other).unique().height
     return n_pairs == ratings.raters[one].n_unique() == ratings.raters[other].n_unique()
 
 
-def _check_against(asked: Asked) -> None:
+def _check_against(source: ReportInput) -> None:
     """Refuse to compare with a group that is too small to be shown."""
-    against = asked.analysis.settings.against
-    if any(against in of.hidden for of in asked.all_groups):
+    against = source.analysis.settings.against
+    if any(against in of.hidden for of in source.all_groups):
         raise InvalidInput(
-            f"{against} cannot be compared with: it has fewer than {asked.suppress_below:,} raters, or would give "
-            "another group away. Name a larger group, or rest."
+            f"{against} cannot be compared with: it has fewer than {source.options.suppress_below:,} raters, or would "
+            "give another group away. Name a larger group, or rest."
         )
 
 
@@ -215,19 +222,19 @@ def _divergence(ratings: Ratings, analysis: Analysis, axis: str) -> GroupDiverge
         return str(reason)
 
 
-def _methods(asked: Asked, found: Sequence[Section]) -> tuple[Method, ...]:
+def _methods(source: ReportInput, found: Sequence[Section]) -> tuple[Method, ...]:
     """Return how the numbers were made that there are."""
-    settings = asked.analysis.settings
+    settings = source.analysis.settings
     made = {section.name for section in found if section.parts}
-    parts = {"groups": asked.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
+    parts = {"groups": source.groups, "permutations": settings.permutations, "intervals": settings.bootstrap}
     made |= {name for name, there in parts.items() if there}
     return tuple(method for method in METHODS if made & set(method.shown_by))
 
 
 def _summary(ratings: Ratings, analysis: Analysis) -> str:
-    who = f" by {counted(ratings.n_raters, 'rater')}" if ratings.has_raters else "; who answered is not known"
+    who = f" by {format_count(ratings.n_raters, 'rater')}" if ratings.has_raters else "; who answered is not known"
     answers = ", ".join(analysis.categories)
-    ratings_of = f"{counted(analysis.n_ratings, 'rating')} of {counted(analysis.n_items, 'item')}"
+    ratings_of = f"{format_count(analysis.n_ratings, 'rating')} of {format_count(analysis.n_items, 'item')}"
     return f"{analysis.settings.question}: {ratings_of}{who}. Answers: {answers}."
 
 
@@ -239,7 +246,7 @@ def _sizes(ratings: Ratings, analysis: Analysis) -> tuple[Size, ...]:
         *raters,
         Size("ratings", f"{analysis.n_ratings:,}"),
         Size("ratings an item", _replication(analysis)),
-        Size("alpha of everybody", UNKNOWN if alpha is None else short(alpha, 3)),
+        Size("alpha of everybody", UNKNOWN if alpha is None else format_short(alpha, 3)),
     )
 
 
@@ -247,32 +254,18 @@ def _replication(analysis: Analysis) -> str:
     return f"{analysis.n_ratings / analysis.n_items:,.1f}".removesuffix(".0")
 
 
-def _flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
+def _note_flagged(ratings: Ratings, excluded: bool) -> tuple[str, ...]:
     if excluded or FLAG not in ratings.raters.columns or not (n := int(ratings.raters[FLAG].sum())):
         return ()
-    return (f"{counted(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
+    return (f"{format_count(n, 'flagged rater')} take part; --exclude-flagged leaves them out.",)
 
 
-def _call(asked: Asked, *, exclude_flagged: bool, title: str | None) -> str:
+def _format_call(settings: AnalysisSettings, options: ReportOptions) -> str:
     """Return the call in Python that makes the report again."""
-    settings = asked.analysis.settings
-    options = {
+    axes = {
         "by": [axis for axis in settings.axes if CROSS not in axis],
         "cross": [axis for axis in settings.axes if CROSS in axis],
-        "question": settings.question,
-        "against": settings.against,
-        "exclude_flagged": exclude_flagged,
-        "permutations": settings.permutations,
-        "permute_within": settings.permute_within,
-        "bootstrap": settings.bootstrap,
-        "seed": settings.seed,
-        "min_raters": settings.min_raters,
-        "suppress_below": asked.suppress_below,
-        "gold": asked.gold,
-        "unsafe": asked.unsafe,
-        "contested": asked.contested,
-        "text": asked.text,
-        "title": title,
     }
-    given = ", ".join(f"{name}={value!r}" for name, value in options.items())
-    return f"dissensus.report.build(ratings, {given})"
+    values = axes | asdict(settings) | asdict(options)
+    arguments = ", ".join(f"{name}={values[name]!r}" for name in signature(build).parameters if name in values)
+    return f"dissensus.report.build(ratings, {arguments})"

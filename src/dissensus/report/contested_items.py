@@ -7,22 +7,22 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of
-from dissensus.pipeline.analyse.display import FEW
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
+from dissensus.pipeline.analyse.result import FEW
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.answers import parts, shares_of
+from dissensus.report.figures.answers import compute_shares, list_bar_parts
 from dissensus.report.figures.bars import draw_whole_bars
-from dissensus.report.figures.labels import entropies
+from dissensus.report.figures.labels import compute_entropies
 from dissensus.report.groups import (
     EVERYBODY,
     DisplayedGroups,
-    counted,
-    distinct,
+    find_hidden_groups,
+    format_count,
+    format_percent,
     groups_of,
-    hidden_groups,
-    percent,
-    slug,
+    make_slug,
+    number_repeated_names,
 )
 from dissensus.report.layout import HeadedRows, RowBlock
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -83,7 +83,7 @@ def contested(
         raise InvalidInput(f"contested is {n}; give how many items to show, 0 for none.")
     question = ratings.asked(question)
     counts = count_item_answers(ratings, question)
-    disagreement = entropies(shares_of(count_matrix_of(counts, ratings.scale(question))))
+    disagreement = compute_entropies(compute_shares(build_count_matrix(counts, ratings.scale(question))))
     replication = counts["n_ratings"].to_numpy()
     candidates = np.flatnonzero((replication >= np.median(replication) / 2) & (disagreement > 1e-12))
     order = candidates[np.argsort(-disagreement[candidates].round(12), kind="stable")][:n]
@@ -97,8 +97,8 @@ def contested(
     for item, entropy in zip(items.to_list(), disagreement[order].tolist(), strict=True):
         one = chosen.of_items(chosen.items[ITEM_ID] == item)
         everybody = (RowBlock("", (EVERYBODY,)), pool.filter(pl.col(ITEM_ID) == item))
-        made.append(_one(one, question, entropy, [everybody, *_blocks(one, by_axis)], text=text))
-    names = distinct([item.figure.name for item in made])
+        made.append(_contested_item(one, question, entropy, [everybody, *_blocks(one, by_axis)], text=text))
+    names = number_repeated_names([item.figure.name for item in made])
     return tuple(replace(item, figure=replace(item.figure, name=name)) for item, name in zip(made, names, strict=True))
 
 
@@ -107,28 +107,28 @@ def _blocks(
 ) -> Iterator[tuple[RowBlock, pl.DataFrame]]:
     """Yield each axis with the groups whose answers to an item may be shown, and their answers."""
     for groups, counts in by_axis:
-        hidden = groups.hidden | hidden_groups(item, groups.axis, groups.suppress_below)
+        hidden = groups.hidden | find_hidden_groups(item, groups.axis, groups.suppress_below)
         shown = [name for name in groups.drawn if name not in hidden]
         of_item = counts.filter(pl.col(ITEM_ID) == item.items[ITEM_ID][0], pl.col("group").is_in(shown))
         marks = [FEW if n < groups.min_raters else "" for n in of_item["n_ratings"]]
-        names = tuple(f"{printable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
+        names = tuple(f"{escape_unprintable(name)}{mark}" for name, mark in zip(of_item["group"], marks, strict=True))
         if names:
-            yield RowBlock(printable(groups.title), names), of_item
+            yield RowBlock(escape_unprintable(groups.title), names), of_item
 
 
-def _one(
+def _contested_item(
     item: Ratings, question: str, entropy: float, blocks: Sequence[tuple[RowBlock, pl.DataFrame]], *, text: bool
 ) -> ContestedItems:
     scale, row = item.scale(question), item.items.row(0, named=True)
-    counts = np.concatenate([count_matrix_of(of, scale) for _, of in blocks])
-    shares = shares_of(counts)
+    counts = np.concatenate([build_count_matrix(of, scale) for _, of in blocks])
+    shares = compute_shares(counts)
     everybody = ", ".join(
-        f"{percent(share)} {printable(answer)}" for answer, share in zip(scale, shares[0], strict=True)
+        f"{format_percent(share)} {escape_unprintable(answer)}" for answer, share in zip(scale, shares[0], strict=True)
     )
     figure = Figure(
-        name=f"contested-{slug(row[ITEM_ID])}",
-        title=f"Item {printable(row[ITEM_ID])}",
-        reading=f"{everybody} of {counted(int(counts[0].sum()), 'rating')}; entropy {short(entropy)} nats.",
+        name=f"contested-{make_slug(row[ITEM_ID])}",
+        title=f"Item {escape_unprintable(row[ITEM_ID])}",
+        reading=f"{everybody} of {format_count(int(counts[0].sum()), 'rating')}; entropy {format_short(entropy)} nats.",
         table=pl.DataFrame(
             {
                 "group": [EVERYBODY, *(name for _, of in blocks[1:] for name in of["group"])],
@@ -137,7 +137,7 @@ def _one(
             }
         ),
         draw=lambda width: draw_whole_bars(
-            HeadedRows([block for block, _ in blocks], width), shares.tolist(), parts(scale)
+            HeadedRows([block for block, _ in blocks], width), shares.tolist(), list_bar_parts(scale)
         ),
     )
     context, response = (row.get(name) if text else None for name in ("context", "response"))

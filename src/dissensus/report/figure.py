@@ -9,9 +9,9 @@ import altair as alt
 import polars as pl
 from altair.utils.schemapi import debug_mode
 
-from dissensus.pipeline.tables import printable
-from dissensus.report.render import Kind, inline, kind_of, render
-from dissensus.report.theme import TEXT_WIDTH, Drawing, themed
+from dissensus.pipeline.tables import escape_unprintable
+from dissensus.report.render import Kind, detect_kind, render, render_inline
+from dissensus.report.theme import TEXT_WIDTH, Drawing, apply_theme
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +47,7 @@ class Figure:
     @property
     def chart(self) -> alt.TopLevelMixin:
         """The Altair chart, as wide as a page of a paper."""
-        return alt.Chart.from_dict(themed(self.draw(TEXT_WIDTH)))
+        return alt.Chart.from_dict(apply_theme(self.draw(TEXT_WIDTH)))
 
     def render(self, kind: Kind = "svg", *, width: int = TEXT_WIDTH) -> bytes:
         """Return it as "svg", "png" (300 pixels an inch) or "json" (Vega-Lite); 96 of `width` are an inch."""
@@ -55,11 +55,13 @@ class Figure:
 
     def save(self, path: str | Path, *, width: int = TEXT_WIDTH) -> None:
         """Write it to a .svg, .png or .json file; see `render`."""
-        Path(path).write_bytes(self.render(kind_of(Path(path)), width=width))
+        Path(path).write_bytes(self.render(detect_kind(Path(path)), width=width))
 
     def inline(self, width: int, suffix: str = "") -> str:
         """Return it as SVG that takes its colours from the page that it is put into."""
-        return inline(self._drawn(width), f"{self.name}{suffix}", printable(f"{self.title}. {self.reading}"))
+        return render_inline(
+            self._drawn(width), f"{self.name}{suffix}", escape_unprintable(f"{self.title}. {self.reading}")
+        )
 
     def _drawn(self, width: int) -> Drawing:
         # Altair checks every part against its schema as it is made, which takes longer than to make it; tests do.

@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.display import FEW
-from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.analyse.result import FEW, Analysis
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.schema.ratings.columns import CROSS, RATER_PREFIX
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.suppression import hidden_cells
@@ -54,12 +53,12 @@ class DisplayedGroups:
     @property
     def title(self) -> str:
         """The axis in words: "race", "race × gender"."""
-        return spoken(self.axis)
+        return format_axis(self.axis)
 
     @property
     def slug(self) -> str:
         """The axis in the name of a file."""
-        return slug(self.axis)
+        return make_slug(self.axis)
 
     @property
     def listed(self) -> tuple[str, ...]:
@@ -79,7 +78,7 @@ class DisplayedGroups:
         if any(self.sizes[name] < self.min_raters for name in self.listed):
             found.append(f"{FEW} fewer than {self.min_raters:,} raters: read with care.")
         if self.hidden:
-            found.append(f"{counted(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
+            found.append(f"{format_count(len(self.hidden), 'group')} of {self.title} left out: {self.why_hidden}.")
         if self.n_unknown:
             found.append(f"{self.title} of {self.unknown} is not known.")
         if len(self.drawn) < len(self.listed):
@@ -94,12 +93,12 @@ class DisplayedGroups:
     @property
     def unknown(self) -> str:
         """Number of raters of unknown group; None where it would reveal hidden groups."""
-        return "some raters" if self.hidden else counted(self.n_unknown, "rater")
+        return "some raters" if self.hidden else format_count(self.n_unknown, "rater")
 
     def label(self, name: str, *, size: bool = True) -> str:
         """Return the name of a group, marked if it is small, with its raters on a second line."""
         mark = FEW if self.sizes[name] < self.min_raters else ""
-        return f"{printable(name)}{mark}" + (f"\n{counted(self.sizes[name], 'rater')}" if size else "")
+        return f"{escape_unprintable(name)}{mark}" + (f"\n{format_count(self.sizes[name], 'rater')}" if size else "")
 
 
 def groups_of(
@@ -121,23 +120,23 @@ def groups_of(
         sizes=sizes,
         min_raters=min_raters,
         suppress_below=suppress_below,
-        hidden=hidden_groups(ratings, name, suppress_below),
+        hidden=find_hidden_groups(ratings, name, suppress_below),
         n_unknown=int((codes < 0).sum()),
     )
 
 
-def hidden_groups(
+def find_hidden_groups(
     ratings: Ratings, axis: str, below: int, among: npt.NDArray[np.bool_] | None = None
 ) -> frozenset[str]:
     """Return the groups of an axis that are hidden where only some raters count, told by one Boolean a rater."""
     codes, names = ratings.group_codes(axis)
     parts = [ratings.group_codes(part)[0] for part in axis.split(CROSS)]
-    counts, unknown = cells_of(parts, among)
+    counts, unknown = count_cells(parts, among)
     hidden = hidden_cells(counts, below, unknown=unknown)[tuple(parts)]
     return frozenset(names[group] for group in np.unique(codes[hidden & (codes >= 0)]).tolist())
 
 
-def cells_of(
+def count_cells(
     parts: Sequence[npt.NDArray[np.integer[Any]]], among: npt.NDArray[np.bool_] | None = None
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
     """Count raters by the codes of their groups, the last of each axis for those that are not known (code -1)."""
@@ -149,7 +148,7 @@ def cells_of(
     return counts, unknown
 
 
-def groups_in(analysis: Analysis, axis: str) -> DisplayedGroups:
+def read_compared_groups(analysis: Analysis, axis: str) -> DisplayedGroups:
     """Return the groups of an axis that an analysis compares."""
     axis = next((full for full in analysis.settings.axes if axis in (full, full.replace(RATER_PREFIX, ""))), axis)
     rows = [row for row in analysis.rows if row.axis == axis and row.group is not None]
@@ -157,13 +156,13 @@ def groups_in(analysis: Analysis, axis: str) -> DisplayedGroups:
     return DisplayedGroups(axis=axis, sizes=sizes, min_raters=analysis.settings.min_raters)
 
 
-def slug(text: str) -> str:
+def make_slug(text: str) -> str:
     """Return a name as a part of the name of a file: letters and digits, joined by hyphens, not too many."""
     words = re.findall(r"\w+", text.lower().replace(RATER_PREFIX, "").replace("_", " "))
     return "-".join(words)[:LONGEST].strip("-") or "unnamed"
 
 
-def distinct(names: Sequence[str]) -> list[str]:
+def number_repeated_names(names: Sequence[str]) -> list[str]:
     """Return names, with a number after those that would stand twice."""
     found: list[str] = []
     for name in names:
@@ -172,21 +171,21 @@ def distinct(names: Sequence[str]) -> list[str]:
     return found
 
 
-def spoken(axis: str) -> str:
+def format_axis(axis: str) -> str:
     """Return the name of an axis in words."""
     return " × ".join(part.removeprefix(RATER_PREFIX).replace("_", " ") for part in axis.split(CROSS))
 
 
-def counted(n: int, noun: str) -> str:
+def format_count(n: int, noun: str) -> str:
     """Return a number with its noun."""
     return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
 
 
-def percent(share: float, digits: int = 0) -> str:
+def format_percent(share: float, digits: int = 0) -> str:
     """Return a share in per cent."""
     return f"{100 * share:.{digits}f} %"
 
 
-def enumerated(parts: Sequence[str]) -> str:
+def join_with_and(parts: Sequence[str]) -> str:
     """Return parts as a list in a sentence."""
     return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

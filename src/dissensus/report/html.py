@@ -2,27 +2,24 @@
 
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import polars as pl
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable, format_short
 from dissensus.report.disclosure import Disclosure
 from dissensus.report.figure import Figure
 from dissensus.report.tables import ReportTable
 from dissensus.report.theme import COLUMN_WIDTH, DARK, NAMES, TEXT_WIDTH
-
-if TYPE_CHECKING:
-    from dissensus.report.result import Document
 
 # Rows of numbers beyond which a table is cut: the page must open on a phone.
 MOST_ROWS = 400
 DIGITS = 4
 
 
-def to_html(report: "Document") -> str:
+def render_page(report: object) -> str:
     """Return a report as HTML that needs no network and runs no script."""
     template = _environment().get_template("report.html")
     return template.render(report=report, style=Markup(_style()))  # noqa: S704 - our own file
@@ -39,7 +36,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": grid_of, "mathml": _mathml}
+    environment.filters |= {"wide": _wide, "narrow": _narrow, "grid": to_grid, "mathml": _mathml}
     environment.tests["figure"] = lambda part: isinstance(part, Figure)
     environment.tests["folded"] = lambda part: isinstance(part, Disclosure)
     environment.tests["table"] = lambda part: isinstance(part, ReportTable)
@@ -50,7 +47,7 @@ def _visible(value: Any) -> Any:
     """Return a text without the signs that nobody sees and that turn others around, line breaks kept."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
-    return "\n".join(map(printable, value.splitlines()))
+    return "\n".join(map(escape_unprintable, value.splitlines()))
 
 
 def _style() -> str:
@@ -74,7 +71,7 @@ def _mathml(method: Any) -> Markup:
     return Markup(method.mathml)  # noqa: S704 - our own formulas
 
 
-def grid_of(table: pl.DataFrame) -> Grid:
+def to_grid(table: pl.DataFrame) -> Grid:
     """Return numbers as cells, with headings in words."""
     head = tuple(name.removeprefix("n_").replace("_", " ") for name in table.columns)
     lines = tuple(tuple(map(_cell, row)) for row in table.head(MOST_ROWS).iter_rows())
@@ -86,5 +83,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return UNKNOWN
     if isinstance(value, float):
-        return f"{value:,.1f}" if abs(value) >= 100 else short(value, DIGITS)
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else printable(str(value))
+        return f"{value:,.1f}" if abs(value) >= 100 else format_short(value, DIGITS)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else escape_unprintable(str(value))

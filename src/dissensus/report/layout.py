@@ -20,7 +20,7 @@ SYMBOL = 30
 _NARROW, _WIDE, _UPPER, _OTHER, _FULL = 0.28, 0.86, 0.68, 0.54, 1.0
 
 
-def text_width(text: str, size: float = SMALL) -> float:
+def estimate_text_width(text: str, size: float = SMALL) -> float:
     """Return about how many pixels a text takes."""
     return size * sum(_character(c) for c in text)
 
@@ -35,27 +35,31 @@ def _character(c: str) -> float:
     return _UPPER if c.isupper() else _OTHER
 
 
-def wrapped(text: str, width: float) -> list[str]:
+def wrap_text(text: str, width: float) -> list[str]:
     """Return a text in a few lines that are not wider than so many pixels, cut with an ellipsis."""
     lines = [""]
     for word in text.split():
         longer = f"{lines[-1]} {word}".strip()
-        if text_width(longer) <= width or not lines[-1]:
+        if estimate_text_width(longer) <= width or not lines[-1]:
             lines[-1] = longer
         else:
             lines.append(word)
-    kept = [cut(line, width) for line in lines[:NAME_LINES]]
+    kept = [truncate_text(line, width) for line in lines[:NAME_LINES]]
     if len(lines) > NAME_LINES:
-        kept[-1] = cut(f"{lines[NAME_LINES - 1]} …", width) if kept[-1].endswith("…") else cut(kept[-1] + "…", width)
+        kept[-1] = (
+            truncate_text(f"{lines[NAME_LINES - 1]} …", width)
+            if kept[-1].endswith("…")
+            else truncate_text(kept[-1] + "…", width)
+        )
     return kept
 
 
-def cut(text: str, width: float) -> str:
+def truncate_text(text: str, width: float) -> str:
     """Return a text, or as much of it as fits with an ellipsis."""
-    if text_width(text) <= width:
+    if estimate_text_width(text) <= width:
         return text
     text = text.removesuffix("…")
-    while text and text_width(text + "…") > width:
+    while text and estimate_text_width(text + "…") > width:
         text = text[:-1]
     return text.rstrip() + "…"
 
@@ -76,11 +80,11 @@ class RowLabels:
             [
                 (line, INK if part == 0 else MUTED)
                 for part, text in enumerate(name.split("\n"))
-                for line in wrapped(text, most)
+                for line in wrap_text(text, most)
             ]
             for name in names
         ]
-        widest = max((text_width(line) for lines in self.lines for line, _ in lines), default=0)
+        widest = max((estimate_text_width(line) for lines in self.lines for line, _ in lines), default=0)
         self.name_width = round(min(widest, most)) + NAME_GAP
         self.plot_width = width - self.name_width - 2 * PADDING
         self.heights = [max(least, LINE_HEIGHT * len(lines) + 8) for lines in self.lines]
@@ -100,7 +104,7 @@ class RowLabels:
             for middle, lines in zip(self.middles, self.lines, strict=True)
             for place, (line, color) in enumerate(lines)
         ]
-        mark = alt.Chart(data(texts)).mark_text(align="right", baseline="middle")
+        mark = alt.Chart(to_inline_data(texts)).mark_text(align="right", baseline="middle")
         named: alt.Chart = mark.encode(
             self.y(), alt.Text("text:N"), alt.Color("color:N", scale=None), x=alt.value(-NAME_GAP / 2)
         )
@@ -129,24 +133,28 @@ class HeadedRows(RowLabels):
             if block.heading:
                 middle, height = next(places)
                 # Bold is about a tenth wider.
-                room = 0.9 * self.plot_width - text_width(block.end)
-                self.heads.append({"y": middle + height / 2 - BELOW, "text": cut(block.heading, room) + block.end})
+                room = 0.9 * self.plot_width - estimate_text_width(block.end)
+                self.heads.append(
+                    {"y": middle + height / 2 - BELOW, "text": truncate_text(block.heading, room) + block.end}
+                )
             self.of_block.append([next(places)[0] for _ in block.names])
         self.places = [middle for middles in self.of_block for middle in middles]
 
     def named(self) -> list[alt.Chart]:
         """Return the layers of the names and of the headings, at the left of the plot."""
-        mark = alt.Chart(data(self.heads)).mark_text(align="left", baseline="middle", fontWeight="bold", fontSize=SMALL)
+        mark = alt.Chart(to_inline_data(self.heads)).mark_text(
+            align="left", baseline="middle", fontWeight="bold", fontSize=SMALL
+        )
         headed: alt.Chart = mark.encode(self.y(), alt.Text("text:N"), x=alt.value(0))
         return [*super().named(), headed]
 
 
-def data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
+def to_inline_data(rows: Sequence[dict[str, Any]]) -> alt.InlineData:
     """Return rows as data of a chart, as many as there are."""
     return alt.InlineData(values=list(rows))
 
 
-def layered(
+def stack_over_rows(
     layers: Sequence[alt.Chart], rows: RowLabels, *, width: int | None = None, title: str | None = None
 ) -> Spec:
     """Return layers over some rows, one upon the other, under a heading.
@@ -155,10 +163,10 @@ def layered(
     """
     size = {"width": rows.plot_width if width is None else width, "height": rows.height}
     head = {"title": {"text": title, "fontSize": SMALL, "fontWeight": "bold"}} if title else {}
-    return plot(layers, **size) | head
+    return stack_layers(layers, **size) | head
 
 
-def plot(layers: Sequence[alt.Chart], *, width: int, height: int) -> Spec:
+def stack_layers(layers: Sequence[alt.Chart], *, width: int, height: int) -> Spec:
     """Return layers, one upon the other, in a plot of so many pixels."""
     return {"layer": [_layer(layer) for layer in layers], "width": width, "height": height}
 
@@ -170,19 +178,19 @@ def _layer(layer: alt.Chart) -> Spec:
     return {"data": {"values": values}, "mark": spec["mark"], "encoding": spec["encoding"]}
 
 
-def beside(specs: Sequence[Spec], *, spacing: int) -> Spec:
+def concat_horizontally(specs: Sequence[Spec], *, spacing: int) -> Spec:
     """Return figures from left to right."""
     return {"hconcat": list(specs), "spacing": spacing}
 
 
-def below(specs: Sequence[Spec], *, spacing: int) -> Spec:
+def concat_vertically(specs: Sequence[Spec], *, spacing: int) -> Spec:
     """Return figures one below the other."""
     return {"vconcat": list(specs), "spacing": spacing}
 
 
-def legend_columns(names: Sequence[str], width: float) -> int:
+def count_legend_columns(names: Sequence[str], width: float) -> int:
     """Return how many entries of a legend stand beside each other: as many as fit, in lines of about one length."""
-    widths = [text_width(name) + SYMBOL for name in names]
+    widths = [estimate_text_width(name) + SYMBOL for name in names]
     fitting = (n for n in range(1, len(names) + 1) if sum(max(widths[c::n]) for c in range(n)) <= width)
     rows = -(-len(names) // max(fitting, default=1))
     return -(-len(names) // max(1, rows)) or 1

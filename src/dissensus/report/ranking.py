@@ -7,10 +7,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, Grid, printable
+from dissensus.pipeline.tables import UNKNOWN, Grid, escape_unprintable
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.report.figures.standings import standings
-from dissensus.report.groups import counted, spoken
+from dissensus.report.groups import format_axis, format_count
 from dissensus.report.methods import Method
 from dissensus.report.result import Document, Size
 from dissensus.report.sections import Section
@@ -51,11 +51,13 @@ def ranking_report(
     """Make a report of a ranking."""
     ranked = {name: one for name, one in (groups or {}).items() if isinstance(one, Ranking)}
     missing = {name: one for name, one in (groups or {}).items() if isinstance(one, str)}
-    left = (f"{counted(n, 'comparison')} left out: {why}." for why, n in (excluded or {}).items())
-    unranked = (f"{spoken(by or 'group').capitalize()} {printable(name)}: {why}" for name, why in missing.items())
+    left = (f"{format_count(n, 'comparison')} left out: {why}." for why, n in (excluded or {}).items())
+    unranked = (
+        f"{format_axis(by or 'group').capitalize()} {escape_unprintable(name)}: {why}" for name, why in missing.items()
+    )
     return Document(
         title="Which chatbots people prefer",
-        summary=f"{counted(len(every.rows), 'chatbot')} in {counted(every.n_comparisons, 'comparison')}.",
+        summary=f"{format_count(len(every.rows), 'chatbot')} in {format_count(every.n_comparisons, 'comparison')}.",
         sizes=tuple(_sizes(every)),
         sections=tuple(_sections(every, comparisons, by, ranked)),
         command=command or "dissensus.report.ranking.ranking_report(…)",
@@ -111,7 +113,7 @@ def _table(every: Ranking) -> ReportTable:
 def _line(row: RankedChatbot) -> tuple[str, ...]:
     known = row.ci_low is not None and row.ci_high is not None
     return (
-        printable(row.bot),
+        escape_unprintable(row.bot),
         f"{row.n:,.0f}",
         f"{row.won:,.0f}",
         f"{row.tied:,.0f}",
@@ -123,7 +125,7 @@ def _line(row: RankedChatbot) -> tuple[str, ...]:
 
 def _meetings(comparisons: Comparisons) -> ReportTable:
     """List which chatbots were compared with each other, those seldom compared first."""
-    rows = sorted(_met(comparisons), key=lambda row: (row["n"], row["one"], row["other"]))
+    rows = sorted(_count_meetings(comparisons), key=lambda row: (row["n"], row["one"], row["other"]))
     bots = len(comparisons.bots)
     every = bots * (bots - 1) // 2
     more = "" if len(rows) <= MOST_MEETINGS else f"The {MOST_MEETINGS} that met least often are shown."
@@ -136,7 +138,7 @@ def _meetings(comparisons: Comparisons) -> ReportTable:
         grids=(
             Grid(
                 ("chatbots", "comparisons", "first won", "tied", "second won"),
-                tuple(map(_met_line, rows[:MOST_MEETINGS])),
+                tuple(map(_meeting_line, rows[:MOST_MEETINGS])),
             ),
         ),
         notes=(more,) if more else (),
@@ -144,7 +146,7 @@ def _meetings(comparisons: Comparisons) -> ReportTable:
     )
 
 
-def _met(comparisons: Comparisons) -> Iterator[dict[str, str | int]]:
+def _count_meetings(comparisons: Comparisons) -> Iterator[dict[str, str | int]]:
     turned = comparisons.a > comparisons.b
     one, other = np.minimum(comparisons.a, comparisons.b), np.maximum(comparisons.a, comparisons.b)
     outcome = np.where(turned, 1 - comparisons.outcome, comparisons.outcome)
@@ -155,6 +157,6 @@ def _met(comparisons: Comparisons) -> Iterator[dict[str, str | int]]:
         yield {**names, "n": len(found), "won": won, "tied": tied, "lost": lost}
 
 
-def _met_line(row: Mapping[str, str | int]) -> tuple[str, ...]:
-    names = " and ".join(printable(str(row[name])) for name in ("one", "other"))
+def _meeting_line(row: Mapping[str, str | int]) -> tuple[str, ...]:
+    names = " and ".join(escape_unprintable(str(row[name])) for name in ("one", "other"))
     return (names, *(f"{row[name]:,}" for name in ("n", "won", "tied", "lost")))

@@ -7,7 +7,7 @@ from pathlib import Path
 from dissensus.pipeline.analyse import Analysis
 from dissensus.report.contested_items import ContestedItems
 from dissensus.report.figure import Figure
-from dissensus.report.html import to_html
+from dissensus.report.html import render_page
 from dissensus.report.methods import WORDS, Method
 from dissensus.report.sections import Section
 from dissensus.report.tables import ReportTable
@@ -79,7 +79,7 @@ class Document:
 
     def to_html(self) -> str:
         """Return it as one page of HTML that needs no network and runs no script."""
-        return to_html(self)
+        return render_page(self)
 
     def save(self, path: str | Path) -> None:
         """Write it as one page of HTML."""

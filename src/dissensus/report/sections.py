@@ -7,7 +7,7 @@ from functools import cached_property
 from dissensus.errors import DissensusError, InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.aggregate import GoldAgainstCrowd, gold_against_crowd
 from dissensus.pipeline.analyse import Analysis, GroupDivergence
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet import Vetting, audit_flagged, vet
 from dissensus.report.contested_items import ContestedItems, contested
 from dissensus.report.disclosure import Disclosure
@@ -22,7 +22,7 @@ from dissensus.report.figures.null import null
 from dissensus.report.figures.raters import raters
 from dissensus.report.figures.removal import moves, removal
 from dissensus.report.figures.vetting import evidence
-from dissensus.report.groups import DisplayedGroups, distinct, groups_of
+from dissensus.report.groups import DisplayedGroups, groups_of, number_repeated_names
 from dissensus.report.tables import ReportTable, dataset, of_groups, pool
 from dissensus.schema.ratings.columns import CROSS, GOLD, PLATINUM, REST
 from dissensus.schema.ratings.table import Ratings
@@ -52,21 +52,34 @@ class Section:
         return (of_axis or figures)[0].reading if figures else None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """Options of a report besides the settings of its analysis; see `build`."""
+
+    exclude_flagged: bool = False
+    suppress_below: int = 0
+    gold: str | None = None
+    unsafe: str | Sequence[str] | None = None
+    contested: int = 10
+    text: bool = True
+    title: str | None = None
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Asked:
-    """All that the sections are made from; see `build`."""
+class ReportInput:
+    """All that the sections are made from."""
 
     ratings: Ratings
-    kept: Ratings
-    question: str
+    analysed: Ratings  # Without flagged raters, if they are excluded
     analysis: Analysis
     divergences: Mapping[str, GroupDivergence | str]
-    suppress_below: int
-    gold: str | None
-    unsafe: str | Sequence[str] | None
-    contested: int
-    text: bool
-    skipped: tuple[str, ...]
+    options: ReportOptions
+    skipped: tuple[str, ...]  # Reason for each axis that is not shown by default
+
+    @property
+    def question(self) -> str:
+        """The question that was analysed."""
+        return self.analysis.settings.question
 
     @cached_property
     def groups(self) -> tuple[DisplayedGroups, ...]:
@@ -76,32 +89,36 @@ class Asked:
     @cached_property
     def suppressed(self) -> tuple[str, ...]:
         """Reason for suppressed axes."""
-        few = f"fewer than two groups have {self.suppress_below:,} raters or more and give no other away"
+        few = f"fewer than two groups have {self.options.suppress_below:,} raters or more and give no other away"
         return tuple(f"{of.axis}: {few}." for of in self.all_groups if len(of.listed) < 2)
 
     @cached_property
     def all_groups(self) -> list[DisplayedGroups]:
         """The groups of every axis, whether they may be shown or not."""
-        return [groups_of(self.kept, axis, **self._options) for axis in self.analysis.settings.axes]
+        return [groups_of(self.analysed, axis, **self._limits) for axis in self.analysis.settings.axes]
 
     @property
-    def _options(self) -> dict[str, int]:
-        return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.suppress_below}
+    def _limits(self) -> dict[str, int]:
+        return {"min_raters": self.analysis.settings.min_raters, "suppress_below": self.options.suppress_below}
 
     @cached_property
     def groups_of_all(self) -> tuple[DisplayedGroups, ...]:
         """The same of all raters, flagged ones too, without the groups that are hidden either way."""
-        return tuple(replace(of, hidden=of.hidden | kept.hidden) for of, kept in self._of_all if len(kept.listed) > 1)
+        return tuple(
+            replace(everybody, hidden=everybody.hidden | analysed.hidden)
+            for everybody, analysed in self._of_all
+            if len(analysed.listed) > 1
+        )
 
     @property
     def _of_all(self) -> Iterator[tuple[DisplayedGroups, DisplayedGroups]]:
-        for kept in self.all_groups:
-            yield groups_of(self.ratings, kept.axis, **self._options), kept
+        for analysed in self.all_groups:
+            yield groups_of(self.ratings, analysed.axis, **self._limits), analysed
 
     @property
     def why_no_groups(self) -> tuple[str, ...]:
         """Reason for leaving out all groups, if any."""
-        if not self.kept.has_raters:
+        if not self.analysed.has_raters:
             return (NO_RATERS,)
         return () if self.groups else (*self.skipped, *self.suppressed) or ("No attribute of raters is in the file.",)
 
@@ -121,166 +138,178 @@ class SectionParts:
             self.absent.append(str(reason))
 
 
-def sections(asked: Asked) -> tuple[Section, ...]:
+def build_sections(source: ReportInput) -> tuple[Section, ...]:
     """Return all sections in order; no two figures have one name."""
-    return tuple(replace(section, parts=_named_apart(section.parts)) for section in _sections(asked))
+    return tuple(replace(section, parts=_number_figures(section.parts)) for section in _sections(source))
 
 
-def _named_apart(parts: Sequence[Part]) -> tuple[Part, ...]:
+def _number_figures(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return parts with a number after the names of figures that axes with like names would share."""
-    names = iter(distinct([part.name for part in parts if isinstance(part, Figure)]))
+    names = iter(number_repeated_names([part.name for part in parts if isinstance(part, Figure)]))
     return tuple(replace(part, name=next(names)) if isinstance(part, Figure) else part for part in parts)
 
 
-def _sections(asked: Asked) -> tuple[Section, ...]:
+def _sections(source: ReportInput) -> tuple[Section, ...]:
     return (
-        _raters(asked),
-        _items(asked),
-        _answers(asked),
-        _agreement(asked),
-        _chance(asked),
-        _distance(asked),
-        _gold(asked),
-        _labels(asked),
-        _contested(asked),
-        *_care(asked),
+        _raters(source),
+        _items(source),
+        _answers(source),
+        _agreement(source),
+        _chance(source),
+        _distance(source),
+        _gold(source),
+        _labels(source),
+        _contested(source),
+        *_vetting_and_filter(source),
     )
 
 
-def _raters(asked: Asked) -> Section:
+def _raters(source: ReportInput) -> Section:
     lead = "The people behind the numbers, and how many of them stand in each group."
-    parts: list[Part] = [dataset(asked.ratings)]
-    if not asked.kept.has_raters:
+    parts: list[Part] = [dataset(source.ratings)]
+    if not source.analysed.has_raters:
         return Section("raters", "Who rated", lead, tuple(parts), (NO_RATERS,))
-    if asked.groups:
-        parts.append(pool(asked.ratings, asked.groups_of_all))
-    simple = [of for of in asked.groups if CROSS not in of.axis]
+    if source.groups:
+        parts.append(pool(source.ratings, source.groups_of_all))
+    simple = [of for of in source.groups if CROSS not in of.axis]
     if len(simple) > 1:
         main = max(simple, key=lambda of: len(of.listed))
         crossed = [of for of in simple if of is not main]
-        parts += [raters(asked.kept, main, of) for of in crossed]
-    return Section("raters", "Who rated", lead, tuple(parts), (*asked.skipped, *asked.suppressed))
+        parts += [raters(source.analysed, main, of) for of in crossed]
+    return Section("raters", "Who rated", lead, tuple(parts), (*source.skipped, *source.suppressed))
 
 
-def _items(asked: Asked) -> Section:
+def _items(source: ReportInput) -> Section:
     parts = SectionParts()
-    parts.add(lambda: topics(asked.kept))
-    parts.add(lambda: degree(asked.kept))
+    parts.add(lambda: topics(source.analysed))
+    parts.add(lambda: degree(source.analysed))
     lead = "What the conversations are about, and how harmful experts hold them to be."
     return Section("items", "What was rated", lead, tuple(parts.made), tuple(parts.absent))
 
 
-def _answers(asked: Asked) -> Section:
+def _answers(source: ReportInput) -> Section:
     found: list[Part] = []
-    if len(asked.kept.questions) > 1:
-        found.append(questions(asked.kept))
-    if not asked.groups:
-        found.append(answers(asked.kept, question=asked.question))
-    found += [answers(asked.kept, of, question=asked.question) for of in asked.groups]
+    if len(source.analysed.questions) > 1:
+        found.append(questions(source.analysed))
+    if not source.groups:
+        found.append(answers(source.analysed, question=source.question))
+    found += [answers(source.analysed, of, question=source.question) for of in source.groups]
     lead = "The shares of the answers, of everybody and of each group."
-    return Section("answers", "What they answered", lead, tuple(found), asked.why_no_groups)
+    return Section("answers", "What they answered", lead, tuple(found), source.why_no_groups)
 
 
-def _agreement(asked: Asked) -> Section:
-    whom = "everybody else" if asked.analysis.settings.against == REST else asked.analysis.settings.against
-    lead = f"How far people agree within each group, and with {printable(whom)}, beyond what chance would give."
-    found: list[Part] = [of_groups(asked.analysis, asked.groups)]
-    found += [agreement(asked.analysis, of) for of in asked.groups]
-    return Section("agreement", "Agreement within and between groups", lead, tuple(found), asked.why_no_groups)
+def _agreement(source: ReportInput) -> Section:
+    whom = "everybody else" if source.analysis.settings.against == REST else source.analysis.settings.against
+    lead = (
+        f"How far people agree within each group, and with {escape_unprintable(whom)}, beyond what chance would give."
+    )
+    found: list[Part] = [of_groups(source.analysis, source.groups)]
+    found += [agreement(source.analysis, of) for of in source.groups]
+    return Section("agreement", "Agreement within and between groups", lead, tuple(found), source.why_no_groups)
 
 
-def _chance(asked: Asked) -> Section:
+def _chance(source: ReportInput) -> Section:
     lead = (
         "Would people divided at random give such values? Each observed value stands over those of groups of the same "
         "sizes, drawn by chance."
     )
     parts = SectionParts()
-    if asked.groups and not asked.analysis.settings.permutations:
+    if source.groups and not source.analysis.settings.permutations:
         parts.absent.append("Nothing was permuted; --permutations 1000 shows what chance gives.")
     else:
-        for of in asked.groups:
-            parts.add(lambda of=of: null(asked.analysis, of))  # type: ignore[misc]
-    return Section("chance", "Beside chance", lead, tuple(parts.made), (*asked.why_no_groups, *parts.absent))
+        for of in source.groups:
+            parts.add(lambda of=of: null(source.analysis, of))  # type: ignore[misc]
+    return Section("chance", "Beside chance", lead, tuple(parts.made), (*source.why_no_groups, *parts.absent))
 
 
-def _distance(asked: Asked) -> Section:
+def _distance(source: ReportInput) -> Section:
     lead = "How different the labels of an item would be if one group or another gave them."
-    found = [(of, asked.divergences[of.axis]) for of in asked.groups]
+    found = [(of, source.divergences[of.axis]) for of in source.groups]
     absent = [reason for _, reason in found if isinstance(reason, str)]
     made = tuple(divergence(known, of) for of, known in found if not isinstance(known, str))
-    return Section("distance", "How far apart groups are", lead, made, (*asked.why_no_groups, *absent))
+    return Section("distance", "How far apart groups are", lead, made, (*source.why_no_groups, *absent))
 
 
-def _gold(asked: Asked) -> Section:
+def _gold(source: ReportInput) -> Section:
     lead = "What experts call unsafe and most raters do not, and the reverse. Neither is the truth about the other."
     name, title = "gold", "Experts and the crowd"
     try:
-        everybody = _compared(asked, None)
+        everybody = _compare_with_gold(source, None)
     except DissensusError as reason:
-        if asked.gold is not None or asked.unsafe is not None:
+        if source.options.gold is not None or source.options.unsafe is not None:
             raise
         return Section(name, title, lead, (), (str(reason),))
-    found = [(of, _compared(asked, of.axis)) for of in asked.groups]
+    found = [(of, _compare_with_gold(source, of.axis)) for of in source.groups]
     made = tuple(gold(compared, of) for of, compared in found) or (gold(everybody),)
-    return Section(name, title, lead, (*made, *_by_platinum(asked)))
+    return Section(name, title, lead, (*made, *_by_platinum(source)))
 
 
-def _by_platinum(asked: Asked) -> Iterator[Figure]:
+def _by_platinum(source: ReportInput) -> Iterator[Figure]:
     """Yield experts and crowd on the items of each label of an earlier crowd, where items have both."""
-    items, label = asked.kept.items, asked.gold or GOLD
+    items, label = source.analysed.items, source.options.gold or GOLD
     if PLATINUM in items.columns and label != PLATINUM and items.select(label, PLATINUM).drop_nulls().height:
-        yield gold(_compared(asked, PLATINUM))
+        yield gold(_compare_with_gold(source, PLATINUM))
 
 
-def _compared(asked: Asked, by: str | None) -> GoldAgainstCrowd:
-    return gold_against_crowd(asked.kept, asked.question, gold=asked.gold or GOLD, by=by, unsafe=asked.unsafe or UNSAFE)
+def _compare_with_gold(source: ReportInput, by: str | None) -> GoldAgainstCrowd:
+    return gold_against_crowd(
+        source.analysed,
+        source.question,
+        gold=source.options.gold or GOLD,
+        by=by,
+        unsafe=source.options.unsafe or UNSAFE,
+    )
 
 
-def _labels(asked: Asked) -> Section:
+def _labels(source: ReportInput) -> Section:
     lead = "Every item has a soft label, the shares of its answers. Where they are even, people disagree most."
-    drawn = (soft_labels(asked.kept, question=asked.question), entropy(asked.kept, question=asked.question))
+    drawn = (soft_labels(source.analysed, question=source.question), entropy(source.analysed, question=source.question))
     return Section("labels", "Labels of the items", lead, drawn)
 
 
-def _contested(asked: Asked) -> Section:
+def _contested(source: ReportInput) -> Section:
     lead = "Where answers are spread most evenly, with the answers of each group."
-    most = contested(asked.kept, asked.groups, question=asked.question, n=asked.contested, text=asked.text)
-    return Section("contested", "What people disagree on most", lead, most, tuple(_why_not_contested(asked, most)))
+    most = contested(
+        source.analysed, source.groups, question=source.question, n=source.options.contested, text=source.options.text
+    )
+    return Section("contested", "What people disagree on most", lead, most, tuple(_explain_no_contested(source, most)))
 
 
-def _why_not_contested(asked: Asked, most: Sequence[ContestedItems]) -> Iterator[str]:
-    if not asked.contested:
+def _explain_no_contested(source: ReportInput, most: Sequence[ContestedItems]) -> Iterator[str]:
+    if not source.options.contested:
         yield "No items were asked for; --contested 10 shows some."
     elif not most:
         yield "On no item do answers differ."
-    elif not {"context", "response"} & set(asked.kept.items.columns):
+    elif not {"context", "response"} & set(source.analysed.items.columns):
         yield "The texts of the items are not in the file; --items FILE can join them."
 
 
-def _care(asked: Asked) -> Iterator[Section]:
+def _vetting_and_filter(source: ReportInput) -> Iterator[Section]:
     """Yield the evidence on raters, and the audit of the filter that removes some of them."""
     care = "Signs of ratings without care. A sign is no proof: who differs from all others may be sincere."
     effect = "Whom a filter of careless raters leaves out, and how far the labels move by it."
     names = ("vetting", "Care of raters", care), ("filter", "What the filter does", effect)
-    if not asked.kept.has_raters:
+    if not source.analysed.has_raters:
         yield from (Section(*name, (), (NO_RATERS,)) for name in names)
         return
-    simple = [of.axis for of in asked.groups if CROSS not in of.axis]
-    vetting = vet(asked.ratings, question=asked.question, by=simple)
+    simple = [of.axis for of in source.groups if CROSS not in of.axis]
+    vetting = vet(source.ratings, question=source.question, by=simple)
     yield Section(*names[0], (evidence(vetting),))
-    yield Section(*names[1], *_filter(asked, vetting, simple))
+    yield Section(*names[1], *_filter(source, vetting, simple))
 
 
-def _filter(asked: Asked, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
-    settings = asked.analysis.settings
+def _filter(source: ReportInput, vetting: Vetting, axes: list[str]) -> tuple[tuple[Part, ...], tuple[str, ...]]:
+    settings = source.analysis.settings
     try:
-        audit = audit_flagged(asked.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed)
+        audit = audit_flagged(
+            source.ratings, vetting, by=axes, draws=settings.permutations or DRAWS, seed=settings.seed
+        )
     except InvalidInput as reason:
         return (), (str(reason),)
     if audit is None:
         return (), ("The file flags no rater and none meets a criterion, so there is no filter to audit.",)
     parts = SectionParts()
-    simple = [of for of in asked.groups_of_all if CROSS not in of.axis]
+    simple = [of for of in source.groups_of_all if CROSS not in of.axis]
     if simple:
         parts.add(lambda: removal(audit, simple))
     parts.add(lambda: moves(audit))

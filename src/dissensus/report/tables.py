@@ -8,11 +8,10 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.analyse.display import analysis_page
-from dissensus.pipeline.analyse.result import Analysis
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
-from dissensus.pipeline.vet.options import granular_questions
-from dissensus.report.groups import DisplayedGroups, counted, percent
+from dissensus.pipeline.analyse.result import Analysis, analysis_page
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.pipeline.vet.evidence import list_granular_questions
+from dissensus.report.groups import DisplayedGroups, format_count, format_percent
 from dissensus.schema.questionnaire.shipped import Questionnaire, load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.schema.ratings.table import Ratings
@@ -73,13 +72,13 @@ def dataset(ratings: Ratings) -> ReportTable:
         pools[WITHOUT_FLAGGED] = ratings.exclude_flagged()
     table = pl.DataFrame([_counts(name, of, counted_) for name, of in pools.items()], infer_schema_length=None)
     first = table.row(0, named=True)
-    annotations = counted(first["n_annotations"], "annotation")
+    annotations = format_count(first["n_annotations"], "annotation")
     return ReportTable(
         name="dataset",
         title="The ratings",
         reading=(
-            f"{counted(ratings.n_ratings, 'rating')} of {counted(ratings.n_items, 'item')}; "
-            f"{counted(len(counted_), 'question')} {'makes' if len(counted_) == 1 else 'make'} {annotations}."
+            f"{format_count(ratings.n_ratings, 'rating')} of {format_count(ratings.n_items, 'item')}; "
+            f"{format_count(len(counted_), 'question')} {'makes' if len(counted_) == 1 else 'make'} {annotations}."
         ),
         grids=(_dataset_grid(table),),
         notes=tuple(_dataset_notes(ratings, counted_, others)),
@@ -101,7 +100,7 @@ def pool(ratings: Ratings, groups: Sequence[DisplayedGroups]) -> ReportTable:
     """
     flagged = ratings.raters[FLAG].to_numpy() if _n_flagged(ratings) else None
     table = pl.concat([_group_counts(ratings, of, flagged) for of in groups]) if groups else _group_counts_of(())
-    n = counted(ratings.n_raters, "rater")
+    n = format_count(ratings.n_raters, "rater")
     return ReportTable(
         name="pool",
         title="The raters",
@@ -122,7 +121,7 @@ def _questions(ratings: Ratings) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if known is None:
         return ratings.questions, ()
     overall = list(known.overalls)[-1]
-    granular = granular_questions(ratings, overall)
+    granular = list_granular_questions(ratings, overall)
     others = tuple(name for name in granular if name.endswith(OTHER))
     return tuple(name for name in granular if name not in others), others
 
@@ -178,7 +177,8 @@ def _dataset_notes(ratings: Ratings, questions: Sequence[str], others: Sequence[
         answers = ratings.answers.select(pl.col(name).count() for name in (*questions, *others))
         n = len(questions) + len(others)
         yield (
-            f"Not counted: {counted(len(others), 'question')} whose name ends in {OTHER}; with them there are {n:,}, "
+            f"Not counted: {format_count(len(others), 'question')} whose name ends in {OTHER}; with them there "
+            f"are {n:,}, "
             f"and {sum(answers.row(0)):,} annotations."
         )
 
@@ -197,9 +197,14 @@ def _group_counts_of(lines: Sequence[tuple[str, str, int, int]]) -> pl.DataFrame
 
 
 def _pool_grid(table: pl.DataFrame, groups: DisplayedGroups, n_raters: int, *, with_flagged: bool) -> Grid:
-    head = (printable(groups.title), "raters", "share", *([WITHOUT_FLAGGED] if with_flagged else []))
+    head = (escape_unprintable(groups.title), "raters", "share", *([WITHOUT_FLAGGED] if with_flagged else []))
     lines = [
-        (groups.label(name, size=False), f"{n:,}", percent(n / n_raters), *([f"{kept:,}"] if with_flagged else []))
+        (
+            groups.label(name, size=False),
+            f"{n:,}",
+            format_percent(n / n_raters),
+            *([f"{kept:,}"] if with_flagged else []),
+        )
         for _, name, n, kept in table.filter(pl.col("axis") == groups.axis).rows()
     ]
     return Grid(head, tuple(lines))
@@ -216,7 +221,7 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
         The groups that are shown, of each axis.
     """
     shown = {of.axis: of for of in groups}
-    kept = _restricted(analysis, shown)
+    kept = _restrict_analysis(analysis, shown)
     found = analysis_page(kept)
     whole, *of_axes = found.grids
     hidden = any(of.hidden for of in groups)
@@ -224,13 +229,16 @@ def of_groups(analysis: Analysis, groups: Sequence[DisplayedGroups]) -> ReportTa
         name="groups",
         title="All statistics of all groups" if of_axes else "Statistics of everybody",
         reading=_reading(kept),
-        grids=(whole, *(_spoken(grid, shown[axis]) for axis, grid in zip(kept.settings.axes, of_axes, strict=True))),
+        grids=(
+            whole,
+            *(_format_axis_of_grid(grid, shown[axis]) for axis, grid in zip(kept.settings.axes, of_axes, strict=True)),
+        ),
         notes=(*found.notes, *(["Adjusted over all tests, those of groups left out too."] if hidden else [])),
         table=kept.to_polars(),
     )
 
 
-def _restricted(analysis: Analysis, shown: Mapping[str, DisplayedGroups]) -> Analysis:
+def _restrict_analysis(analysis: Analysis, shown: Mapping[str, DisplayedGroups]) -> Analysis:
     """Return an analysis with the rows that may be shown; DSI is the largest GAI, perhaps of a group that may not."""
     kept = [
         place
@@ -251,8 +259,8 @@ def _restricted(analysis: Analysis, shown: Mapping[str, DisplayedGroups]) -> Ana
 def _reading(analysis: Analysis) -> str:
     """Say how far everybody agrees, and how many statistics of groups are beyond chance."""
     irr = next(row for row in analysis.overall if row.metric == "irr")
-    ends = "" if irr.ci_low is None else f" [{short(irr.ci_low)}, {short(irr.ci_high)}]"
-    text = f"IRR of everybody is {short(irr.estimate, 3)}{ends}"
+    ends = "" if irr.ci_low is None else f" [{format_short(irr.ci_low)}, {format_short(irr.ci_high)}]"
+    text = f"IRR of everybody is {format_short(irr.estimate, 3)}{ends}"
     tested = [row for row in analysis.rows if row.p is not None]
     if not tested:
         return f"{text}."
@@ -262,6 +270,6 @@ def _reading(analysis: Analysis) -> str:
     return f"{text}; {beyond}, {after:,} after adjustment."
 
 
-def _spoken(grid: Grid, groups: DisplayedGroups) -> Grid:
+def _format_axis_of_grid(grid: Grid, groups: DisplayedGroups) -> Grid:
     """Return the block of an axis with its name in words."""
     return Grid((groups.title + grid.head[0].removeprefix(groups.axis), *grid.head[1:]), grid.lines, grid.caption)

@@ -99,20 +99,20 @@ CONFIG: dict[str, Any] = {
 }
 
 
-def themed(drawing: Drawing) -> dict[str, Any]:
+def apply_theme(drawing: Drawing) -> dict[str, Any]:
     """Return a figure in the look of all figures, as a whole Vega-Lite specification."""
     spec = drawing if isinstance(drawing, dict) else drawing.to_dict(validate=False)
     return {"$schema": alt.SCHEMA_URL} | spec | {"config": CONFIG}
 
 
-def ramp(n: int) -> list[str]:
+def pick_ramp_colors(n: int) -> list[str]:
     """Return colours for `n` ordered answers, from the lightest to the darkest; neighbours repeat beyond seven."""
     if n == 1:
         return [RAMP[3]]
     return [RAMP[round(k * (len(RAMP) - 1) / (n - 1))] for k in range(n)]
 
 
-def on_ramp(color: str) -> str:
+def pick_text_color(color: str) -> str:
     """Return the colour of text on a step of the ramp."""
     step = RAMP.index(color)
     return ON_LOW if step < 3 else ON_MIDDLE if step == 3 else ON_HIGH

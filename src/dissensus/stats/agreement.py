@@ -4,9 +4,9 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import FloatArray, checked_counts, numbers
+from dissensus.stats.counts import checked_counts, numbers
 from dissensus.stats.distance import Distance, Level, level_name, pairwise, squared_distances
-from dissensus.stats.result import Estimate
+from dissensus.stats.result import Estimate, FloatArray
 
 ONE_CATEGORY = "all pairable ratings gave the same answer, so agreement cannot be told from chance"
 NO_PAIR = "no item has two or more ratings"

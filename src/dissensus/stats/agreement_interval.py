@@ -10,9 +10,9 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.bootstrap import interval
-from dissensus.stats.counts import FloatArray, checked_counts
+from dissensus.stats.counts import checked_counts
 from dissensus.stats.distance import Level, squared_distances
-from dissensus.stats.result import Estimate, check_level
+from dissensus.stats.result import Estimate, FloatArray, check_level
 
 Coefficient: TypeAlias = Literal["krippendorff_alpha", "fleiss_kappa"]
 

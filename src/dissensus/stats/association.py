@@ -6,8 +6,7 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.crossgroup import xrr
-from dissensus.stats.distance import ZERO
-from dissensus.stats.result import Estimate
+from dissensus.stats.result import ZERO, Estimate
 
 
 def gai(counts_x: npt.ArrayLike, counts_y: npt.ArrayLike) -> Estimate:

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray, IntArray
-from dissensus.stats.result import check_level
+from dissensus.stats.result import FloatArray, IntArray, check_level
 
 Resample = Literal["both", "raters", "items"]
 

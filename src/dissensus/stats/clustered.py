@@ -7,8 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.stats.bootstrap import resampled
-from dissensus.stats.counts import FloatArray
-from dissensus.stats.result import check_level
+from dissensus.stats.result import FloatArray, check_level
 
 Codes = npt.NDArray[np.intp]
 

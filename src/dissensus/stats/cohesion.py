@@ -6,8 +6,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import FloatArray, checked_counts
-from dissensus.stats.result import Estimate
+from dissensus.stats.counts import checked_counts
+from dissensus.stats.result import Estimate, FloatArray
 
 
 def negentropy(

@@ -4,15 +4,11 @@ An items × categories array of counts is all that the coefficients of this pack
 of raters; who gave which answer matters to resampling alone.
 """
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-
-IntArray = npt.NDArray[np.integer[Any]]
-FloatArray = npt.NDArray[np.float64]
+from dissensus.stats.result import FloatArray, IntArray
 
 
 def count_answers(

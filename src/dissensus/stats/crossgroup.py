@@ -6,8 +6,8 @@ import numpy.typing as npt
 from dissensus.errors import InvalidInput, UndefinedEstimate
 from dissensus.stats.agreement import krippendorff_alpha
 from dissensus.stats.counts import checked_pair
-from dissensus.stats.distance import ZERO, Distance, Level, level_name, squared_distances
-from dissensus.stats.result import Estimate
+from dissensus.stats.distance import Distance, Level, level_name, squared_distances
+from dissensus.stats.result import ZERO, Estimate
 
 NO_SHARED_ITEM = "no item was rated by both groups"
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 METRICS = kernels.METRICS
 Codes = npt.NDArray[np.integer[Any]]

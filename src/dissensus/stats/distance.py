@@ -7,10 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray, numbers
-
-# A coefficient that is mathematically zero comes out within this of it.
-ZERO = 1e-12
+from dissensus.stats.counts import numbers
+from dissensus.stats.result import FloatArray
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 Distance = Callable[[FloatArray, FloatArray], FloatArray]

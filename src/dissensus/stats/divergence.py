@@ -12,9 +12,10 @@ import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
 from dissensus.stats import kernels
-from dissensus.stats.counts import FloatArray, numbers
+from dissensus.stats.counts import numbers
 from dissensus.stats.design import Codes, Design, in_threads
 from dissensus.stats.distance import checked_values
+from dissensus.stats.result import FloatArray
 
 Divergence = Callable[[FloatArray, FloatArray], FloatArray]
 Wholes = npt.NDArray[np.int64]

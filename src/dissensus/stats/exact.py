@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import FloatArray, IntArray, checked_counts
-from dissensus.stats.result import check_level
+from dissensus.stats.counts import checked_counts
+from dissensus.stats.result import FloatArray, IntArray, check_level
 
 # Tables whose probabilities differ by less than this, relatively, are equally likely: rounding must not part ties.
 TIE = 1e-7

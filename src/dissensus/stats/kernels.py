@@ -22,8 +22,7 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from dissensus.stats.counts import FloatArray
-from dissensus.stats.distance import ZERO
+from dissensus.stats.result import ZERO, FloatArray
 
 
 def compiled(**options: Any) -> Callable[[Callable[..., Any]], Any]:

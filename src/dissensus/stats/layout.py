@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 KMEANS_STARTS, KMEANS_STEPS = 4, 100
 STARTS, STEPS = 8, 300
@@ -125,7 +125,7 @@ def lay_out_groups(
     Examples
     --------
     >>> corners = np.array([[0.0, 0, 0], [3, 0, 0], [0, 4, 0]])
-    >>> flat, middles, stress = laid_out(corners, np.arange(3), corners, np.random.default_rng(0))
+    >>> flat, middles, stress = lay_out_groups(corners, np.arange(3), corners, np.random.default_rng(0))
     >>> float(np.linalg.norm(flat[1] - flat[2]).round(3)), round(stress, 3)
     (5.0, 0.0)
     """

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import IntArray
+from dissensus.stats.result import IntArray
 
 
 def shuffles(

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 RATIOS: Final = np.linspace(-14.0, 14.0, 113)
 """Logarithms of the ratio of the two variances that are looked at before the best of them is refined."""

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.counts import FloatArray
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import jensen_shannon, total_variation
+from dissensus.stats.result import FloatArray
 
 Bools = npt.NDArray[np.bool_]
 

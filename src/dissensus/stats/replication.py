@@ -7,8 +7,8 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray, checked_counts
-from dissensus.stats.result import check_level
+from dissensus.stats.counts import checked_counts
+from dissensus.stats.result import FloatArray, check_level
 
 Counts = npt.NDArray[np.int64]
 # Cells of the table of probabilities, items × categories × raters, that are in memory at once.

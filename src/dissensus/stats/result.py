@@ -1,8 +1,17 @@
-"""Result type of every estimator, and the check of confidence levels."""
+"""Result type of every estimator, types of arrays, and the check of confidence levels."""
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
+
+IntArray = npt.NDArray[np.integer[Any]]
+FloatArray = npt.NDArray[np.float64]
+# A coefficient that is mathematically zero comes out within this of it.
+ZERO = 1e-12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

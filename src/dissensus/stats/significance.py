@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 Method = Literal["two-sided", "grasp"]
 # Values that are equal but for the order in which they were summed lie within this of each other, relative to 1 + |s|.

@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.counts import FloatArray
 from dissensus.stats.kernels import compiled
+from dissensus.stats.result import FloatArray
 
 PASSES, BESIDE = 6, 10
 """Power iterations, and vectors beyond those that are asked for."""

@@ -6,9 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from dissensus.stats.counts import FloatArray, IntArray, count_answers
+from dissensus.stats.counts import count_answers
 from dissensus.stats.design import Design
 from dissensus.stats.divergence import cross_entropy
+from dissensus.stats.result import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

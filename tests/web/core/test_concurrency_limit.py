@@ -23,7 +23,7 @@ def nobody_has_a_turn(house: House) -> House:
 
 def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = nobody_has_a_turn
-    monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 0.2)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.2)
     open_campaign(house.platform, 2)
     answer = house.owner("owner").get(EXPORT)
     assert answer.status_code == 503
@@ -32,7 +32,7 @@ def test_who_waits_too_long_for_a_turn_is_told(nobody_has_a_turn: House, monkeyp
 
 def test_who_waits_for_a_turn_holds_no_thread(nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch) -> None:
     house = nobody_has_a_turn
-    monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 3.0)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 3.0)
     kept = open_campaign(house.platform, 2)
     owner = house.owner("owner")
     with ThreadPoolExecutor(20) as threads:
@@ -64,7 +64,7 @@ def test_programs_take_turns_too(
     nobody_has_a_turn: House, monkeypatch: pytest.MonkeyPatch, path: str, sent: object
 ) -> None:
     house = nobody_has_a_turn
-    monkeypatch.setattr(concurrency_limit, "PATIENCE_S", 0.05)
+    monkeypatch.setattr(concurrency_limit, "SLOT_TIMEOUT_S", 0.05)
     open_campaign(house.platform, 2)
     answer = program(house, "owner").request("GET" if sent is None else "POST", f"{API}{path}", json=sent)
     assert (answer.status_code, "a few can at a time" in answer.json()["detail"]) == (503, True)

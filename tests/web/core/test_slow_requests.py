@@ -25,7 +25,7 @@ def connected(live: Live, n: int, sent: bytes) -> Iterator[list[socket.socket]]:
 
 
 def test_who_stops_in_the_middle_of_a_form_is_told_and_let_go(live: Live, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(request_limits, "PATIENCE_S", 0.3)
+    monkeypatch.setattr(request_limits, "RECEIVE_TIMEOUT_S", 0.3)
     with connected(live, 3, BEGUN + b"content-length: 100\r\n\r\nkind=help") as waiting:
         for one in waiting:
             with one.makefile("rb") as received:

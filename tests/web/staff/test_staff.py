@@ -105,7 +105,7 @@ def test_the_form_of_the_password_is_of_the_browser_that_asked(house: House) -> 
 @one_kind
 def test_addresses_are_kept_as_hashes_alone(house: House) -> None:
     enter(house.stranger(), "ada", "wrong password")
-    rows = house.platform.database.engine.connect().exec_driver_sql("SELECT trace FROM failure").scalars().all()
+    rows = house.platform.database.engine.connect().exec_driver_sql("SELECT fingerprint FROM login_failure").scalars().all()
     assert len(rows) == 2
     assert all(re.fullmatch(r"[0-9a-f]{64}", row) for row in rows)
 

@@ -18,7 +18,7 @@ from tests.support.chat_campaigns import (
 from tests.support.raters import enter
 
 from dissensus.errors import Conflict, InvalidInput, NotAllowed, NotFound
-from dissensus.pipeline.collect.chat import ResponsePick, build_conversation, next_step
+from dissensus.pipeline.collect.chat import ResponsePick, build_conversation, choose_next_step
 from dissensus.store import chats, payments
 from dissensus.store.chats import ChatbotResponse, ChatCandidateTable, ChatExchangeTable, ChatPickTable, ChatTable
 from dissensus.store.core.orm import Base
@@ -187,7 +187,7 @@ def test_one_response_needs_no_pick(platform: Platform) -> None:
     _, at = send_message(platform, rater, chat_id)
     assert at.chat is not None
     assert at.campaign.chat is not None
-    assert next_step(at.campaign.chat, at.chat.exchanges) == "say"
+    assert choose_next_step(at.campaign.chat, at.chat.exchanges) == "say"
     assert len(at.chat.exchanges[0].candidates) == 1
 
 

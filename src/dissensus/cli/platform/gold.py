@@ -8,7 +8,7 @@ from dissensus.cli import result_writer
 from dissensus.cli.ratings_options import split_categories, with_ratings_options
 from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.pipeline.aggregate import gold_against_crowd
-from dissensus.pipeline.aggregate.gold_table import gold_page
+from dissensus.pipeline.aggregate.gold import gold_page
 from dissensus.schema.ratings.table import Ratings
 
 

@@ -5,12 +5,11 @@ import io
 from collections.abc import Iterator
 from itertools import groupby
 
-from dissensus.pipeline.tables import Grid, Page, printable, short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation
 from dissensus.preference.evaluation.diagnostics import Diagnostics
 from dissensus.preference.evaluation.paired import RivalModel, describe_comparison
-from dissensus.report.evaluation_shares import soft_label_grid, soft_label_lines
-from dissensus.report.group_accuracy import group_accuracy_grid
+from dissensus.report.evaluation import group_accuracy_grid, soft_label_grid, soft_label_lines
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
 
@@ -27,7 +26,7 @@ def evaluation_page(
         (
             "Intervals are for other dialogues. "
             "Length alone: a model that knows no more than how long the answers are.",
-            f"People agree with each other on about {short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
+            f"People agree with each other on about {format_short(HUMAN_AGREEMENT)} of other pairs (Bai et al. 2022).",
         ),
     )
 
@@ -45,23 +44,26 @@ def slices_csv(found: Evaluation) -> str:
 
 
 def _whole(found: Evaluation, rival: RivalModel | None) -> Grid:
-    of = [("model", found), *([] if rival is None else [(printable(rival.name), rival.found)])]
-    lines = [(name, *_cells(one.accuracy), short(one.log_loss, 3), short(one.ece, 3)) for name, one in of]
-    length = ("length alone", *_cells(found.length_alone), short(found.length_log_loss, 3), "")
+    of = [("model", found), *([] if rival is None else [(escape_unprintable(rival.name), rival.found)])]
+    lines = [(name, *_cells(one.accuracy), format_short(one.log_loss, 3), format_short(one.ece, 3)) for name, one in of]
+    length = ("length alone", *_cells(found.length_alone), format_short(found.length_log_loss, 3), "")
     return Grid(("all pairs", "accuracy", "interval", "log-loss", "ECE"), (*lines, length))
 
 
 def _difference(model: str, rival: RivalModel) -> Grid:
     of = (("accuracy", rival.difference.accuracy), ("log-loss", rival.difference.log_loss))
-    lines = [(name, short(one.estimate, 4), f"{short(one.ci_low, 3)} to {short(one.ci_high, 3)}") for name, one in of]
-    first, second = printable(model), printable(rival.name)
+    lines = [
+        (name, format_short(one.estimate, 4), f"{format_short(one.ci_low, 3)} to {format_short(one.ci_high, 3)}")
+        for name, one in of
+    ]
+    first, second = escape_unprintable(model), escape_unprintable(rival.name)
     caption = describe_comparison(first, second, rival.difference)
     return Grid((f"{first} less {second}", "difference", "interval"), tuple(lines), caption)
 
 
 def _findings(findings: Diagnostics) -> Iterator[Grid]:
     if findings.r_squared is not None:
-        share = short(findings.r_squared, 3)
+        share = format_short(findings.r_squared, 3)
         yield Grid(
             ("r²", "all variance that lies between answers"), ((share, "low where people differ over the same"),)
         )
@@ -77,7 +79,12 @@ def _soft_labels(found: Evaluation, rival: RivalModel | None) -> Iterator[Grid]:
 
 def _reliability(found: Evaluation) -> Grid:
     lines = tuple(
-        (f"{short(one.low)}–{short(one.high)}", f"{one.accuracy.n:,}", short(one.confidence, 3), *_cells(one.accuracy))
+        (
+            f"{format_short(one.low)}–{format_short(one.high)}",
+            f"{one.accuracy.n:,}",
+            format_short(one.confidence, 3),
+            *_cells(one.accuracy),
+        )
         for one in found.bins
     )
     return Grid(("how sure", "pairs", "mean", "accuracy", "interval"), lines)
@@ -90,10 +97,10 @@ def _slices(found: Evaluation) -> list[Grid]:
             (by, *head),
             tuple(
                 (
-                    printable(one.value),
+                    escape_unprintable(one.value),
                     f"{one.accuracy.n:,}",
                     *_cells(one.accuracy),
-                    short(one.length_alone.estimate, 3),
+                    format_short(one.length_alone.estimate, 3),
                 )
                 for one in some
             ),
@@ -103,4 +110,4 @@ def _slices(found: Evaluation) -> list[Grid]:
 
 
 def _cells(share: ClusteredEstimate) -> tuple[str, str]:
-    return short(share.estimate, 3), f"{short(share.ci_low, 3)}–{short(share.ci_high, 3)}"
+    return format_short(share.estimate, 3), f"{format_short(share.ci_low, 3)}–{format_short(share.ci_high, 3)}"

@@ -14,7 +14,7 @@ from dissensus.cli import result_writer
 from dissensus.cli.result_writer import PAGE_SUFFIXES, Format, FormatOption
 from dissensus.errors import UndefinedEstimate
 from dissensus.files.pairs.comparisons import ReadComparisons, read_comparisons
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
 from dissensus.preference.ranking.ranking import Comparisons, RankedChatbot, Ranking
 from dissensus.preference.ranking.ranking import rank as rank_chatbots
 from dissensus.report.ranking import ranking_report
@@ -107,7 +107,7 @@ def _page(every: Ranking, by: str | None, groups: dict[str, Ranking | str], outp
 
     raters = "" if every.n_raters is None else f" by {every.n_raters:,} raters"
     grids = [_grid("chatbot", every)]
-    grids += [_grid(f"{printable(by or '')}: {printable(name)}", one) for name, one in groups.items()]
+    grids += [_grid(f"{escape_unprintable(by or '')}: {escape_unprintable(name)}", one) for name, one in groups.items()]
     slope = (
         ()
         if every.slope is None
@@ -136,4 +136,13 @@ def _line(row: RankedChatbot) -> tuple[str, ...]:
     strength, elo, scores = (UNKNOWN if one is None else f"{one:,.0f}" for one in numbers)
     known = row.ci_low is not None and row.ci_high is not None
     interval = f"{row.ci_low:,.0f}–{row.ci_high:,.0f}" if known else UNKNOWN
-    return printable(row.bot), f"{row.n:,.0f}", f"{row.won:,.0f}", f"{row.tied:,.0f}", strength, interval, elo, scores
+    return (
+        escape_unprintable(row.bot),
+        f"{row.n:,.0f}",
+        f"{row.won:,.0f}",
+        f"{row.tied:,.0f}",
+        strength,
+        interval,
+        elo,
+        scores,
+    )

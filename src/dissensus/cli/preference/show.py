@@ -12,7 +12,7 @@ from dissensus.cli.result_writer import Format, FormatOption, OutputOption
 from dissensus.errors import InvalidInput
 from dissensus.files.models.folder import load_model, read_identity
 from dissensus.files.models.parts import model_kind
-from dissensus.pipeline.tables import Grid, Page, printable
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable
 from dissensus.preference.data.examples import RATER
 from dissensus.preference.models.groups import Groups
 from dissensus.preference.models.kinds import AnyModel
@@ -44,9 +44,11 @@ def show(
             f"{model}: card.json is no card as training writes it. Copy the model again; --format json has it as it is."
         ) from None
     lines = [*about.items(), *told_by_card, *_group_lines(trained)]
-    grid = Grid((printable(known.name), ""), tuple((name, printable(str(value))) for name, value in lines))
+    grid = Grid(
+        (escape_unprintable(known.name), ""), tuple((name, escape_unprintable(str(value))) for name, value in lines)
+    )
     result_writer.write_pages(
-        [Page("A preference model.", (grid,), tuple(printable(str(one)) for one in limits))], output
+        [Page("A preference model.", (grid,), tuple(escape_unprintable(str(one)) for one in limits))], output
     )
 
 

@@ -50,9 +50,9 @@ def fit_label_model(
     crowd-kit 1.4 reads MACE's counts in the order of the codes and all else in the order of appearance: only where the
     two are one, every rater keeps his or her own numbers.
     """
-    rater, answer = _by_appearance(answers.rater), _by_appearance(answers.answer)
+    rater, answer = _order_by_appearance(answers.rater), _order_by_appearance(answers.answer)
     coded = LabelMatrix(answers.item, rater[answers.rater], answer[answers.answer])
-    with _heard() as said:
+    with _collect_warnings() as said:
         found = fit(coded, iterations, seed)
     given = found.given
     if given is not None:
@@ -145,7 +145,7 @@ def _probability(model: Any, n_items: int, n_answers: int) -> Floats:
     return np.asarray(probability / probability.sum(axis=1, keepdims=True))
 
 
-def _by_appearance(codes: Codes) -> Codes:
+def _order_by_appearance(codes: Codes) -> Codes:
     """Return the place of each code in the order of their first appearance."""
     return np.asarray(np.unique(codes, return_index=True)[1].argsort().argsort())
 
@@ -167,7 +167,7 @@ def _crowdkit() -> Any:
 
 
 @contextmanager
-def _heard() -> Iterator[list[str]]:
+def _collect_warnings() -> Iterator[list[str]]:
     """Collect the warnings of a library that are about the numbers; those about its own code are for its authors."""
     said: list[str] = []
     with warnings.catch_warnings(record=True) as caught:

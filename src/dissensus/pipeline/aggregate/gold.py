@@ -1,7 +1,7 @@
 """Comparison of gold labels with crowd labels."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -10,7 +10,14 @@ import numpy.typing as npt
 import polars as pl
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.aggregate.safety import CROWD, SAFE_UNSAFE, crowd_labels, expert_labels, full_name
+from dissensus.pipeline.aggregate.safety import (
+    CROWD,
+    SAFE_UNSAFE,
+    compute_crowd_labels,
+    read_expert_labels,
+    resolve_name,
+)
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import GOLD, ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -66,13 +73,9 @@ class GoldAgainstCrowd:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        from dissensus.pipeline.aggregate.gold_table import gold_page
-
         return gold_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.aggregate.gold_table import gold_page
-
         return gold_page(self).as_html()
 
 
@@ -143,14 +146,14 @@ def gold_against_crowd(
     _check(ratings, question, unsafe, ties)
     ratings = ratings.answering(question)
     wanted = {"gold": gold} if platinum is None else {"gold": gold, "platinum": platinum}
-    labels = [expert_labels(ratings, question, name, unsafe).alias(role) for role, name in wanted.items()]
+    labels = [read_expert_labels(ratings, question, name, unsafe).alias(role) for role, name in wanted.items()]
     experts = pl.DataFrame([ratings.items[ITEM_ID], *labels])
     known = experts.drop_nulls()
     if known.is_empty():
         raise InvalidInput(f"No rated item has {' and '.join(wanted.values())}; there is nothing to compare with.")
     ratings = ratings.of_items(experts[ITEM_ID].is_in(known[ITEM_ID].implode()))
-    by = full_name(ratings, by)
-    crowd, sizes = crowd_labels(ratings, question, by, unsafe)
+    by = resolve_name(ratings, by)
+    crowd, sizes = compute_crowd_labels(ratings, question, by, unsafe)
     joined = crowd.join(known, on=ITEM_ID, how="inner", maintain_order="left")
     left_out = experts.height - known.height
     note = f"{left_out:,} of {experts.height:,} items have no {' and '.join(wanted.values())} and are left out."
@@ -185,13 +188,13 @@ def _check(ratings: Ratings, question: str, unsafe: Sequence[str], ties: str) ->
 
 def _summary(labels: pl.DataFrame, sizes: dict[str | None, int | None], ties: Ties) -> pl.DataFrame:
     rows = [
-        {"group": group, "n_raters": n_raters} | _counted(labels.filter(pl.col("group").eq_missing(group)), ties)
+        {"group": group, "n_raters": n_raters} | _count_labels(labels.filter(pl.col("group").eq_missing(group)), ties)
         for group, n_raters in sizes.items()
     ]
     return pl.DataFrame(rows, schema=_SUMMARY)
 
 
-def _counted(labels: pl.DataFrame, ties: Ties) -> dict[str, Any]:
+def _count_labels(labels: pl.DataFrame, ties: Ties) -> dict[str, Any]:
     """Return how often gold and crowd call the items of one group what."""
     gold, crowd = (labels["gold"] == "unsafe").to_numpy(), labels["crowd"].cast(pl.String)
     tied = int((crowd == "tied").sum())
@@ -253,3 +256,59 @@ _SUMMARY = {
     "alpha": pl.Float64,
     "reason": pl.String,
 }
+
+
+HEADINGS = ("raters", "items", "both safe", "both unsafe", "only gold", "only crowd", "tied", "alpha")
+
+
+def gold_page(comparison: GoldAgainstCrowd) -> Page:
+    """Return the comparison as a page."""
+    return Page(gold_summary(comparison), tuple(gold_blocks(comparison)), tuple(gold_footnotes(comparison)))
+
+
+def gold_summary(comparison: GoldAgainstCrowd) -> str:
+    """Return what was compared, and the rule."""
+    return f"{comparison.question} against {comparison.gold}. {comparison.rule}"
+
+
+def gold_blocks(comparison: GoldAgainstCrowd) -> Iterator[Grid]:
+    """Yield the whole pool, the groups if there are any, and with platinum all that the three labels do together."""
+    rows = comparison.summary.rows(named=True)
+    yield Grid(("whole pool", *HEADINGS), (_display_row(rows[0]),))
+    if comparison.by is not None:
+        yield Grid((comparison.by, *HEADINGS), tuple(map(_display_row, rows[1:])))
+    if comparison.platinum is not None:
+        yield Grid(("crowd", comparison.gold, comparison.platinum, "items"), tuple(_three_way_rows(comparison)))
+
+
+def gold_footnotes(comparison: GoldAgainstCrowd) -> Iterator[str]:
+    """Yield what a reader needs to read the tables."""
+    yield "Only gold, only crowd: the items that it alone calls unsafe, with their share (%)."
+    yield from (
+        f"{UNKNOWN} {reason}" for reason in comparison.summary["reason"].drop_nulls().unique(maintain_order=True)
+    )
+    yield from (f"Note: {note}" for note in comparison.notes)
+
+
+def _display_row(row: dict[str, Any]) -> tuple[str, ...]:
+    counts = [_display_count(row[name]) for name in ("n_raters", "n_items", "both_safe", "both_unsafe")]
+    differing = [_display_share(row[name], row["n_items"]) for name in ("gold_only", "crowd_only")]
+    alpha = UNKNOWN if row["alpha"] is None else f"{row['alpha']:.3f}"
+    return (escape_unprintable(row["group"] or "everybody"), *counts, *differing, _display_count(row["tied"]), alpha)
+
+
+def _three_way_rows(comparison: GoldAgainstCrowd) -> Iterator[tuple[str, ...]]:
+    """Yield the combinations of labels that occur in the whole pool."""
+    rows = comparison.confusion.rows(named=True)
+    total = sum(row["n_items"] for row in rows if row["group"] is None)
+    for row in rows:
+        if row["group"] is None and row["n_items"]:
+            yield row["crowd"], row["gold"], row["platinum"], _display_share(row["n_items"], total)
+
+
+def _display_count(n: int | None) -> str:
+    return UNKNOWN if n is None else f"{n:,}"
+
+
+def _display_share(n: int, total: int) -> str:
+    return f"{n:,} ({100 * n / total:.1f})" if total else f"{n:,}"

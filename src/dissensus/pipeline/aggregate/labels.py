@@ -78,11 +78,11 @@ def plurality(ratings: Ratings, question: str | None = None, *, by: str | None =
     """
     question = ratings.asked(question)
     counts, scale = count_item_answers(ratings, question, by), ratings.scale(question)
-    given = count_matrix_of(counts, scale)
+    given = build_count_matrix(counts, scale)
     top = given.max(axis=1)
     wins = given == top[:, None]
     winners = [[answer for answer, won in zip(scale, row, strict=True) if won] for row in wins.tolist()]
-    return keys(counts, scale).with_columns(
+    return select_key_columns(counts, scale).with_columns(
         pl.Series("answers", winners, dtype=pl.List(pl.String)),
         pl.Series("share", top / given.sum(axis=1)),
         pl.Series("tied", wins.sum(axis=1) > 1),
@@ -111,12 +111,12 @@ def count_item_answers(ratings: Ratings, question: str, by: str | None = None) -
     return pl.DataFrame([*columns, *(pl.Series(name, counts[:, k]) for k, name in enumerate(scale))])
 
 
-def count_matrix_of(counts: pl.DataFrame, scale: Sequence[str]) -> NDArray[np.int64]:
+def build_count_matrix(counts: pl.DataFrame, scale: Sequence[str]) -> NDArray[np.int64]:
     """Return the columns of `count_item_answers` that count answers, whatever these are called."""
     return np.column_stack([counts[answer].to_numpy().astype(np.int64) for answer in scale])
 
 
-def keys(counts: pl.DataFrame, scale: Sequence[str]) -> pl.DataFrame:
+def select_key_columns(counts: pl.DataFrame, scale: Sequence[str]) -> pl.DataFrame:
     """Return the other columns of `count_item_answers`."""
     return counts[[name for name in counts.columns if name not in scale]]
 

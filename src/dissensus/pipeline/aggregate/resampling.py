@@ -9,7 +9,12 @@ from typing import Any
 import polars as pl
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.aggregate.labels import check_name_clashes, count_item_answers, count_matrix_of, keys
+from dissensus.pipeline.aggregate.labels import (
+    build_count_matrix,
+    check_name_clashes,
+    count_item_answers,
+    select_key_columns,
+)
 from dissensus.schema.hints import format_value
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.replication import subsampled
@@ -132,7 +137,7 @@ def _sizes(raters_per_item: int | Iterable[int]) -> list[int]:
 
 def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float) -> pl.DataFrame:
     """Return the rows of one number of raters."""
-    found = subsampled(count_matrix_of(counts, scale), size, level=level)
+    found = subsampled(build_count_matrix(counts, scale), size, level=level)
     columns = {"tied": found.tied, "same_plurality": found.same, "distance": found.distance}
     spread = {
         f"{answer}_{name}": values[:, k]
@@ -143,7 +148,7 @@ def _labels(counts: pl.DataFrame, size: int, scale: Sequence[str], level: float)
     size_column = pl.lit(size, dtype=pl.UInt32).alias("raters_per_item")
     shares = [counts[answer] / counts["n_ratings"] for answer in scale]
     others = [pl.Series(name, values) for name, values in {**spread, **columns}.items()]
-    return keys(counts, scale).select(size_column, pl.all()).with_columns(*shares, *others)
+    return select_key_columns(counts, scale).select(size_column, pl.all()).with_columns(*shares, *others)
 
 
 def _curve(counts: pl.DataFrame, labels: pl.DataFrame, size: int, by: str | None) -> pl.DataFrame:

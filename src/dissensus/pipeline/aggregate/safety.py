@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound
-from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of, keys
+from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers, select_key_columns
 from dissensus.schema.hints import count_rest, format_list, format_value, suggest
 from dissensus.schema.ratings.columns import ITEM_ID
 from dissensus.schema.ratings.table import Ratings
@@ -15,7 +15,7 @@ SAFE_UNSAFE = pl.Enum(["safe", "unsafe"])
 CROWD = pl.Enum(["safe", "tied", "unsafe"])
 
 
-def expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[str]) -> pl.Series:
+def read_expert_labels(ratings: Ratings, question: str, name: str, unsafe: Sequence[str]) -> pl.Series:
     """Return whether experts call each item safe or unsafe, null where they say nothing."""
     attributes = ratings.items.columns[1:]
     if name not in attributes:
@@ -44,7 +44,7 @@ def _safe_or_unsafe(unsafe: pl.Series) -> pl.Series:
     return pl.Series(SAFE_UNSAFE.categories, dtype=SAFE_UNSAFE).gather(unsafe.cast(pl.UInt32))
 
 
-def full_name(ratings: Ratings, by: str | None) -> str | None:
+def resolve_name(ratings: Ratings, by: str | None) -> str | None:
     """Return the attribute of items, or the axis, that is meant."""
     if by is None or by in ratings.items.columns[1:]:
         return by
@@ -56,7 +56,7 @@ def full_name(ratings: Ratings, by: str | None) -> str | None:
         raise NotFound(f"{error}{hint}") from None
 
 
-def crowd_labels(
+def compute_crowd_labels(
     ratings: Ratings, question: str, by: str | None, unsafe: Sequence[str]
 ) -> tuple[pl.DataFrame, dict[str | None, int | None]]:
     """Return the label of the crowd for each item, of the whole pool and of each group, and the raters of each."""
@@ -86,9 +86,9 @@ def _raters_by_kind(ratings: Ratings, by: str) -> dict[str | None, int | None]:
 
 def _crowd_label(counts: pl.DataFrame, scale: Sequence[str], unsafe: Sequence[str]) -> pl.DataFrame:
     """Return the rows of `count_item_answers` with the label of the crowd."""
-    given, is_unsafe = count_matrix_of(counts, scale), np.isin(scale, unsafe)
+    given, is_unsafe = build_count_matrix(counts, scale), np.isin(scale, unsafe)
     wins = given == given.max(axis=1, keepdims=True)
     some_safe, some_unsafe = wins[:, ~is_unsafe].any(axis=1), wins[:, is_unsafe].any(axis=1)
     label = np.where(some_safe & some_unsafe, "tied", np.where(some_unsafe, "unsafe", "safe"))
-    about = keys(counts, scale).drop("n_ratings")
+    about = select_key_columns(counts, scale).drop("n_ratings")
     return about.with_columns(pl.Series("crowd", label, dtype=pl.String).cast(CROWD))

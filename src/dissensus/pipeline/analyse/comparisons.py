@@ -42,7 +42,7 @@ class AxisComparison:
         return REST if outside < 0 else self.groups[outside]
 
 
-def whole_pool(n_raters: int) -> AxisComparison:
+def build_pool_comparison(n_raters: int) -> AxisComparison:
     """Return everybody as one group, compared with nobody."""
     return AxisComparison(
         None, np.zeros(n_raters, np.int32), ("everybody",), np.array([0], np.int32), np.array([-1], np.int32)
@@ -65,19 +65,19 @@ def compare_axis(ratings: Ratings, name: str, against: str) -> AxisComparison:
     return AxisComparison(name, codes, groups, inside, np.full(len(groups), other, np.int32))
 
 
-def exchangeable_attributes(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Codes:
+def build_exchangeable_strata(ratings: Ratings, within: str | None, axes: Sequence[AxisComparison]) -> Codes:
     """Return strata within which raters change places: those asked for, and the axes on which they are known.
 
     A rater without a known group takes no part in an axis, and must not lend answers to one who does.
     """
-    strata = np.zeros(ratings.n_raters, np.int32) if within is None else strata_of(ratings, within)
+    strata = np.zeros(ratings.n_raters, np.int32) if within is None else assign_strata(ratings, within)
     for axis in axes:
         _, finer = np.unique(strata * 2 + (axis.codes < 0), return_inverse=True)
         strata = finer.astype(np.int32)
     return strata
 
 
-def strata_of(ratings: Ratings, attributes: str) -> Codes:
+def assign_strata(ratings: Ratings, attributes: str) -> Codes:
     """Return the stratum of each rater by one attribute, or by several joined with ``*``.
 
     An attribute of items, such as phase, is one of raters if each rater rated items of one value. Raters whose stratum
@@ -86,13 +86,15 @@ def strata_of(ratings: Ratings, attributes: str) -> Codes:
     strata = np.zeros(ratings.n_raters, dtype=np.int64)
     for name in attributes.split("*"):
         column = name.strip()
-        codes = _item_strata(ratings, column) if column in ratings.items.columns else ratings.group_codes(column)[0]
+        codes = (
+            _assign_item_strata(ratings, column) if column in ratings.items.columns else ratings.group_codes(column)[0]
+        )
         strata = strata * (int(codes.max()) + 2) + codes + 1
     _, stratum = np.unique(strata, return_inverse=True)
     return stratum.astype(np.int32)
 
 
-def _item_strata(ratings: Ratings, column: str) -> Codes:
+def _assign_item_strata(ratings: Ratings, column: str) -> Codes:
     values = ratings.items[column].unique().drop_nulls().sort()
     code = ratings.items[column].cast(pl.Enum(values)).to_physical().cast(pl.Int64).fill_null(-1).to_numpy()
     of_rating = code[ratings.answers["item"].to_numpy()]

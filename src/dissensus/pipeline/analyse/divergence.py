@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.comparisons import Codes, strata_of
+from dissensus.pipeline.analyse.comparisons import Codes, assign_strata
 from dissensus.pipeline.analyse.divergence_result import Floats, GroupDivergence, PairDivergence
 from dissensus.pipeline.analyse.resampling import Progress
 from dissensus.pipeline.analyse.result import select_defined
@@ -114,14 +114,14 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     asked = ratings.asked(question)
     ratings = ratings.answering(asked)
     name = ratings.axis_name(axis)
-    codes, chosen = _chosen(*ratings.group_codes(name), name, groups)
+    codes, chosen = _choose_groups(*ratings.group_codes(name), name, groups)
     item, rater, answer = ratings.coded(asked)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(ratings.scale(asked)))
     observed, n_items = (part[0] for part in measures.mean_pairwise(design, codes[None], MEASURES[measure]))
     if not n_items.any():
         raise UndefinedEstimate(f"No item was rated by two groups of {name}.")
     # Raters of other groups stay where they are, so that those compared keep their sizes among themselves.
-    within = np.where(codes < 0, -1, 0 if permute_within is None else strata_of(ratings, permute_within))
+    within = np.where(codes < 0, -1, 0 if permute_within is None else assign_strata(ratings, permute_within))
     seeds = np.random.SeedSequence(seed).spawn(permutations)
     pair_null = _replicates(design, codes, within, seeds, measure=measure, progress=progress)
     estimate, null = float(_mean(observed, axis=0)), _mean(pair_null, axis=1)
@@ -133,7 +133,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
         n_raters=tuple(np.bincount(codes[codes >= 0]).tolist()),
         pairs=_pairs(chosen, observed, n_items, pair_null),
         estimate=estimate,
-        n_items=_items_of_two(design, codes),
+        n_items=_count_shared_items(design, codes),
         null=null,
         pair_null=pair_null,
         null_mean=select_defined(float(_mean(null, axis=0))),
@@ -143,7 +143,7 @@ def group_divergence(  # noqa: PLR0913 - options are keyword-only
     )
 
 
-def _chosen(
+def _choose_groups(
     codes: Codes, names: tuple[str, ...], axis: str, groups: Sequence[str] | None
 ) -> tuple[Codes, tuple[str, ...]]:
     chosen = names if groups is None else tuple(dict.fromkeys(groups))
@@ -198,7 +198,7 @@ def _pairs(
     )
 
 
-def _items_of_two(design: Design, codes: Codes) -> int:
+def _count_shared_items(design: Design, codes: Codes) -> int:
     """Count the items that two groups or more rated."""
     rated = np.zeros((design.n_items, int(codes.max()) + 1), dtype=bool)
     group = codes[design.raters]

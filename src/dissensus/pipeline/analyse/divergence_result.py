@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.tables import Grid, Page, printable, short
+from dissensus.pipeline.tables import Grid, Page, escape_unprintable, format_short
 
 Floats = npt.NDArray[np.float64]
 NAMES = {
@@ -133,37 +133,39 @@ class GroupDivergence:
 
 def _page(found: GroupDivergence) -> Page:
     by_chance = ("by chance", "p", "adjusted") if found.null.size else ()
-    head = (printable(found.axis), "raters", "items", "distance", *by_chance)
+    head = (escape_unprintable(found.axis), "raters", "items", "distance", *by_chance)
     size = dict(zip(found.groups, found.n_raters, strict=True))
     lines = tuple(_line(pair, size, tested=bool(by_chance)) for pair in found.pairs)
     return Page(_summary(found), (Grid(head, lines),), tuple(_notes(found)))
 
 
 def _summary(found: GroupDivergence) -> str:
-    tested = f" ({short(found.null_mean, 3)} by chance, p {short(found.p, 3)})" if found.null.size else ""
+    tested = f" ({format_short(found.null_mean, 3)} by chance, p {format_short(found.p, 3)})" if found.null.size else ""
     return (
-        f"{printable(found.question)}: {NAMES[found.measure]} between the soft labels of {len(found.groups)} groups, "
-        f"{short(found.estimate, 3)} on average over {_counted(len(found.pairs), 'pair')}{tested}"
+        f"{escape_unprintable(found.question)}: {NAMES[found.measure]} between the soft labels of "
+        f"{len(found.groups)} groups, "
+        f"{format_short(found.estimate, 3)} on average over {_format_count(len(found.pairs), 'pair')}{tested}"
     )
 
 
 def _line(pair: PairDivergence, size: dict[str, int], *, tested: bool) -> tuple[str, ...]:
-    name = printable(" – ".join(pair.groups))
+    name = escape_unprintable(" – ".join(pair.groups))
     raters = ", ".join(f"{size[group]:,}" for group in pair.groups)
     values = (pair.estimate, *((pair.null_mean, pair.p, pair.p_adjusted) if tested else ()))
-    return (name, raters, f"{pair.n_items:,}", *(short(value, 3) for value in values))
+    return (name, raters, f"{pair.n_items:,}", *(format_short(value, 3) for value in values))
 
 
 def _notes(found: GroupDivergence) -> Iterator[str]:
     if found.null.size:
-        within = f" within {printable(found.permute_within)}" if found.permute_within else ""
+        within = f" within {escape_unprintable(found.permute_within)}" if found.permute_within else ""
         yield (
-            f"By chance: mean of {_counted(found.null.size, 'permutation')} of the raters{within}, groups of the same "
+            f"By chance: mean of {_format_count(found.null.size, 'permutation')} of the raters{within}, groups "
+            "of the same "
             f"sizes, seed {found.seed}; p two-sided, adjusted by Benjamini–Hochberg over the pairs."
         )
     if any(pair.estimate is None for pair in found.pairs):
         yield "– no item was rated by both groups."
 
 
-def _counted(n: int, what: str) -> str:
+def _format_count(n: int, what: str) -> str:
     return f"{n:,} {what}{'s' * (n != 1)}"

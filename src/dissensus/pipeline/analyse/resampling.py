@@ -59,11 +59,11 @@ def compute_intervals(
         chosen = [seeds[b] for b in chunk]
         raters, items = resampled(chosen, axis.codes, design.n_items, settings.resample)
         if settings.resample == "both":
-            parts["both"].append(_resampled(design, axis, group, raters, items))
+            parts["both"].append(_resample(design, axis, group, raters, items))
         if settings.resample != "items":
-            parts["raters"].append(_resampled(design, axis, group, raters, None))
+            parts["raters"].append(_resample(design, axis, group, raters, None))
         if settings.resample != "raters":
-            parts["items"].append(_resampled(design, axis, group, None, items))
+            parts["items"].append(_resample(design, axis, group, None, items))
         tick(len(chosen))
     observed = statistics(design, group, axis.inside, axis.outside)[0]
     replicates = {name: np.concatenate(drawn) for name, drawn in parts.items() if drawn}
@@ -76,7 +76,7 @@ def compute_intervals(
     return np.stack(ends)
 
 
-def _resampled(
+def _resample(
     design: Design,
     axis: AxisComparison,
     group: npt.NDArray[np.int32],

@@ -37,14 +37,16 @@ def compute_estimates(design: Design, axis: AxisComparison) -> list[dict[str, Es
     found = []
     for g, h in zip(axis.inside, axis.outside, strict=True):
         rest = total - counts[g] if h < 0 else counts[h]
-        values = {name: _attempt(function, counts[g]) for name, function in WITHIN.items()}
+        values = {name: _estimate_or_error(function, counts[g]) for name, function in WITHIN.items()}
         if axis.name is not None and g != h:
-            values |= {name: _attempt(function, counts[g], rest) for name, function in ACROSS.items()}
+            values |= {name: _estimate_or_error(function, counts[g], rest) for name, function in ACROSS.items()}
         found.append(values)
     return found
 
 
-def _attempt(function: Callable[..., Estimate], *counts: npt.NDArray[np.int32]) -> Estimate | UndefinedEstimate:
+def _estimate_or_error(
+    function: Callable[..., Estimate], *counts: npt.NDArray[np.int32]
+) -> Estimate | UndefinedEstimate:
     try:
         return function(*counts)
     except UndefinedEstimate as reason:

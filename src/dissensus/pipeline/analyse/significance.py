@@ -15,8 +15,8 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
     """Add p-values, raw and adjusted, and directions; return the replicates of all rows beside them."""
     if settings.permutations == 0 or not rows:
         return rows, np.empty((0, len(rows)))
-    observed = np.concatenate([_flat(table.observed) for table in tables[1:]])
-    null = np.concatenate([_flat(table.null) for table in tables[1:]], axis=-1)
+    observed = np.concatenate([_flatten(table.observed) for table in tables[1:]])
+    null = np.concatenate([_flatten(table.null) for table in tables[1:]], axis=-1)
     observed = np.where([row.estimate is None for row in rows], np.nan, observed)
     p, middle = permutation_p(observed, null, method=settings.method), medians(null)
     adjusted = np.full(len(rows), np.nan)
@@ -26,7 +26,7 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
         else:  # a skewed statistic may lie far out by its standard deviation and not by its ranks
             adjusted[members] = np.maximum(p[members], max_t(observed[members], null[:, members]))
     tested = [
-        _untested(row)
+        _clear_test(row)
         if np.isnan(p[r])
         else replace(
             row, p=float(p[r]), p_adjusted=select_defined(adjusted[r]), direction=_direction(observed[r], middle[r])
@@ -36,7 +36,7 @@ def add_significance(rows: list[Row], tables: list[GroupTable], settings: Analys
     return tested, null
 
 
-def _flat(values: Floats | None) -> Floats:
+def _flatten(values: Floats | None) -> Floats:
     """Return the statistics of an axis in the order of its rows, DSI last: (…, C, M) to (…, C × M + 1)."""
     assert values is not None  # noqa: S101 - tables are tested before they are read
     gais = values[..., METRICS.index("gai")]
@@ -54,7 +54,7 @@ def _families(rows: list[Row], family: Family) -> list[list[int]]:
     return list(members.values())
 
 
-def _untested(row: Row) -> Row:
+def _clear_test(row: Row) -> Row:
     return row if row.estimate is None else replace(row, reason="every permutation replicate is undefined")
 
 

@@ -10,9 +10,9 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.analyse.comparisons import (
     AxisComparison,
     Codes,
+    build_exchangeable_strata,
+    build_pool_comparison,
     compare_axis,
-    exchangeable_attributes,
-    whole_pool,
 )
 from dissensus.pipeline.analyse.resampling import GroupTable, Progress, ProgressTicks, compute_intervals, compute_tests
 from dissensus.pipeline.analyse.result import Analysis
@@ -110,7 +110,7 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     """
     settings = AnalysisSettings(
         question=ratings.asked(question),
-        axes=_axis_names(ratings, by, cross),
+        axes=resolve_axes(ratings, by, cross),
         against=against,
         permutations=permutations,
         permute_within=permute_within,
@@ -123,6 +123,11 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
         seed=seed,
         min_raters=min_raters,
     )
+    return run_analysis(ratings, settings, progress=progress)
+
+
+def run_analysis(ratings: Ratings, settings: AnalysisSettings, *, progress: Progress | None = None) -> Analysis:
+    """Measure what the settings ask for; see `analyse`."""
     if settings.against != REST and not settings.axes:
         raise InvalidInput(f"against is {settings.against!r}, and no axis is named whose groups it would be one of.")
     if not ratings.has_raters:
@@ -133,10 +138,10 @@ def analyse(  # noqa: PLR0913 - options are keyword-only
     n_raters = ratings.n_raters if ratings.has_raters else item.size
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(categories))
     axes = [compare_axis(ratings, name, settings.against) for name in settings.axes]
-    pool = whole_pool(design.n_raters)
+    pool = build_pool_comparison(design.n_raters)
     tick = ProgressTicks(progress, settings)
     for_permutation, for_bootstrap = np.random.SeedSequence(settings.seed).spawn(2)
-    within = exchangeable_attributes(ratings, settings.permute_within, axes)
+    within = build_exchangeable_strata(ratings, settings.permute_within, axes)
     tables = [GroupTable(axis, compute_estimates(design, axis)) for axis in (pool, *axes)]
     if settings.bootstrap:
         seeds = for_bootstrap.spawn(settings.bootstrap)
@@ -170,7 +175,7 @@ def _refuse_what_needs_raters(ratings: Ratings, settings: AnalysisSettings) -> N
         ratings.require_raters("Resampling raters (--resample items leaves them alone)")
 
 
-def _axis_names(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ...]:
+def resolve_axes(ratings: Ratings, *asked: str | Sequence[str]) -> tuple[str, ...]:
     """Return full names, each axis and each crossing once, whatever the order of its parts."""
     texts = [text for part in asked for text in ([part] if isinstance(part, str) else part)]
     names = [ratings.axis_name(text) for text in texts]

@@ -64,15 +64,15 @@ class Exchange:
         return self.pick.edit if edited and self.pick is not None else self.candidates[self.continues].text
 
 
-def next_step(chat: ChatSettings, exchanges: Sequence[Exchange]) -> Moment:
+def choose_next_step(chat: ChatSettings, exchanges: Sequence[Exchange]) -> Moment:
     """Return what comes next in a conversation.
 
     Examples
     --------
-    >>> from dissensus.schema.campaign.chat import Mode
-    >>> chat = Chat(chatbots=(), modes=(Mode(name="red team", title={}, compared="more harmful"),))
-    >>> one = Exchange(mode="red team", said="Hi.", candidates=(Candidate(place=0, chatbot="tern"),))
-    >>> moment(chat, []), moment(chat, [one])
+    >>> from dissensus.schema.campaign.chat import ChatMode
+    >>> chat = ChatSettings(chatbots=(), modes=(ChatMode(name="red team", title={}, compared="more harmful"),))
+    >>> one = Exchange(mode="red team", said="Hi.", candidates=(ResponseCandidate(place=0, chatbot="tern"),))
+    >>> choose_next_step(chat, []), choose_next_step(chat, [one])
     ('say', 'answering')
     """
     if not exchanges or exchanges[-1].continues is not None:
@@ -137,7 +137,7 @@ def check_pick(chat: ChatSettings, mode: ChatMode, pick: ResponsePick) -> None:
         check_message(pick.edit)
 
 
-def better(mode: ChatMode, pick: ResponsePick) -> Place | None:
+def choose_better_response(mode: ChatMode, pick: ResponsePick) -> Place | None:
     """Return which response is the better one, by what was asked: less harmful is better, None where both are equal."""
     if pick.place is None or mode.compared != "more harmful":
         return pick.place

@@ -3,7 +3,14 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from dissensus.pipeline.collect.chat import Exchange, Place, ResponseCandidate, ResponsePick, better, build_conversation
+from dissensus.pipeline.collect.chat import (
+    Exchange,
+    Place,
+    ResponseCandidate,
+    ResponsePick,
+    build_conversation,
+    choose_better_response,
+)
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode, ChatSettings
 from dissensus.schema.campaign.chatbot import BestOfNSettings
 from dissensus.schema.records.attempt import Attempt
@@ -133,5 +140,5 @@ def _side(place: Place | None) -> Side | None:
 
 
 def _edits(rater_id: str, mode: ChatMode, pick: ResponsePick) -> tuple[Edit, ...]:
-    side = _side(better(mode, pick))
+    side = _side(choose_better_response(mode, pick))
     return () if pick.edit is None or side is None else (Edit(rater_id, side, pick.edit),)

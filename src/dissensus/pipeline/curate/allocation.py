@@ -8,7 +8,7 @@ def allocate_proportionally(n: int, left: Sequence[int]) -> list[int]:
 
     Examples
     --------
-    >>> proportional(10, [500, 300, 200]), proportional(3, [10, 10])
+    >>> allocate_proportionally(10, [500, 300, 200]), allocate_proportionally(3, [10, 10])
     ([5, 3, 2], [2, 1])
     """
     total = sum(left)
@@ -24,7 +24,7 @@ def allocate_equally(n: int, left: Sequence[int]) -> list[int]:
 
     Examples
     --------
-    >>> equal(11, [5, 90, 40])
+    >>> allocate_equally(11, [5, 90, 40])
     [3, 4, 4]
     """
     share, rest = divmod(n, len(left))
@@ -39,7 +39,7 @@ def fill_strata(wanted: Sequence[int], left: Sequence[int]) -> list[int]:
 
     Examples
     --------
-    >>> filled([4, 4, 4], [1, 5, 9])
+    >>> fill_strata([4, 4, 4], [1, 5, 9])
     [1, 5, 6]
     """
     given = [min(pair) for pair in zip(wanted, left, strict=True)]

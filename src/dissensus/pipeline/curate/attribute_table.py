@@ -23,7 +23,7 @@ def join_attributes(
     >>> from dissensus.schema.records.conversation import Conversation
     >>> corpus = [Item("7", Conversation.from_turns([("bot", "Hi")]))]
     >>> gold = pl.DataFrame({"item_id": ["7", "7", "8"], "safety_gold": ["Yes", "Yes", "No"]})
-    >>> dict(labelled(corpus, gold, ["safety_gold"])[0].attributes)
+    >>> dict(join_attributes(corpus, gold, ["safety_gold"])[0].attributes)
     {'safety_gold': 'Yes'}
     """
     require_column(item, table.columns, "item")
@@ -42,10 +42,10 @@ def join_attributes(
         [cells.read_attribute(table[name], codes, owners, "item", raise_failed_check) for name in known]
     )
     rows = values.iter_rows(named=True) if known else ({} for _ in items)
-    return tuple(_with(one, row) for one, row in zip(items, rows, strict=True))
+    return tuple(_add_attributes(one, row) for one, row in zip(items, rows, strict=True))
 
 
-def _with(item: Item, row: Mapping[str, str | None]) -> Item:
+def _add_attributes(item: Item, row: Mapping[str, str | None]) -> Item:
     added = {name: value for name, value in row.items() if value is not None}
     clash = next((name for name in added if item.attributes.get(name, added[name]) != added[name]), None)
     if clash is not None:

@@ -26,13 +26,13 @@ _ITEMS: Mapping[str, Any] = {
 }
 
 
-def outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
+def tabulate_outcomes(pool: Sequence[SampleCandidate]) -> pl.DataFrame:
     """Return what became of every item."""
     rows = [(one.item.item_id, one.stratum, one.outcome, one.duplicate_of, one.personal_data) for one in pool]
     return pl.DataFrame(rows, schema=_ITEMS, orient="row")
 
 
-def counts(items: pl.DataFrame, wanted: Mapping[str, int]) -> pl.DataFrame:
+def count_strata(items: pl.DataFrame, wanted: Mapping[str, int]) -> pl.DataFrame:
     """Return how many items of each stratum there were, were left, were wanted and were chosen."""
     others = sorted(set(items["stratum"].drop_nulls()) - set(wanted))
     missing = [None] * bool(items["stratum"].null_count())
@@ -52,7 +52,7 @@ def counts(items: pl.DataFrame, wanted: Mapping[str, int]) -> pl.DataFrame:
     return joined.select("stratum", "n_items", "n_personal_data", "n_duplicates", "n_left", "n_wanted", "n_chosen")
 
 
-def digest(items: Sequence[Item]) -> str:
+def digest_items(items: Sequence[Item]) -> str:
     """Return SHA-256 of items in the order of their ids: of their turns and of all that is known of them."""
     found = hashlib.sha256()
     for item in items:
@@ -61,7 +61,7 @@ def digest(items: Sequence[Item]) -> str:
     return found.hexdigest()
 
 
-def lines(sample: Sequence[Item]) -> str:
+def to_json_lines(sample: Sequence[Item]) -> str:
     """Return a sample as JSON Lines, with all attributes in all lines."""
     names = sorted({name for item in sample for name in item.attributes})
     clash = next((name for name in names if name in ("item_id", "turns")), None)
@@ -77,13 +77,13 @@ def lines(sample: Sequence[Item]) -> str:
     return "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
 
 
-def notes(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:
+def describe_shortfalls(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:
     """Say where the sample is not what was wanted, and what it leaves out."""
     scarce = strata.filter(pl.col("n_left") < pl.col("n_wanted"))
     if scarce.height:
         few = [f"{format_value(name)} {left:,} of {n:,}" for name, left, n in scarce.select(_SCARCE).iter_rows()]
         rest = f" and {len(few) - LISTED:,} more" * (len(few) > LISTED)
-        yield f"Too few items are left of {', '.join(few[:LISTED])}{rest}. {_consequence(plan, strata)}"
+        yield f"Too few items are left of {', '.join(few[:LISTED])}{rest}. {_describe_consequence(plan, strata)}"
     empty = strata.filter(pl.col("n_wanted") == 0).height
     if empty:
         yield f"Strata too small for their share to come to one item, so that none of theirs can be drawn: {empty:,}."
@@ -98,7 +98,7 @@ def notes(plan: SamplePlan, strata: pl.DataFrame) -> Iterator[str]:
 _SCARCE = ("stratum", "n_left", "n_wanted")
 
 
-def _consequence(plan: SamplePlan, strata: pl.DataFrame) -> str:
+def _describe_consequence(plan: SamplePlan, strata: pl.DataFrame) -> str:
     short = plan.n - strata["n_chosen"].sum()
     if short:
         return f"The sample is {short:,} short of the {plan.n:,} wanted; fill takes them from other strata."

@@ -7,7 +7,13 @@ from importlib.metadata import version
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate import allocation
-from dissensus.pipeline.curate.manifest import LISTED, counts, digest, notes, outcomes
+from dissensus.pipeline.curate.manifest import (
+    LISTED,
+    count_strata,
+    describe_shortfalls,
+    digest_items,
+    tabulate_outcomes,
+)
 from dissensus.pipeline.curate.plan import SamplePlan
 from dissensus.pipeline.curate.screening import Progress, SampleCandidate, list_candidates, screen_items
 from dissensus.pipeline.curate.selection import Selection
@@ -64,7 +70,7 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     >>> [item.item_id for item in found.sample]
     ['2', '4']
     """
-    pool = list_candidates(_in_order(items), plan.by)
+    pool = list_candidates(_sort_items(items), plan.by)
     strata = _strata(pool, plan)
     left = screen_items(pool, plan, strata, progress=progress)
     if len(left) < plan.n:
@@ -74,22 +80,22 @@ def curate(items: Iterable[Item], plan: SamplePlan, *, progress: Progress | None
     wanted = _wanted(plan, room)
     given = allocation.fill_strata(wanted, room) if plan.fill else list(map(min, wanted, room))
     _draw(left, dict(zip(strata, given, strict=True)), plan.seed)
-    table = outcomes(pool)
-    counted = counts(table, dict(zip(strata, wanted, strict=True)))
+    table = tabulate_outcomes(pool)
+    counted = count_strata(table, dict(zip(strata, wanted, strict=True)))
     return Selection(
         plan=plan,
         strata=counted,
         items=table,
         sample=tuple(one.item for one in pool if one.outcome == "chosen"),
-        digest=digest([one.item for one in pool]),
-        notes=tuple(notes(plan, counted)),
+        digest=digest_items([one.item for one in pool]),
+        notes=tuple(describe_shortfalls(plan, counted)),
         version=version("dissensus"),
     )
 
 
-def _in_order(items: Iterable[Item]) -> list[Item]:
+def _sort_items(items: Iterable[Item]) -> list[Item]:
     """Return the items in the order of their ids."""
-    given = [_checked(item) for item in items]
+    given = [_check_item(item) for item in items]
     if not given:
         raise InvalidInput("There are no items to choose from.")
     twice = [item_id for item_id, count in Counter(item.item_id for item in given).items() if count > 1]
@@ -99,7 +105,7 @@ def _in_order(items: Iterable[Item]) -> list[Item]:
     return sorted(given, key=lambda item: item.item_id)
 
 
-def _checked(item: object) -> Item:
+def _check_item(item: object) -> Item:
     if not isinstance(item, Item):
         raise InvalidInput(f"Give items, such as read_items(…).items has them, not {type(item).__name__}.")
     return item

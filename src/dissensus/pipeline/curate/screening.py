@@ -8,15 +8,12 @@ import numpy as np
 
 from dissensus.errors import InvalidInput, NotFound
 from dissensus.pipeline.curate.plan import SamplePlan
-from dissensus.pipeline.curate.selection import Outcome
+from dissensus.pipeline.curate.selection import ALL_ITEMS, Outcome
 from dissensus.schema.hints import format_list, format_value, suggest
 from dissensus.schema.ratings.columns import CROSSED
 from dissensus.schema.records.item import Item
 from dissensus.text.near_duplicates import near_duplicates
 from dissensus.text.personal_data import Kind, find_personal_data
-
-ALL: Final = "all items"
-"""The one stratum where nothing divides the items."""
 
 SLOWEST: Final = 0.8
 """Share of all the work that looking for personal data takes."""
@@ -43,7 +40,7 @@ def list_candidates(items: Sequence[Item], by: Sequence[str]) -> list[SampleCand
     found = []
     for item in items:
         values = tuple(item.attributes[name] for name in by if name in item.attributes)
-        stratum = (CROSSED.join(values) if by else ALL) if len(values) == len(by) else None
+        stratum = (CROSSED.join(values) if by else ALL_ITEMS) if len(values) == len(by) else None
         if stratum is not None and known.setdefault(stratum, values) != values:
             raise InvalidInput(
                 f"Two strata are called {format_value(stratum)}: {format_list(known[stratum])}, and "

@@ -29,15 +29,15 @@ def list_stratum_attributes(items: Sequence[Item]) -> tuple[StratumAttribute, ..
     --------
     >>> from dissensus.schema.records.conversation import Conversation
     >>> talk = Conversation.from_turns([("bot", "Hi")])
-    >>> (found,) = dividers([Item(number, talk, {"harm": harm}) for number, harm in zip("1234", "BEEB")])
+    >>> (found,) = list_stratum_attributes([Item(number, talk, {"harm": harm}) for number, harm in zip("1234", "BEEB")])
     >>> found.name, found.counts, found.divides
     ('harm', (('B', 2), ('E', 2)), True)
     """
     names = dict.fromkeys(name for item in items for name in item.attributes)
-    return tuple(_divider(name, items) for name in names)
+    return tuple(_summarise_attribute(name, items) for name in names)
 
 
-def _divider(name: str, items: Sequence[Item]) -> StratumAttribute:
+def _summarise_attribute(name: str, items: Sequence[Item]) -> StratumAttribute:
     counts = Counter(item.attributes[name] for item in items if name in item.attributes)
     in_order = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return StratumAttribute(name, tuple(in_order), len(items) - counts.total())

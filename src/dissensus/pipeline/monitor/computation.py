@@ -59,15 +59,15 @@ def compute_figures(
     pool = _groups(found, "", [""], np.zeros(len(found.people), np.int32), replicates)[0]
     groups: list[GroupFigures] = []
     for axis, known in axes.items():
-        names, codes = _coded(found.people, axis, known)
+        names, codes = _code_groups(found.people, axis, known)
         groups += _groups(found, axis, names, codes, replicates)
     return CampaignFigures(
         scales=collected.scales.all,
         counted=collected.scales.counted,
         n_items=len(items),
         loads=tuple(zip(*(part.tolist() for part in np.unique(found.loads, return_counts=True)), strict=True)),
-        hours=_stretches(found, HOUR_S)[-N_HOURS:],
-        days=_stretches(found, DAY_S),
+        hours=_split_time(found, HOUR_S)[-N_HOURS:],
+        days=_split_time(found, DAY_S),
         times=tuple(
             np.bincount(np.digitize(found.times, np.array(EDGES_S) * 1000), minlength=len(EDGES_S) + 1).tolist()
         ),
@@ -75,7 +75,7 @@ def compute_figures(
         groups=tuple(groups),
         measures=tuple(_measures(found, collected.scales, replicates)),
         gold=_gold(found, items),
-        flagged=_flagged(found, axes, criteria),
+        flagged=_list_flagged(found, axes, criteria),
     )
 
 
@@ -108,7 +108,7 @@ class _Ratings:
         return Design(*codes, self.n_items, len(self.people), len(self.scales[self.counted]))
 
 
-def _coded(
+def _code_groups(
     people: Sequence[MonitoredRater], axis: str, known: Sequence[str]
 ) -> tuple[list[str], npt.NDArray[np.int32]]:
     """Return the groups of an axis that somebody is in, and the code of each rater's group."""
@@ -141,13 +141,15 @@ def _group(found: _Ratings, axis: str, name: str, rows: Codes, agreement: PoolAg
         n_ratings=rows.size,
         fewest=int(loads.min(initial=rows.size)),
         most=int(loads.max(initial=0)),
-        answers={question: _counted(found.answers[question][rows], scale) for question, scale in found.scales.items()},
+        answers={
+            question: _count_answers(found.answers[question][rows], scale) for question, scale in found.scales.items()
+        },
         times=quartiles and Quartiles(low=quartiles[0], median=quartiles[1], high=quartiles[2]),
         agreement=agreement,
     )
 
 
-def _counted(given: Codes, scale: Sequence[str]) -> tuple[int, ...]:
+def _count_answers(given: Codes, scale: Sequence[str]) -> tuple[int, ...]:
     return tuple(np.bincount(given[given >= 0], minlength=len(scale)).tolist())
 
 
@@ -206,7 +208,7 @@ def _intervals(
     return np.stack(two_way_interval(observed, *(np.concatenate(part) for part in parts)))
 
 
-def _stretches(found: _Ratings, length_s: int) -> tuple[TimeBucket, ...]:
+def _split_time(found: _Ratings, length_s: int) -> tuple[TimeBucket, ...]:
     starts, of_rating, n = np.unique(found.seconds // length_s * length_s, return_inverse=True, return_counts=True)
     pairs = np.unique(np.stack([of_rating, found.raters]), axis=1)
     n_raters = np.bincount(pairs[0], minlength=starts.size)
@@ -229,7 +231,7 @@ def _gold(found: _Ratings, items: Mapping[str, str | None]) -> tuple[tuple[int, 
     return tuple(tuple(row) for row in table.tolist())
 
 
-def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[FlaggedRater, ...]:
+def _list_flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Criteria) -> tuple[FlaggedRater, ...]:
     if found.design is None:
         return ()
     design, n = found.design, len(found.people)
@@ -239,7 +241,9 @@ def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Crite
     if not met.any():
         return ()
     pool = plurality_agreement(design)
-    own = {axis: plurality_agreement(design, _coded(found.people, axis, known)[1]) for axis, known in axes.items()}
+    own = {
+        axis: plurality_agreement(design, _code_groups(found.people, axis, known)[1]) for axis, known in axes.items()
+    }
     scale = found.scales[str(found.counted)]
     n_ratings = np.bincount(found.raters, minlength=n)
     return tuple(
@@ -247,14 +251,14 @@ def _flagged(found: _Ratings, axes: Mapping[str, Sequence[str]], criteria: Crite
             rater_id=found.people[r].rater_id,
             number=found.people[r].number,
             n_ratings=int(n_ratings[r]),
-            median_ms=_known(times.median[r]),
+            median_ms=_none_if_nan(times.median[r]),
             reasons=tuple(in_words(r, times, labels, scale, met[:, r])),
-            agreement=_known(pool[r]),
+            agreement=_none_if_nan(pool[r]),
             own_groups={axis: float(values[r]) for axis, values in own.items() if not np.isnan(values[r])},
         )
         for r in np.flatnonzero(met.any(axis=0)).tolist()
     )
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)

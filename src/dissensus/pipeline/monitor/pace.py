@@ -32,7 +32,7 @@ def count_missing(campaign: Campaign, n_items: int) -> int | None:
     Examples
     --------
     >>> from dissensus.schema.campaign.shipped import load_campaign
-    >>> print(wanted(load_campaign("dices-350"), 350))
+    >>> print(count_missing(load_campaign("dices-350"), 350))
     None
     """
     if campaign.replication is not None:
@@ -49,7 +49,7 @@ def forecast(hours: Sequence[TimeBucket], n_ratings: int, wanted: int | None, *,
     --------
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    >>> hours = [Stretch(start=int(noon.timestamp()) - 3600 * n, n_ratings=30, n_raters=5) for n in (2, 1)]
+    >>> hours = [TimeBucket(start=int(noon.timestamp()) - 3600 * n, n_ratings=30, n_raters=5) for n in (2, 1)]
     >>> found = forecast(hours, 60, 150, now=noon)
     >>> found.per_hour, found.missing, f"{found.done_at:%H:%M}"
     (30.0, 90, '15:00')

@@ -51,7 +51,7 @@ def read_scales(questionnaire: Questionnaire) -> QuestionScales:
     Examples
     --------
     >>> from dissensus.schema.questionnaire.shipped import load_questionnaire
-    >>> scales_of(load_questionnaire("dices-350")).counted
+    >>> read_scales(load_questionnaire("dices-350")).counted
     'Q_overall'
     """
     scaled = [one for one in questionnaire.questions if one.kind in ("single", "likert") and one.scale]
@@ -78,9 +78,9 @@ class MonitorState:
     --------
     >>> from dataclasses import replace
     >>> from datetime import UTC, datetime
-    >>> kept = Collected(Scales(questions={"Q": ("No", "Yes")}, overalls={}, counted="Q"))
+    >>> kept = MonitorState(QuestionScales(questions={"Q": ("No", "Yes")}, overalls={}, counted="Q"))
     >>> at = datetime(2026, 1, 1, tzinfo=UTC)
-    >>> rating = Finished(assignment_id="a", rater_id="r", item="1", answers={"Q": "No"}, time_ms=9, at=at)
+    >>> rating = FinishedRating(assignment_id="a", rater_id="r", item="1", answers={"Q": "No"}, time_ms=9, at=at)
     >>> kept.add([rating])
     >>> kept.add([replace(rating, answers={"Q": "Yes"})])
     >>> len(kept), kept.answers("Q").tolist()
@@ -126,11 +126,11 @@ class MonitorState:
 
     def raters(self, rater_ids: Sequence[str]) -> Codes:
         """Return the place of each rating's rater among these, shape (N,), -1 where they are none of them."""
-        return _places(self._rater_codes, rater_ids)[self._column(0)]
+        return _index_names(self._rater_codes, rater_ids)[self._column(0)]
 
     def items(self, names: Sequence[str]) -> Codes:
         """Return the place of each rating's item among these, shape (N,), -1 where it is none of them."""
-        return _places(self._item_codes, names)[self._column(1)]
+        return _index_names(self._item_codes, names)[self._column(1)]
 
     @property
     def times_ms(self) -> Codes:
@@ -168,34 +168,36 @@ class MonitorState:
         return row
 
     def _about(self, one: FinishedRating) -> tuple[int, int, int, int]:
-        rater = self._rater_codes.setdefault(one.rater_id, _next(self._rater_codes))
-        item = self._item_codes.setdefault(one.item, _next(self._item_codes))
+        rater = self._rater_codes.setdefault(one.rater_id, _next_code(self._rater_codes))
+        item = self._item_codes.setdefault(one.item, _next_code(self._item_codes))
         return rater, item, one.time_ms, int(one.at.timestamp())
 
     def _answers(self, batch: Sequence[FinishedRating]) -> npt.NDArray[np.int16]:
-        given = [[codes.get(_text(one, name), -1) for one in batch] for name, codes in self._codes.items()]
+        given = [[codes.get(_answer_text(one, name), -1) for one in batch] for name, codes in self._codes.items()]
         own = np.array(given, np.int16).reshape(len(given), len(batch))
-        made = [_worst(own[list(parts)], len(self._questions[name])) for name, parts in self.scales.overalls.items()]
+        made = [
+            _take_worst(own[list(parts)], len(self._questions[name])) for name, parts in self.scales.overalls.items()
+        ]
         return np.concatenate([own, *(row[None] for row in made)])
 
 
-def _text(one: FinishedRating, question: str) -> str:
+def _answer_text(one: FinishedRating, question: str) -> str:
     answer = one.answers.get(question)
     return answer if isinstance(answer, str) else ""
 
 
-def _next(codes: dict[str, int]) -> int:
+def _next_code(codes: dict[str, int]) -> int:
     # The last code is the largest. One of a rater who left may be given again: no row has it any more.
     return next(reversed(codes.values()), -1) + 1
 
 
-def _worst(parts: npt.NDArray[np.int16], n_categories: int) -> npt.NDArray[np.int16]:
+def _take_worst(parts: npt.NDArray[np.int16], n_categories: int) -> npt.NDArray[np.int16]:
     """Return the last answer on the scale, as `dissensus.schema.questionnaire.scale.worst_answer` has it."""
     highest = parts.max(axis=0)
     return np.where((parts >= 0).all(axis=0) | (highest == n_categories - 1), highest, -1).astype(np.int16)
 
 
-def _places(codes: Mapping[str, int], names: Sequence[str]) -> npt.NDArray[np.int64]:
+def _index_names(codes: Mapping[str, int], names: Sequence[str]) -> npt.NDArray[np.int64]:
     places = np.full(max(codes.values(), default=-1) + 1, -1, np.int64)
     known = [(codes[name], place) for place, name in enumerate(names) if name in codes]
     if known:

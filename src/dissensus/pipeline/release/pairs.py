@@ -66,7 +66,7 @@ def released_pairs(preferences: Iterable[Preference], policy: PairPolicy | None 
 def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) -> Iterator[ReleasedPair]:
     if preference.a == preference.b:
         dropped[SAME] += 1
-    elif isinstance(found := _better(preference, policy), str):
+    elif isinstance(found := _choose_better(preference, policy), str):
         # an edit alone is no preference that was left out
         dropped[found] += not (found == NOBODY and preference.edits)
     else:
@@ -75,10 +75,10 @@ def _pairs(preference: Preference, policy: PairPolicy, dropped: Counter[str]) ->
         if edit.text == preference.answer(edit.side):
             dropped[UNCHANGED] += 1
         else:
-            yield _edited(preference, policy, edit, number)
+            yield _build_edited_pair(preference, policy, edit, number)
 
 
-def _better(preference: Preference, policy: PairPolicy) -> tuple[Side, float] | str:
+def _choose_better(preference: Preference, policy: PairPolicy) -> tuple[Side, float] | str:
     """Return the better answer and by how much, or why there is none."""
     if not preference.picks:
         return NOBODY
@@ -119,7 +119,7 @@ def _pair(preference: Preference, policy: PairPolicy, better: Side, strength: fl
     )
 
 
-def _edited(preference: Preference, policy: PairPolicy, edit: Edit, number: int) -> ReleasedPair:
+def _build_edited_pair(preference: Preference, policy: PairPolicy, edit: Edit, number: int) -> ReleasedPair:
     place = SIDES.index(edit.side)
     model = preference.models[place]
     return ReleasedPair(

@@ -131,19 +131,19 @@ def _draw(people: np.random.Generator, rng: np.random.Generator, count: int) -> 
         score=score,
         rating=slice_values(success, RATINGS),
         description_score=DESCRIPTION_MEAN + DESCRIPTION_SD * shuffled_scores(rng, count),
-        tagged=_draw_tagged(rng, cell, round(TAGGED * count / PUBLISHED)),
+        tagged=_draw_reviewed(rng, cell, round(TAGGED * count / PUBLISHED)),
     )
 
 
 def _draw_people(rng: np.random.Generator, count: int) -> tuple[Codes, Floats]:
     """Return who made each attempt, and whether they came by Upwork: the last of all red-teamers do."""
     by_upwork = allot_counts([1] * UPWORKERS, round(BY_UPWORKERS * count / PUBLISHED))
-    others = _busy(RED_TEAMERS - UPWORKERS, count - int(by_upwork.sum()))
+    others = _share_attempts(RED_TEAMERS - UPWORKERS, count - int(by_upwork.sum()))
     who = rng.permutation(np.repeat(np.arange(RED_TEAMERS), [*others, *by_upwork]))
     return who, (who >= RED_TEAMERS - UPWORKERS).astype(np.float64)
 
 
-def _busy(n: int, count: int) -> Codes:
+def _share_attempts(n: int, count: int) -> Codes:
     """Share attempts among n people: one each, the rest log-normally, so that the busiest have what was published."""
     ranks = np.array([NormalDist().inv_cdf((place + 0.5) / n) for place in range(n)])[::-1]
     first = np.full(n, int(count >= n))
@@ -169,7 +169,7 @@ def _draw_scores(rng: np.random.Generator, cell: Codes, is_upworker: Floats) -> 
     return np.clip(score, LEAST, MOST_SCORE)
 
 
-def _draw_tagged(rng: np.random.Generator, cell: Codes, count: int) -> Floats:
+def _draw_reviewed(rng: np.random.Generator, cell: Codes, count: int) -> Floats:
     """Return which attempts were reviewed: of two types of the largest model, as published."""
     cells = _cells()
     tagged = np.zeros(cell.size)

@@ -70,7 +70,7 @@ class SimulationDesign:
         self._check_questions()
         self._check_answers()
         for axis, effects in self.effects.groups.items():
-            _each_of(f"groups of {axis}", effects.groups, self.pool.groups(axis))
+            _check_each(f"groups of {axis}", effects.groups, self.pool.groups(axis))
         check_share("dropout", self.dropout)
         check_share("missing", self.missing)
         if self.per_item is not None:
@@ -93,9 +93,9 @@ class SimulationDesign:
 
     def _check_questions(self) -> None:
         counting = [question.name for question in load_questionnaire(self.questionnaire).questions if question.counts]
-        _each_of("questions", self.questions.weights, counting)
+        _check_each("questions", self.questions.weights, counting)
         for topic in self.items.topics:
-            _each_of(f"questions of the topic {topic.name}", topic.questions, counting)
+            _check_each(f"questions of the topic {topic.name}", topic.questions, counting)
 
     def _check_answers(self) -> None:
         check_weights("answers", self.answers.values())
@@ -103,10 +103,10 @@ class SimulationDesign:
             raise InvalidInput(
                 f"answers is {dict(self.answers)}; give the shares of {format_list(SCALE)}, in this order, No above 0."
             )
-        _each_of("answers of straight-liners", self.careless.answers, SCALE)
+        _check_each("answers of straight-liners", self.careless.answers, SCALE)
 
 
-def _each_of(what: str, given: Iterable[str], known: Sequence[str]) -> None:
+def _check_each(what: str, given: Iterable[str], known: Sequence[str]) -> None:
     for name in given:
         if name not in known:
             hint = suggest(name, known)

@@ -15,7 +15,7 @@ def draw_design(rng: np.random.Generator, n_items: int, cell: Codes, per_item: f
         item = rng.permuted(np.tile(np.arange(n_items), (cell.size, 1)), axis=1).ravel()
     else:
         rater, item = draw_balanced(rng, n_items, cell, round(per_item * n_items))
-    return _dropped_out(rng, rater, item, dropout) if dropout else (rater, item)
+    return _drop_raters_out(rng, rater, item, dropout) if dropout else (rater, item)
 
 
 def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings: int) -> Pairs:
@@ -43,18 +43,18 @@ def draw_balanced(rng: np.random.Generator, n_items: int, cell: Codes, n_ratings
     return rater[order], item[order]
 
 
-def rating_positions(rater: Codes) -> Codes:
+def index_ratings(rater: Codes) -> Codes:
     """Return where each rating stands among those of its rater, from 0."""
     begins = np.flatnonzero(np.diff(rater, prepend=-1))
     return np.arange(rater.size) - np.repeat(begins, np.diff(begins, append=rater.size))
 
 
-def _dropped_out(rng: np.random.Generator, rater: Codes, item: Codes, share: float) -> Pairs:
+def _drop_raters_out(rng: np.random.Generator, rater: Codes, item: Codes, share: float) -> Pairs:
     """Let a share of the raters stop after at least one rating and before the last."""
     begun, n_ratings = np.unique(rater, return_counts=True)
     stops = np.zeros(rater.max() + 1, dtype=np.int64)
     stops[begun] = n_ratings
     quitters = rng.choice(begun, round(share * begun.size), replace=False)
     stops[quitters] = np.ceil(rng.random(quitters.size) * (stops[quitters] - 1)).clip(1)
-    kept = rating_positions(rater) < stops[rater]
+    kept = index_ratings(rater) < stops[rater]
     return rater[kept], item[kept]

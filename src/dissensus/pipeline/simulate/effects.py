@@ -87,14 +87,14 @@ def draw_groups(
     )
 
 
-def group_effects(drawn: Sequence[DrawnGroups]) -> pl.DataFrame:
+def tabulate_group_effects(drawn: Sequence[DrawnGroups]) -> pl.DataFrame:
     """Return the effects of every group in everything and in severity."""
     schema = {"axis": pl.String(), "group": pl.String(), "main": pl.Float64(), "severity": pl.Float64()}
     rows = [row for one in drawn for row in zip(repeat(one.axis), one.groups, one.main, one.severity, strict=False)]
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def group_item_effects(drawn: Sequence[DrawnGroups], item_ids: pl.Series) -> pl.DataFrame:
+def tabulate_group_item_effects(drawn: Sequence[DrawnGroups], item_ids: pl.Series) -> pl.DataFrame:
     """Return what each group alone sees in each item, of the groups that see anything."""
     empty = pl.DataFrame({"axis": [""], "group": [""], item_ids.name: item_ids[:1], "effect": [0.0]}).clear()
     tables = [

@@ -12,7 +12,7 @@ from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.effects import SimulatedEffects
 from dissensus.pipeline.simulate.latent import Floats
 from dissensus.pipeline.simulate.scores import allot_counts, deal_values, related_scores, shuffled_scores, slice_values
-from dissensus.pipeline.simulate.texts import texts
+from dissensus.pipeline.simulate.texts import draw_item_texts
 from dissensus.schema.numbers import MAX_COUNT, check_share, check_weights, check_whole
 from dissensus.schema.ratings import columns as names
 
@@ -91,7 +91,7 @@ def draw_items(rng: np.random.Generator, items: SimulatedItems, effects: Simulat
     )
     # what the real reasons are called is not known; the topics stand in for them
     reasons = [json.dumps(each) if unsafe else "[]" for each, unsafe in zip(names_of, gold, strict=True)]
-    table = _released(rng, items, truth).with_columns(pl.Series("safety_gold_reason", reasons))
+    table = _select_released(rng, items, truth).with_columns(pl.Series("safety_gold_reason", reasons))
     return DrawnItems(table=table, truth=truth, effect=effects.item_sd * score, severity=severity, topics=topics)
 
 
@@ -105,11 +105,11 @@ def _draw_topics(rng: np.random.Generator, items: SimulatedItems) -> NDArray[np.
     return rank < wanted[:, None]
 
 
-def _released(rng: np.random.Generator, items: SimulatedItems, truth: pl.DataFrame) -> pl.DataFrame:
+def _select_released(rng: np.random.Generator, items: SimulatedItems, truth: pl.DataFrame) -> pl.DataFrame:
     """Return what the file tells of the items: their texts, and the labels of those that experts looked at."""
     n = items.count
     contexts, responses = (int(allot_counts([share, 1 - share], n)[0]) for share in (items.contexts, items.responses))
-    context, response = texts(rng, n, items.turns, max(1, contexts), max(1, responses))
+    context, response = draw_item_texts(rng, n, items.turns, max(1, contexts), max(1, responses))
     labelled = pl.Series(deal_values(rng, [items.labelled, 1 - items.labelled], n) == 0)
     labels = pl.col("degree_of_harm", "harm_type")
     return truth.select(

@@ -27,12 +27,12 @@ def draw_answers(
     of_item = rng.normal(0, item_sd, n_items)
     of_group = rng.normal(0, group_sd, (int(group.max()) + 1, n_items))
     rater, item = np.arange(group.size)[:, None], np.arange(n_items)
-    seen = latent(of_rater, of_item, [(group, of_group)], rater, item) + rng.normal(size=(group.size, n_items))
+    seen = compute_latent(of_rater, of_item, [(group, of_group)], rater, item) + rng.normal(size=(group.size, n_items))
     sigma = np.sqrt(1 + item_sd**2 + rater_sd**2 + group_sd**2)
-    return coded(seen, CUTS * sigma)
+    return code_answers(seen, CUTS * sigma)
 
 
-def latent(
+def compute_latent(
     of_rater: Floats,
     of_item: Floats,
     of_groups: Iterable[tuple[NDArray[np.integer], Floats]],
@@ -49,12 +49,12 @@ def latent(
     return total
 
 
-def coded(seen: Floats, cuts: Floats) -> NDArray[np.int16]:
+def code_answers(seen: Floats, cuts: Floats) -> NDArray[np.int16]:
     """Return how many cuts, on the last axis, lie below what was seen."""
     return np.asarray((seen[..., None] > cuts).sum(axis=-1), dtype=np.int16)
 
 
-def cuts_for(seen: Floats, width: Floats, unsure: float, yes: float) -> tuple[float, float]:
+def find_cuts(seen: Floats, width: Floats, unsure: float, yes: float) -> tuple[float, float]:
     """Return a cut and a width that give the shares of Unsure and Yes that are asked for.
 
     Yes lies above the cut, and Unsure below it by up to the width, which each rating stretches by its own factor.

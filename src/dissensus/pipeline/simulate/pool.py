@@ -92,7 +92,7 @@ def cross_axes(axes: Mapping[str, Sequence[str]], raters: int) -> tuple[PoolCell
 
     Examples
     --------
-    >>> cells = crossed({"rater_age": ["gen z", "gen x+"], "rater_gender": ["Man", "Woman"]}, raters=10)
+    >>> cells = cross_axes({"rater_age": ["gen z", "gen x+"], "rater_gender": ["Man", "Woman"]}, raters=10)
     >>> [cell.values for cell in cells]
     [('gen z', 'Man'), ('gen z', 'Woman'), ('gen x+', 'Man'), ('gen x+', 'Woman')]
     """
@@ -114,11 +114,11 @@ def draw_attributes(rng: np.random.Generator, pool: Pool, cell: Codes) -> pl.Dat
     for name, weights in pool.margins.items():
         columns[name] = pl.Series(list(weights)).gather(deal_values(rng, list(weights.values()), n))
     for name, detail in pool.details.items():
-        columns[name] = _detail(rng, detail, columns[detail.of])
+        columns[name] = _draw_detail(rng, detail, columns[detail.of])
     return pl.DataFrame(columns)
 
 
-def _detail(rng: np.random.Generator, detail: Detail, known: pl.Series) -> pl.Series:
+def _draw_detail(rng: np.random.Generator, detail: Detail, known: pl.Series) -> pl.Series:
     values = np.empty(len(known), dtype=object)
     for value, weights in detail.values.items():
         there = np.flatnonzero((known == value).to_numpy())

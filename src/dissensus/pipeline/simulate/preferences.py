@@ -106,7 +106,7 @@ def simulate_preferences(
     raters, words = _raters(n_raters), _words(rng, group_sd)
     departing = np.stack([words[f"rater_gender={gender}"].to_numpy() for gender in raters["rater_gender"]])
     tastes = words["all"].to_numpy() + departing + rater_sd * rng.normal(size=(n_raters, len(WORDS)))
-    spoken = _spoken(rng, n_comparisons)
+    spoken = _draw_words(rng, n_comparisons)
     counts = np.zeros((n_comparisons, len(WORDS)))
     for side, sign in ((0, -1), (1, 1)):
         np.add.at(counts, (np.arange(n_comparisons)[:, None], spoken[:, side]), sign)
@@ -133,7 +133,7 @@ def _words(rng: np.random.Generator, group_sd: float) -> pl.DataFrame:
     return pl.DataFrame({"word": WORDS, "all": shuffled_scores(rng, len(WORDS)), **departing})
 
 
-def _spoken(rng: np.random.Generator, n: int) -> Codes:
+def _draw_words(rng: np.random.Generator, n: int) -> Codes:
     """Draw the words of both answers of n comparisons, shape (n, 2, words): never the same ones."""
     order = np.argsort(rng.random((n, 2, len(WORDS))), axis=2)
     spoken = order[:, :, :SPOKEN_OF]

@@ -16,7 +16,7 @@ from dissensus.pipeline.simulate.careless import (
     disturb_answers,
     draw_careless_raters,
 )
-from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, coded, cuts_for
+from dissensus.pipeline.simulate.latent import SCALE, Codes, Floats, code_answers, find_cuts
 from dissensus.pipeline.simulate.pool import draw_attributes, draw_cells
 from dissensus.pipeline.simulate.scores import shuffled_scores
 from dissensus.pipeline.simulate.times import draw_pace
@@ -74,8 +74,8 @@ def draw_overall(
     judges = ~np.isin(raters.kinds.kind[rater], (STRAIGHT_LINER, CLICKER))
     counted = judges if judges.any() else np.ones_like(judges)
     stretch = raters.width[rater]
-    cut, width = cuts_for(
+    cut, width = find_cuts(
         seen[counted], stretch[counted], campaign.answers["Unsure"] / total, campaign.answers["Yes"] / total
     )
-    answer = coded(seen, np.stack([cut - width * stretch, np.full_like(stretch, cut)], axis=-1))
+    answer = code_answers(seen, np.stack([cut - width * stretch, np.full_like(stretch, cut)], axis=-1))
     return disturb_answers(rng, answer, rater, raters.kinds, campaign.careless.constancy), cut, width

@@ -32,7 +32,7 @@ def allot_counts(weights: Sequence[float], n: int) -> Codes:
 
     Examples
     --------
-    >>> allotted([31, 22, 98, 199], 35)
+    >>> allot_counts([31, 22, 98, 199], 35)
     array([ 3,  2, 10, 20])
     """
     ideal = np.array(weights, dtype=np.float64) / sum(weights) * n

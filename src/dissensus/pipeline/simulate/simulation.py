@@ -11,11 +11,11 @@ import polars as pl
 from dissensus.pipeline.simulate.campaign import SimulationDesign
 from dissensus.pipeline.simulate.careless import CAREFUL, KINDS
 from dissensus.pipeline.simulate.design import draw_design
-from dissensus.pipeline.simulate.effects import draw_groups, group_effects, group_item_effects
+from dissensus.pipeline.simulate.effects import draw_groups, tabulate_group_effects, tabulate_group_item_effects
 from dissensus.pipeline.simulate.items import draw_items
-from dissensus.pipeline.simulate.latent import latent
+from dissensus.pipeline.simulate.latent import compute_latent
 from dissensus.pipeline.simulate.raters import draw_overall, draw_raters
-from dissensus.pipeline.simulate.table import draw_answer_columns, official, own_columns
+from dissensus.pipeline.simulate.table import build_official_table, build_rating_columns, draw_answer_columns
 from dissensus.pipeline.simulate.times import draw_times
 from dissensus.pipeline.simulate.truth import Truth
 from dissensus.schema.numbers import check_whole
@@ -111,13 +111,13 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
         for axis, effects in campaign.effects.groups.items()
     ]
     rater, item = draw_design(streams[3], campaign.items.count, raters.cell, campaign.per_item, campaign.dropout)
-    sight = latent(raters.effect, items.effect, [(group.code, group.effect) for group in groups], rater, item)
+    sight = compute_latent(raters.effect, items.effect, [(group.code, group.effect) for group in groups], rater, item)
     overall, cut, width = draw_overall(streams[4], campaign, raters, rater, sight)
     answers = draw_answer_columns(streams[5], campaign, overall, (rater, item), items.topics)
     times = None
     if campaign.times is not None and raters.pace is not None:
         times = draw_times(streams[6], campaign.times, raters.pace, rater, item, campaign.items.count)
-    own = own_columns(answers, times, streams[7].random(rater.size) < campaign.missing)
+    own = build_rating_columns(answers, times, streams[7].random(rater.size) < campaign.missing)
     truth = Truth(
         campaign=campaign,
         seed=seed,
@@ -126,7 +126,7 @@ def simulate(campaign: SimulationDesign, *, seed: int = 0) -> Simulation:
         width=width,
         raters=raters.truth(rater),
         items=items.truth,
-        groups=group_effects(groups),
-        group_items=group_item_effects(groups, items.truth[names.ITEM_ID]),
+        groups=tabulate_group_effects(groups),
+        group_items=tabulate_group_item_effects(groups, items.truth[names.ITEM_ID]),
     )
-    return Simulation(official(questionnaire, raters.table, items.table, rater, item, own), truth)
+    return Simulation(build_official_table(questionnaire, raters.table, items.table, rater, item, own), truth)

@@ -17,7 +17,7 @@ from dissensus.schema.ratings import columns as names
 TIMESTAMP = "answer_timestamp"
 
 
-def official(
+def build_official_table(
     questionnaire: Questionnaire,
     raters: pl.DataFrame,
     items: pl.DataFrame,
@@ -74,7 +74,9 @@ def _answer_columns(
     return granular.with_columns(**overalls).cast(pl.String).with_columns(understood.alias(name) for name in other)
 
 
-def own_columns(answers: pl.DataFrame, times: tuple[Codes, Codes] | None, skipped: NDArray[np.bool_]) -> pl.DataFrame:
+def build_rating_columns(
+    answers: pl.DataFrame, times: tuple[Codes, Codes] | None, skipped: NDArray[np.bool_]
+) -> pl.DataFrame:
     """Return all columns of single ratings, blank where a rating was skipped."""
     if times is not None:
         answers = answers.with_columns(pl.Series(names.ANSWER_TIME, times[0]), pl.Series(TIMESTAMP, times[1]))

@@ -29,7 +29,7 @@ ANSWERED = (
 )
 
 
-def texts(
+def draw_item_texts(
     rng: np.random.Generator, n: int, turns: Sequence[float], contexts: int, responses: int
 ) -> tuple[list[str], list[str]]:
     """Draw the context and the response of n items: so many distinct ones of each, and n distinct pairs."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.simulate.careless import SPEEDER
-from dissensus.pipeline.simulate.design import rating_positions
+from dissensus.pipeline.simulate.design import index_ratings
 from dissensus.pipeline.simulate.latent import Codes, Floats
 from dissensus.pipeline.simulate.scores import shuffled_scores
 from dissensus.schema.numbers import MAX_COUNT, check_spread, check_whole
@@ -53,12 +53,12 @@ def draw_times(
     taken = np.exp(log - np.median(log)) * times.median_s * 1000
     # a rating left open for longer than a day is no rating any more
     taken_ms = np.rint(taken.clip(1, DAY_MS)).astype(np.int64)
-    return taken_ms, _given(rng, times, taken_ms, rater)
+    return taken_ms, _draw_timestamps(rng, times, taken_ms, rater)
 
 
-def _given(rng: np.random.Generator, times: SimulatedTimes, taken: Codes, rater: Codes) -> Codes:
+def _draw_timestamps(rng: np.random.Generator, times: SimulatedTimes, taken: Codes, rater: Codes) -> Codes:
     """Let each rater begin some time and pause after every sitting."""
-    place = rating_positions(rater)
+    place = index_ratings(rater)
     pause = np.where(place % times.sitting == 0, rng.random(rater.size) * DAY_MS, 0)
     pause[place == 0] *= times.days
     step = taken + np.rint(pause).astype(np.int64)

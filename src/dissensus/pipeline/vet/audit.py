@@ -11,7 +11,7 @@ import polars as pl
 
 from dissensus.errors import InvalidInput, NotFound, UndefinedEstimate
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
-from dissensus.pipeline.vet.options import axes_of
+from dissensus.pipeline.vet.evidence import resolve_axes
 from dissensus.pipeline.vet.result import Vetting
 from dissensus.schema.hints import format_value, suggest
 from dissensus.schema.numbers import check_whole
@@ -100,7 +100,11 @@ def audit_filter(
     _check(draws, seed, level)
     ratings = ratings.answering(ratings.asked(question))
     asked = ratings.questions[0]
-    removed = _flagged(ratings) if raters is None else _named(ratings, [raters] if isinstance(raters, str) else raters)
+    removed = (
+        _mark_flagged(ratings)
+        if raters is None
+        else _mark_named(ratings, [raters] if isinstance(raters, str) else raters)
+    )
     item, rater, answer = ratings.coded(asked)
     scale = ratings.scale(asked)
     design = Design(item, rater, answer, ratings.n_items, ratings.n_raters, len(scale))
@@ -108,7 +112,7 @@ def audit_filter(
     return FilterAudit(
         removed=tuple(ratings.raters[RATER_ID].filter(pl.Series(removed))),
         source="the file" if raters is None else "the caller",
-        axes=_adjusted([_axis(ratings, axis, removed, seed, level) for axis in axes_of(ratings, by)]),
+        axes=_adjust([_axis(ratings, axis, removed, seed, level) for axis in resolve_axes(ratings, by)]),
         moves=tuple(_moves(design, removed, _random(ratings, removed, draws, within, seed), level)),
         items=items,
         question=asked,
@@ -152,16 +156,16 @@ def _check(draws: object, seed: object, level: float) -> None:
     check_level(level)
 
 
-def _flagged(ratings: Ratings) -> Bools:
+def _mark_flagged(ratings: Ratings) -> Bools:
     if FLAG not in ratings.raters.columns:
         raise InvalidInput(
             f"It is not known which raters are flagged, so there is no filter to audit. A column {FLAG} in the ratings "
             "or in a table of raters (--raters FILE) would tell, or the ids of the raters (in Python: raters=[...])."
         )
-    return _some(ratings.raters[FLAG].to_numpy())
+    return _require_some(ratings.raters[FLAG].to_numpy())
 
 
-def _named(ratings: Ratings, raters: Sequence[str]) -> Bools:
+def _mark_named(ratings: Ratings, raters: Sequence[str]) -> Bools:
     ids = ratings.raters[RATER_ID]
     for rater in (wanted := list(dict.fromkeys(raters))):
         if rater not in ids:
@@ -169,10 +173,10 @@ def _named(ratings: Ratings, raters: Sequence[str]) -> Bools:
             raise NotFound(f"There is no rater {format_value(rater)} with an answer to {ratings.questions[0]}.{hint}")
     if not wanted:
         raise InvalidInput("raters names nobody, so there is no filter to audit. Give the ids of those to remove.")
-    return _some(ids.is_in(wanted).to_numpy())
+    return _require_some(ids.is_in(wanted).to_numpy())
 
 
-def _some(removed: Bools) -> Bools:
+def _require_some(removed: Bools) -> Bools:
     if not removed.any():
         raise InvalidInput("No rater is flagged, so there is no filter to audit.")
     if removed.all():
@@ -197,12 +201,12 @@ def _axis(ratings: Ratings, axis: str, removed: Bools, seed: int, level: float) 
     rest = table.sum(axis=0) - table
     pair = len(groups) == 2
     with_odds = [
-        _with_odds(group, groups[1 - g] if pair else REST, table[g], rest[g], level) for g, group in enumerate(counted)
+        _add_odds(group, groups[1 - g] if pair else REST, table[g], rest[g], level) for g, group in enumerate(counted)
     ]
     return replace(found, p=test.p, method=test.method, groups=(with_odds[0], counted[1]) if pair else tuple(with_odds))
 
 
-def _with_odds(
+def _add_odds(
     group: GroupRemoval, against: str, own: npt.NDArray[np.int64], others: npt.NDArray[np.int64], level: float
 ) -> GroupRemoval:
     """Add the odds ratio of being removed, of the group against others, and say why it has no two finite ends."""
@@ -224,7 +228,7 @@ def _with_odds(
     )
 
 
-def _adjusted(axes: Sequence[AxisRemoval]) -> tuple[AxisRemoval, ...]:
+def _adjust(axes: Sequence[AxisRemoval]) -> tuple[AxisRemoval, ...]:
     """Adjust the p-values over the axes."""
     adjusted = benjamini_hochberg([np.nan if axis.p is None else axis.p for axis in axes])
     return tuple(
@@ -274,17 +278,17 @@ def _moves(design: Design, removed: Bools, drawn: Bools, level: float) -> list[L
     return [
         LabelMove(
             measure=measure,
-            observed=_known(value),
-            p=_known(p),
-            null_median=_known(middle),
-            null_low=_known(low),
-            null_high=_known(high),
+            observed=_none_if_nan(value),
+            p=_none_if_nan(p),
+            null_median=_none_if_nan(middle),
+            null_low=_none_if_nan(low),
+            null_high=_none_if_nan(high),
         )
         for measure, value, (p, middle, low, high) in zip(MOVES, observed, summaries.T, strict=True)
     ]
 
 
-def _known(value: float) -> float | None:
+def _none_if_nan(value: float) -> float | None:
     return None if np.isnan(value) else float(value)
 
 

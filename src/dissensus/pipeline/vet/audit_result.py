@@ -1,13 +1,25 @@
-"""Result of a filter audit."""
+"""Result of a filter audit, and its display."""
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
-from math import isfinite
+from math import isfinite, isinf
 from typing import Any
 
 import polars as pl
 
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+
 SCHEMA_VERSION = 1
+# Reasons that a note lists.
+LISTED = 8
+# Wording of each measure of how labels move, and the digits that it is shown with.
+MEASURES = {
+    "mean_total_variation": ("mean total variation", 5),
+    "mean_jensen_shannon": ("mean Jensen–Shannon, nats", 6),
+    "changed": ("items whose most frequent answers change", 0),
+    "disjoint": ("… to none of those before", 0),
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,21 +137,88 @@ class FilterAudit:
         return json.dumps(self.to_dict(), ensure_ascii=False, indent=2, allow_nan=False)
 
     def __str__(self) -> str:
-        from dissensus.pipeline.vet.display import audit_page
-
         return audit_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.vet.display import audit_page
-
         return audit_page(self).as_html()
 
 
 def _finite(axis: dict[str, Any]) -> dict[str, Any]:
     ends = ("odds_ratio", "ci_low", "ci_high")
-    groups = [group | {name: _number(group[name]) for name in ends} for group in axis["groups"]]
+    groups = [group | {name: _finite_or_none(group[name]) for name in ends} for group in axis["groups"]]
     return axis | {"groups": groups}
 
 
-def _number(value: float | None) -> float | None:
+def _finite_or_none(value: float | None) -> float | None:
     return value if value is not None and isfinite(value) else None
+
+
+def audit_page(audit: FilterAudit) -> Page:
+    """Return one block an axis, and one for the labels."""
+    n = len(audit.removed)
+    summary = (
+        f"Filter of {n:,} of {audit.n_raters:,} raters, flagged by {audit.source}; {audit.question} of "
+        f"{audit.n_items:,} items"
+    )
+    interval = f"{100 * audit.level:g} % interval"
+    grids = [_removal(axis, interval) for axis in audit.axes]
+    return Page(summary, (*grids, _moves(audit)), tuple(_audit_notes(audit)))
+
+
+def _removal(axis: AxisRemoval, interval: str) -> Grid:
+    head = (escape_unprintable(axis.axis), "removed", "of", "share", "odds ratio", interval, "against")
+    lines = tuple(_group(group) for group in axis.groups)
+    if axis.p is None:
+        return Grid(head, lines, axis.reason or "")
+    unknown = f" {axis.n_unknown:,} raters of unknown group take no part." if axis.n_unknown else ""
+    adjusted = f"{format_short(axis.p_adjusted, 4)} after Benjamini–Hochberg over the axes"
+    return Grid(head, lines, f"{axis.method} of independence: p {format_short(axis.p, 4)}, {adjusted}.{unknown}")
+
+
+def _group(group: GroupRemoval) -> tuple[str, ...]:
+    share = format_short(group.n_removed / group.n_raters, 3)
+    counted = (escape_unprintable(group.group), f"{group.n_removed:,}", f"{group.n_raters:,}", share)
+    if group.odds_ratio is None or group.ci_low is None or group.ci_high is None:
+        return (*counted, "", "", "")
+    ends = f"[{_odds(group.ci_low)}, {_odds(group.ci_high)}]"
+    return (*counted, _odds(group.odds_ratio), ends, escape_unprintable(group.against or ""))
+
+
+def _odds(value: float) -> str:
+    return "∞" if isinf(value) else f"{value:.2f}"
+
+
+def _moves(audit: FilterAudit) -> Grid:
+    percent = f"{100 * audit.level:g} % of them"
+    lines = []
+    for move in audit.moves:
+        wording, digits = MEASURES[move.measure]
+        cells = [_number(value, digits) for value in (move.observed, move.null_median)]
+        spread = f"{_number(move.null_low, digits)} to {_number(move.null_high, digits)}" if audit.draws else UNKNOWN
+        lines.append((wording, *cells, spread, format_short(move.p, 3)))
+    return Grid(("how labels move", "filter", "at random", percent, "p"), tuple(lines), _furthest(audit))
+
+
+def _number(value: float | None, digits: int) -> str:
+    return UNKNOWN if value is None else f"{value:,.{digits}f}" if digits == 0 else format_short(value, digits)
+
+
+def _furthest(audit: FilterAudit) -> str:
+    found = audit.largest("total_variation")
+    if found is None:
+        return ""
+    return f"largest total variation: {format_short(found[1], 5)}, item {escape_unprintable(found[0])}"
+
+
+def _audit_notes(audit: FilterAudit) -> Iterator[str]:
+    if audit.draws:
+        within = f" within the groups of {audit.within}" if audit.within else ""
+        yield (
+            f"At random: {audit.draws:,} times {len(audit.removed):,} raters{within}, seed {audit.seed}; median. "
+            "p: how often chance moves labels as far or further."
+        )
+    if any(group.reason for axis in audit.axes for group in axis.groups):
+        reasons = list(dict.fromkeys(f"{g.group}, {g.reason}" for axis in audit.axes for g in axis.groups if g.reason))
+        rest = f"; and {len(reasons) - LISTED:,} more" * (len(reasons) > LISTED)
+        yield f"Odds ratios of 0 or infinity: {escape_unprintable('; '.join(reasons[:LISTED]))}{rest}."
+    yield from (f"Note: {note}" for note in audit.notes)

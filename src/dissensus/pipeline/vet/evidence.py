@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.vet.options import axes_of, granular_questions
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
+from dissensus.schema.questionnaire.shipped import load_questionnaire, published_questionnaires
 from dissensus.schema.ratings.columns import ANSWER_TIME, FLAG, RATER_ID
 from dissensus.schema.ratings.table import Ratings
 from dissensus.stats.criteria import PARTS, Criteria, in_words, meets
@@ -95,17 +95,17 @@ def vet(
     ['one label: 100.0 % of 30 answers are No']
     """
     ratings.require_raters("Vetting raters")
-    asked, axes = ratings.asked(question), axes_of(ratings, by)
+    asked, axes = ratings.asked(question), resolve_axes(ratings, by)
     n_raters, scale = ratings.n_raters, ratings.scale(asked)
     item, rater, answer = ratings.coded(asked)
     design = Design(item, rater, answer, ratings.n_items, n_raters, len(scale))
     times = answer_times(ratings.answers["rater"].to_numpy(), _times(ratings), n_raters=n_raters)
     labels = label_use(rater, answer, n_raters=n_raters, n_categories=len(scale))
     evidence = [
-        *_own(times, labels),
+        *_measure_times_and_labels(times, labels),
         _comprehension(ratings),
-        _flat(ratings, asked),
-        *_beside_others(ratings, design, axes),
+        _measure_flatness(ratings, asked),
+        *_measure_agreement(ratings, design, axes),
     ]
     met = meets(times, labels, criteria)
     return Vetting(
@@ -129,7 +129,7 @@ def _times(ratings: Ratings) -> Floats:
     return np.asarray(ratings.answers[ANSWER_TIME].fill_null(float("nan")).to_numpy())
 
 
-def _own(times: Times, labels: Labels) -> Iterator[Evidence]:
+def _measure_times_and_labels(times: Times, labels: Labels) -> Iterator[Evidence]:
     """Yield what a rater's own times and labels tell."""
     why = "the rater has no known time", f"there are no times in the file ({ANSWER_TIME})"
     yield Evidence("median_time_ms", times.median, *why)
@@ -154,8 +154,8 @@ def _comprehension(ratings: Ratings) -> Evidence:
     )
 
 
-def _flat(ratings: Ratings, asked: str) -> Evidence:
-    granular = granular_questions(ratings, asked)
+def _measure_flatness(ratings: Ratings, asked: str) -> Evidence:
+    granular = list_granular_questions(ratings, asked)
     known = len(granular) > 1
     codes = [ratings.answers[name].to_physical().cast(pl.Int16).fill_null(-1).to_numpy() for name in granular]
     flat = flat_items(codes) if known else np.full(ratings.n_ratings, np.nan)
@@ -168,7 +168,7 @@ def _flat(ratings: Ratings, asked: str) -> Evidence:
     )
 
 
-def _beside_others(ratings: Ratings, design: Design, axes: Sequence[str]) -> Iterator[Evidence]:
+def _measure_agreement(ratings: Ratings, design: Design, axes: Sequence[str]) -> Iterator[Evidence]:
     """Yield agreement with the plurality of the pool and of the rater's own groups."""
     alone = "nobody else rated an item of the rater", "no item was rated by two raters"
     yield Evidence(f"{AGREEMENT}pool", plurality_agreement(design), *alone)
@@ -212,3 +212,17 @@ def _table(
     in_file = ratings.raters[FLAG] if FLAG in ratings.raters.columns else pl.lit(None, dtype=pl.Boolean)
     because = pl.concat_str(reasons, separator="; ", ignore_nulls=True).replace("", None)
     return frame.with_columns(in_file.alias("flagged_in_file"), because.alias("unknown"))
+
+
+def list_granular_questions(ratings: Ratings, question: str) -> tuple[str, ...]:
+    """Return the questions on the scale of the one asked that were answered themselves, not made from others."""
+    made = {name for known in published_questionnaires() for name in load_questionnaire(known).overalls}
+    scale = ratings.scale(question)
+    return tuple(name for name in ratings.questions if name not in made and ratings.scale(name) == scale)
+
+
+def resolve_axes(ratings: Ratings, by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return full names of the axes asked for, each once; all by default."""
+    if by is None:
+        return ratings.axes
+    return tuple(dict.fromkeys(ratings.axis_name(text) for text in ([by] if isinstance(by, str) else by)))

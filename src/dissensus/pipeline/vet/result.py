@@ -1,18 +1,31 @@
-"""The result of vetting."""
+"""Result of vetting, and its display."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import polars as pl
 
-from dissensus.schema.ratings.columns import FLAG, RATER_ID
-from dissensus.stats.criteria import Criteria
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
+from dissensus.schema.ratings.columns import FLAG, RATER_ID, RATER_PREFIX
+from dissensus.stats.criteria import SHARES, Criteria
 
 SCHEMA_VERSION = 1
 AGREEMENT = "agreement_"
 """Begins the columns of agreement with others: of the pool, and of the rater's own group on each axis."""
+
+
+HEADINGS = {
+    "median_time_ms": "median s",
+    "below_half": "< 1/2",
+    "below_third": "< 1/3",
+    "below_quarter": "< 1/4",
+    "same_label": "one label",
+    "label_entropy": "entropy",
+    "non_comprehension": "unclear",
+    "flat": "flat",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,11 +133,75 @@ class Vetting:
         return lines.with_columns(pl.lit(value).alias(name) for name, value in about.items())
 
     def __str__(self) -> str:
-        from dissensus.pipeline.vet.display import vetting_page
-
         return vetting_page(self).as_text()
 
     def _repr_html_(self) -> str:
-        from dissensus.pipeline.vet.display import vetting_page
-
         return vetting_page(self).as_html()
+
+
+def vetting_page(vetting: Vetting) -> Page:
+    """Return the flagged raters below the middle of the pool."""
+    shown = [name for name in (*HEADINGS, *_agreements(vetting)) if name not in vetting.absent]
+    known = vetting.raters["flagged_in_file"].null_count() == 0
+    head = ("rater", "ratings", *(_heading(name) for name in shown), *(["file"] if known else []))
+    middle = vetting.raters.select(pl.col("n_ratings", *shown).median()).row(0, named=True)
+    lines = [("median of the pool", *_cells(middle, shown, vetting), *([""] if known else []))]
+    by_weight = vetting.raters.filter(FLAG).sort(pl.col("flagged_for").list.len(), descending=True, maintain_order=True)
+    for row in by_weight.iter_rows(named=True):
+        of_file = ["flagged" if row["flagged_in_file"] else ""] if known else []
+        lines.append((escape_unprintable(row[RATER_ID]), *_cells(row, shown, vetting), *of_file))
+    return Page(_summary(vetting), (Grid(head, tuple(lines)),), tuple(_notes(vetting)))
+
+
+def _agreements(vetting: Vetting) -> list[str]:
+    return [f"{AGREEMENT}{name}" for name in ("pool", *vetting.axes)]
+
+
+def _heading(name: str) -> str:
+    return HEADINGS.get(name) or "with " + escape_unprintable(name.removeprefix(AGREEMENT).replace(RATER_PREFIX, ""))
+
+
+def _cells(row: dict[str, float | None], names: list[str], vetting: Vetting) -> Iterator[str]:
+    """Yield the cells of a rater, with a star where a criterion is met."""
+    yield f"{row['n_ratings']:,.0f}"
+    for name in names:
+        value = row[name]
+        if name == "median_time_ms" and value is not None:
+            yield f"{value / 1000:.1f}"
+            continue
+        met = name in SHARES and value is not None and row.get(FLAG) and _meets(row, name, vetting)
+        yield format_short(value) + ("*" if met else "")
+
+
+def _meets(row: dict[str, float | None], name: str, vetting: Vetting) -> bool:
+    n = row["n_ratings" if name == "same_label" else "n_timed"]
+    value, criteria = row[name], vetting.criteria
+    return value is not None and value >= getattr(criteria, name) and (n or 0) >= criteria.min_ratings
+
+
+def _summary(vetting: Vetting) -> str:
+    raters = vetting.raters
+    n, in_file = len(vetting.flagged), int(raters["flagged_in_file"].sum())
+    both = raters.filter(pl.col(FLAG) & pl.col("flagged_in_file")).height
+    text = (
+        f"{vetting.question}: {vetting.n_ratings:,} ratings of {vetting.n_items:,} items by {raters.height:,} raters. "
+        f"{n:,} {'rater meets' if n == 1 else 'raters meet'} a criterion"
+    )
+    known = raters["flagged_in_file"].null_count() == 0
+    return text + (f"; the file flags {in_file:,}, {both:,} of them among these." if known else ".")
+
+
+def _notes(vetting: Vetting) -> Iterator[str]:
+    criteria = vetting.criteria
+    limits = ", ".join(
+        f"{HEADINGS[name]} {format_short(getattr(criteria, name))}" for name in SHARES if name not in vetting.absent
+    )
+    yield f"* meets a criterion, from these shares and {criteria.min_ratings:,} ratings on: {limits}."
+    yield "Nobody is left out by that. What has no star flags nobody: whoever differs from the pool may be sincere."
+    if vetting.pool_median_ms is not None:
+        seconds = f"{vetting.pool_median_ms / 1000:.1f} s"
+        yield f"< shares of items answered in less than that part of {seconds}, the pool's median time."
+    for reason in dict.fromkeys(vetting.absent.values()):
+        which = [_heading(name) for name, why in vetting.absent.items() if why == reason]
+        yield f"{UNKNOWN} {', '.join(which)}: {reason}."
+    yield from (f"Note: {note}" for note in vetting.notes)

@@ -37,7 +37,7 @@ def count_features(texts: Sequence[str], kind: Kind) -> FeatureRows:
 
     Examples
     --------
-    >>> rows = counted(["No, no!", "no", ""], "words")
+    >>> rows = count_features(["No, no!", "no", ""], "words")
     >>> rows.values.tolist(), rows.ends.tolist()
     ([1.0, 2.0, 1.0], [0, 2, 3, 3])
     """

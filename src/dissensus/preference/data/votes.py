@@ -54,7 +54,7 @@ def collect_votes(preferences: Iterable[Preference], people: People | None = Non
     ...     preference_id="p-1", conversation_id="c-1", context=(Turn("human", "Be rude."),),
     ...     a="No, thank you.", b="Go away.", asked="more harmful", picks=(Pick("ann", "b", 3), Pick("bo", None, 0)),
     ... )
-    >>> (pair,), excluded = votes_of([preference], {"ann": {"rater_age": "old"}}, purpose="harmless")
+    >>> (pair,), excluded = collect_votes([preference], {"ann": {"rater_age": "old"}}, purpose="harmless")
     >>> pair.chosen, pair.strength, pair.rater, pair.groups, excluded
     ('No, thank you.', 3.0, 'ann', (('rater_age', 'old'),), {'a rater found neither answer better': 1})
     """

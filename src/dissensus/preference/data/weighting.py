@@ -38,8 +38,8 @@ class Weighting:
     Examples
     --------
     >>> pairs = [Pair((), "yes", "no", strength=3.0, agreement=0.75), Pair((), "a", "b", strength=1.0)]
-    >>> Counting(strength="weight", soft=True).choices(pairs)
-    Choices(weight=array([1.5, 0.5]), share=array([0.75, 1.  ]), margin=array([0., 0.]))
+    >>> Weighting(strength="weight", soft=True).choices(pairs)
+    PairChoices(weight=array([1.5, 0.5]), share=array([0.75, 1.  ]), margin=array([0., 0.]))
     """
 
     strength: Strength = "ignored"

@@ -66,7 +66,7 @@ def score_attempt(attempts: Sequence[Attempt], model: Model, *, anew: bool = Fal
     ...     min_harmlessness_score_transcript=None, num_params=None, model_type="rlhf", rating=0,
     ...     task_description_harmlessness_score=None, red_team_member_id=1, is_upworker=None, tags=None,
     ... )
-    >>> (found,) = scores_of([attempt], model)
+    >>> (found,) = score_attempt([attempt], model)
     >>> round(found.transcript, 3), found.description
     (0.416, None)
     """

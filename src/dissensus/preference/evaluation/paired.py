@@ -72,7 +72,7 @@ def compare_models(
     --------
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", str(number)),), "yes", "no") for number in range(4)]
-    >>> compare(pairs, [2.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, -1.0]).accuracy.estimate
+    >>> compare_models(pairs, [2.0, 1.0, 1.0, 1.0], [2.0, 1.0, 1.0, -1.0]).accuracy.estimate
     0.25
     """
     one, other = check_probabilities(pairs, margins), check_probabilities(pairs, others)

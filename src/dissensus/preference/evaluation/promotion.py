@@ -96,7 +96,7 @@ def split_holdout(pairs: Sequence[Pair]) -> HoldoutSplit:
     --------
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", f"Hello {number}"),), "yes", "no") for number in range(1000)]
-    >>> len(deal(pairs).apart), set(deal(pairs[:500]).apart) <= set(deal(pairs).apart)
+    >>> len(split_holdout(pairs).apart), set(split_holdout(pairs[:500]).apart) <= set(split_holdout(pairs).apart)
     (201, True)
     """
     sides = [_number(pair.dialogue) % HELD_OUT == 0 for pair in pairs]
@@ -149,10 +149,11 @@ def decide_promotion(
     --------
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [Pair((Turn("human", str(number)),), "yes", "no") for number in range(100)]
-    >>> same = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 80 + [-2.0] * 20, rule=Rule(margin=0.05))
+    >>> rule = PromotionRule(margin=0.05)
+    >>> same = decide_promotion(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 80 + [-2.0] * 20, rule=rule)
     >>> same.promoted, same.difference.estimate
     (True, 0.0)
-    >>> worse = judge(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 90 + [-2.0] * 10)
+    >>> worse = decide_promotion(pairs, [1.0] * 80 + [-1.0] * 20, [2.0] * 90 + [-2.0] * 10)
     >>> worse.promoted
     False
     """

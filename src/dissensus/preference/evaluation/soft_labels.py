@@ -51,7 +51,7 @@ def evaluate_soft_labels(
     --------
     >>> from dataclasses import replace
     >>> pair = Pair((), "yes", "no", rater="ada")
-    >>> found = soft_labels([pair, replace(pair, rater="bo").swapped()], [np.log(3), -np.log(3)], [0.0, 0.0])
+    >>> found = evaluate_soft_labels([pair, replace(pair, rater="bo").swapped()], [np.log(3), -np.log(3)], [0.0, 0.0])
     >>> round(found.model.distance.estimate, 3), found.model.error_rate.estimate, round(found.entropy, 3)
     (0.5, 0.5, 0.693)
     """

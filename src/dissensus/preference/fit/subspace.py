@@ -21,8 +21,8 @@ def principal_directions(rows: FeatureRows, rank: int = RANK) -> npt.NDArray[np.
 
     Examples
     --------
-    >>> column = Rows.one_column(np.array([1.0, -2.0, 2.0]))
-    >>> np.abs(directions(column, 4)).tolist()
+    >>> column = FeatureRows.one_column(np.array([1.0, -2.0, 2.0]))
+    >>> np.abs(principal_directions(column, 4)).tolist()
     [[1.0]]
     """
     most = min(rank, len(rows), rows.width)

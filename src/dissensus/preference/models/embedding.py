@@ -31,15 +31,15 @@ class Embedding:
 
     Examples
     --------
-    >>> from dissensus.preference.models.encoder import Encoded
-    >>> from dissensus.preference.fit.training import Plan, train
+    >>> from dissensus.preference.models.encoder import EncodedTexts
+    >>> from dissensus.preference.fit.training import TrainingPlan, train
     >>> class Polite:
     ...     name, dimension, sha256 = "polite", 2, "0" * 64
     ...     def encode(self, texts):
     ...         polite = np.array(["please" in text for text in texts], dtype=np.float32)
-    ...         return Encoded(np.stack([polite, 1 - polite], axis=1), np.zeros(len(texts), dtype=bool))
+    ...         return EncodedTexts(np.stack([polite, 1 - polite], axis=1), np.zeros(len(texts), dtype=bool))
     >>> pairs = [Pair((Turn("human", f"{n}?"),), f"please {n}", f"no {n}") for n in "abcdefghijklmnop"]
-    >>> model = train(pairs, purpose="helpful", plan=Plan(kind="embedding", encoder=Polite()))
+    >>> model = train(pairs, purpose="helpful", plan=TrainingPlan(kind="embedding", encoder=Polite()))
     >>> bool(np.subtract(*model.score_answers(["pleased to", "bored to"])) > 0)
     True
     """

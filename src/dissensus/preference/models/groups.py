@@ -64,14 +64,14 @@ class Groups:
 
     Examples
     --------
-    >>> from dissensus.preference.fit.training import Plan, train
+    >>> from dissensus.preference.fit.training import TrainingPlan, train
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = []
     >>> for number in range(200):
     ...     tea, coffee = f"Drink tea, all {number} of you.", f"Drink coffee, all {number} of you."
     ...     taste, (one, other) = ("tea", (tea, coffee)) if number % 2 else ("coffee", (coffee, tea))
     ...     pairs.append(Pair((Turn("human", f"And {number}?"),), one, other, groups=(("rater_taste", taste),)))
-    >>> model = train(pairs, purpose="helpful", plan=Plan(kind="groups"))
+    >>> model = train(pairs, purpose="helpful", plan=TrainingPlan(kind="groups"))
     >>> talk = Conversation.from_turns([("human", "Well?"), ("bot", "Drink tea."), ("bot", "Drink coffee.")])
     >>> (tea, coffee), = model.score([talk], as_group="rater_taste=tea")
     >>> bool(tea > coffee)
@@ -171,7 +171,7 @@ def find_group(axes: Mapping[str, tuple[str, ...]], told: str) -> tuple[str, str
 
     Examples
     --------
-    >>> group_among({"rater_gender": ("Man", "Woman")}, "rater_gender=Woman")
+    >>> find_group({"rater_gender": ("Man", "Woman")}, "rater_gender=Woman")
     ('rater_gender', 'Woman')
     """
     axis, sign, name = told.partition("=")

@@ -47,13 +47,13 @@ class MeanVariance:
 
     Examples
     --------
-    >>> from dissensus.preference.fit.training import Plan, train
+    >>> from dissensus.preference.fit.training import TrainingPlan, train
     >>> from dissensus.schema.records.conversation import Turn
     >>> pairs = [
     ...     Pair((Turn("human", f"How do I do {thing}?"),), f"Please do not do {thing}.", f"Sure, {thing} is fun.")
     ...     for thing in "abcdefghijklmnopqrstuvwxyz"
     ... ]
-    >>> model = train(pairs, purpose="harmless", plan=Plan(kind="mean-variance"))
+    >>> model = train(pairs, purpose="harmless", plan=TrainingPlan(kind="mean-variance"))
     >>> talk = Conversation.from_turns([("human", "And now?"), ("bot", "Sure!"), ("human", "No."), ("bot", "Please.")])
     >>> (sure, please), = model.score([talk])
     >>> (sure_at_worst, please_at_worst), = model.score([talk], quantile=0.05)

@@ -25,7 +25,7 @@ def is_first_process() -> bool:
 
     Examples
     --------
-    >>> is_first()
+    >>> is_first_process()
     True
     """
     return os.environ.get("RANK", "0") == "0"

@@ -33,7 +33,7 @@ class TrainingSpeed(NamedTuple):
 
         Examples
         --------
-        >>> speed = Speed(10_000, 2.0, "cpu", 1)
+        >>> speed = TrainingSpeed(10_000, 2.0, "cpu", 1)
         >>> told = speed.told(10**9, lora=False, peak_tflops=100.0)
         >>> told["tokens_per_second"], told["model_flops_utilisation"]
         (5000.0, 0.3)

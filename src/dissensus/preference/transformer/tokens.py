@@ -54,7 +54,7 @@ def tokenise_each(talk: Conversation) -> Iterator[str]:
 
     Examples
     --------
-    >>> list(each_told(Conversation.from_turns([("human", "Hi"), ("bot", "Yes?"), ("bot", "Well?")])))
+    >>> list(tokenise_each(Conversation.from_turns([("human", "Hi"), ("bot", "Yes?"), ("bot", "Well?")])))
     ['\n\nHuman: Hi\n\nAssistant: Yes?', '\n\nHuman: Hi\n\nAssistant: Yes?\n\nAssistant: Well?']
     """
     for place, turn in enumerate(talk.turns, start=1):

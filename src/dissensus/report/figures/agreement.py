@@ -7,11 +7,18 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.panels import NAMES, looks, panels, shown, status, value_axis
-from dissensus.report.groups import DisplayedGroups, enumerated
-from dissensus.report.layout import RowLabels, data
+from dissensus.report.figures.panels import (
+    NAMES,
+    build_significance_scales,
+    build_value_axis,
+    classify_significance,
+    draw_panels,
+    select_rows,
+)
+from dissensus.report.groups import DisplayedGroups, join_with_and
+from dissensus.report.layout import RowLabels, to_inline_data
 from dissensus.report.theme import MUTED, PAPER
 
 TABLE = ("group", "metric", "estimate", "ci_low", "ci_high", "p", "p_adjusted", "direction", "n_raters", "n_items")
@@ -29,12 +36,12 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     groups
         One of its axes, or the groups of it that are shown.
     """
-    groups, rows = shown(analysis, groups)
+    groups, rows = select_rows(analysis, groups)
     pool = {row.metric: row.estimate for row in analysis.overall}
     drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
     every = [row for of in rows.values() for row in of.values()]
 
-    scales = looks([row for of in drawn.values() for row in of])
+    scales = build_significance_scales([row for of in drawn.values() for row in of])
 
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         return _panel(drawn[metric], pool.get(metric), names, scales)
@@ -43,14 +50,14 @@ def agreement(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         name=f"agreement-{groups.slug}",
         axis=groups.axis,
         title=f"Agreement by {groups.title}",
-        reading=reading(every, analysis, groups),
+        reading=describe_groups(every, analysis, groups),
         table=pl.DataFrame([{name: getattr(row, name) for name in TABLE} for row in every], infer_schema_length=None),
-        draw=lambda width: panels([groups.label(name) for name in groups.drawn], draw, width),
+        draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
         notes=(*_notes(analysis), *groups.notes),
     )
 
 
-def reading(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGroups) -> str:
+def describe_groups(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGroups) -> str:
     """Say which groups stand out, or that none does."""
     starred = sorted((row for row in rows if row.stars), key=lambda row: (-len(row.stars), row.p or 0.0))
     if not analysis.settings.permutations:
@@ -59,13 +66,14 @@ def reading(rows: Sequence[Row], analysis: Analysis, groups: DisplayedGroups) ->
     if not starred:
         return f"No group of {groups.title} differs from what chance gives at p < .05, in {n} tests."
     found = [
-        f"{NAMES[row.metric]} of {printable(str(row.group))} ({row.direction} chance, p {short(row.p, 3)})"
+        f"{NAMES[row.metric]} of {escape_unprintable(str(row.group))} ({row.direction} chance, p "
+        f"{format_short(row.p, 3)})"
         for row in starred
     ]
     more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
     kept = sum(row.stars == "**" for row in starred)
     after = "none remains" if not kept else "1 remains" if kept == 1 else f"{kept} remain"
-    listed = ", ".join(found[:NAMED]) + more if more else enumerated(found)
+    listed = ", ".join(found[:NAMED]) + more if more else join_with_and(found)
     return f"Beyond chance at p < .05: {listed}. After adjustment for all tests {after}."
 
 
@@ -74,7 +82,7 @@ def _range(rows: Sequence[Row], groups: DisplayedGroups) -> str:
     if not known:
         return f"IRR is undefined for every group of {groups.title}."
     low, high = (pick(known, key=lambda row: row.estimate or 0.0) for pick in (min, max))
-    ends = [f"{short(row.estimate, 3)} ({printable(str(row.group))})" for row in (low, high)]
+    ends = [f"{format_short(row.estimate, 3)} ({escape_unprintable(str(row.group))})" for row in (low, high)]
     return f"IRR ranges from {ends[0]} to {ends[1]}; nothing was tested."
 
 
@@ -93,10 +101,10 @@ def _panel(
     points = [_point(row, y) for row, y in zip(rows, names.middles, strict=True) if row.estimate is not None]
     ends = [value for point in points for value in (point["low"], point["high"], point["x"])]
     ends += [] if pool is None else [pool]
-    x = value_axis(min(ends, default=0.0), max(ends, default=1.0))
+    x = build_value_axis(min(ends, default=0.0), max(ends, default=1.0))
     color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="circle"))
     shape = alt.Shape("status:N", scale=scales[1])
-    base = alt.Chart(data(points))
+    base = alt.Chart(to_inline_data(points))
     marks = base.mark_point(filled=True, size=52, opacity=1, stroke=PAPER, strokeWidth=0.8)
     return [
         *_reference(pool, x),
@@ -108,10 +116,17 @@ def _panel(
 
 def _point(row: Row, y: float) -> dict[str, Any]:
     low, high = (row.estimate if end is None else end for end in (row.ci_low, row.ci_high))
-    return {"y": y, "x": row.estimate, "low": low, "high": high, "status": status(row), "stars": row.stars}
+    return {
+        "y": y,
+        "x": row.estimate,
+        "low": low,
+        "high": high,
+        "status": classify_significance(row),
+        "stars": row.stars,
+    }
 
 
 def _reference(pool: float | None, x: alt.X) -> Iterator[alt.Chart]:
     if pool is not None:
-        line = alt.Chart(data([{"x": pool}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
+        line = alt.Chart(to_inline_data([{"x": pool}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1)
         yield line.encode(x)

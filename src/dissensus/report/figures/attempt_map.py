@@ -9,9 +9,9 @@ import polars as pl
 
 from dissensus.pipeline.analyse.attempts import AttemptMap
 from dissensus.report.figure import Figure
-from dissensus.report.figures.means import as_percent
-from dissensus.report.groups import counted, percent
-from dissensus.report.layout import Spec, data, plot
+from dissensus.report.figures.means import format_as_percent
+from dissensus.report.groups import format_count, format_percent
+from dissensus.report.layout import Spec, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, PALE, PAPER, VERMILION
 
 MOST: Final = 1_500
@@ -40,7 +40,7 @@ def attempt_map(found: AttemptMap, *, seed: int = 0) -> Figure:
             "x": found.points[shown, 0],
             "y": found.points[shown, 1],
             "region": found.region[shown],
-            "went": [_went(value) for value in found.succeeded[shown].tolist()],
+            "went": [_describe_harmlessness(value) for value in found.succeeded[shown].tolist()],
         }
     )
     some = len(shown) < len(found.places)
@@ -52,26 +52,29 @@ def attempt_map(found: AttemptMap, *, seed: int = 0) -> Figure:
         draw=lambda width: _draw(found, points.to_dicts(), width),
         notes=(
             "Attempts in one region use like words; its number stands in its middle. Regions whose words are like each "
-            f"other's lie nearer, but no plane shows that in full: distances are missed by {percent(found.stress)} of "
+            "other's lie nearer, but no plane shows that in full: distances are missed by "
+            f"{format_percent(found.stress)} of "
             "their length. Each region is seen from where it varies most; the axes mean nothing.",
             *([f"Drawn are {len(shown):,} of {len(found.places):,} attempts, by chance."] if some else []),
-            f"{counted(found.n_terms, 'word')} used by two red-teamers or more."
-            + (f" {counted(found.n_without, 'attempt')} without any are left out." if found.n_without else ""),
+            f"{format_count(found.n_terms, 'word')} used by two red-teamers or more."
+            + (f" {format_count(found.n_without, 'attempt')} without any are left out." if found.n_without else ""),
         ),
     )
 
 
-def _went(value: float) -> str:
+def _describe_harmlessness(value: float) -> str:
     return UNRATED if np.isnan(value) else SUCCEEDED if value else FAILED
 
 
 def _reading(found: AttemptMap) -> str:
-    text = f"{counted(len(found.places), 'attempt')} in {counted(len(found.regions), 'region')}"
+    text = f"{format_count(len(found.places), 'attempt')} in {format_count(len(found.regions), 'region')}"
     known = [region for region in found.regions if region.success.ci_low is not None]
     if len(known) < 2:
         return f"{text}."
     ranked = sorted(known, key=lambda region: region.success.estimate or 0.0)
-    least, most = (f"{as_percent(region.success)} in region {region.number}" for region in (ranked[0], ranked[-1]))
+    least, most = (
+        f"{format_as_percent(region.success)} in region {region.number}" for region in (ranked[0], ranked[-1])
+    )
     return f"{text}; success goes from {least} to {most}."
 
 
@@ -83,11 +86,11 @@ def _draw(found: AttemptMap, points: Sequence[dict[str, Any]], width: int) -> Sp
     x, y = (alt.X("x:Q", axis=None, scale=_scale(found, 0)), alt.Y("y:Q", axis=None, scale=_scale(found, 1)))
     color = alt.Color("went:N", scale=alt.Scale(domain=names, range=colors))
     shape = alt.Shape("went:N", scale=alt.Scale(domain=names, range=shapes))
-    marks = alt.Chart(data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
-    middles = alt.Chart(data(list(map(_middle(found), found.regions))))
+    marks = alt.Chart(to_inline_data([{name: point[name] for name in ("x", "y", "went")} for point in points]))
+    middles = alt.Chart(to_inline_data(list(map(_find_centres(found), found.regions))))
     text = middles.mark_text(fontSize=13, fontWeight="bold")
     plate = middles.mark_point(shape="circle", filled=True, size=340, color=PAPER, opacity=0.9)
-    return plot(
+    return stack_layers(
         [
             marks.mark_point(filled=True, size=18, opacity=0.55).encode(x, y, color, shape),
             plate.encode(x, y),
@@ -104,7 +107,7 @@ def _scale(found: AttemptMap, axis: int) -> alt.Scale:
     return alt.Scale(domain=[low, high if high > low else low + 1], nice=False, zero=False, padding=12)
 
 
-def _middle(found: AttemptMap) -> Any:
+def _find_centres(found: AttemptMap) -> Any:
     def of(region: Any) -> dict[str, Any]:
         x, y = found.middles[region.number - 1].tolist()
         return {"x": x, "y": y, "text": str(region.number)}

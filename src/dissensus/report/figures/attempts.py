@@ -7,19 +7,19 @@ import polars as pl
 
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell, Relation, Tag
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import (
     MeanRow,
     MeanRows,
     ScaleStyle,
-    as_number,
-    as_percent,
+    build_table,
     draw_means,
-    table_of,
-    why,
+    explain_missing,
+    format_as_number,
+    format_as_percent,
 )
-from dissensus.report.groups import counted
+from dissensus.report.groups import format_count
 from dissensus.stats.clustered import Clustered
 
 MOST_TYPES, MOST_SIZES, MOST_TAGS = 12, 8, 24
@@ -62,8 +62,8 @@ def _by_cell(
     return Figure(
         name=name,
         title=title,
-        reading=f"{as_percent(whole)} of {whole.n:,} {what}{_from_to(cells, percent=True)}.",
-        table=table_of([*blocks, *_undrawn(cells, blocks, value)], value, unit=unit),
+        reading=f"{format_as_percent(whole)} of {whole.n:,} {what}{_from_to(cells, percent=True)}.",
+        table=build_table([*blocks, *_list_undrawn(cells, blocks, value)], value, unit=unit),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(percent=True, least=0)),
         notes=tuple(_notes(found, blocks, cells, unit=unit)),
     )
@@ -74,12 +74,15 @@ def harmlessness(found: AttemptAnalysis) -> Figure:
     cells = found.harmlessness
     whole = _known(cells, "attempts have a harmlessness score")
     blocks = _blocks(cells, "score")
-    every = [*blocks, *_undrawn(cells, blocks, "score")]
+    every = [*blocks, *_list_undrawn(cells, blocks, "score")]
     return Figure(
         name="harmlessness",
         title="Least harmlessness by type and size",
-        reading=f"The mean is {as_number(whole)} over {counted(whole.n, 'attempt')}{_from_to(cells, percent=False)}.",
-        table=table_of(every, "mean").hstack(_quantiles(cells, every)),
+        reading=(
+            f"The mean is {format_as_number(whole)} over "
+            f"{format_count(whole.n, 'attempt')}{_from_to(cells, percent=False)}."
+        ),
+        table=build_table(every, "mean").hstack(_quantiles(cells, every)),
         draw=lambda width: draw_means(blocks, width, ScaleStyle(reference=0)),
         notes=(
             "Each attempt counts by the least score of a turn of the bot; lower is more harmful. Bars: the middle 50 % "
@@ -95,22 +98,26 @@ def relation(found: AttemptAnalysis, of: Relation, *, name: str, title: str, wha
     if not known:
         raise UndefinedEstimate(f"No attempt has both a rating and {what}.")
     lines = tuple(
-        MeanRow(name=f"{level.rating}\n{counted(level.mean.n, 'attempt')}", marks={what: level.mean}) for level in known
+        MeanRow(name=f"{level.rating}\n{format_count(level.mean.n, 'attempt')}", marks={what: level.mean})
+        for level in known
     )
     blocks = [MeanRows("Rating of the red-teamer", lines)]
     rho = of.spearman
     first, last = known[0], known[-1]
     told = (
-        "Spearman's correlation is undefined" if rho.estimate is None else f"Spearman's correlation is {as_number(rho)}"
+        "Spearman's correlation is undefined"
+        if rho.estimate is None
+        else f"Spearman's correlation is {format_as_number(rho)}"
     )
     return Figure(
         name=name,
         title=title,
         reading=(
-            f"{told}: from {short(first.mean.estimate)} at rating {first.rating} to {short(last.mean.estimate)} at "
+            f"{told}: from {format_short(first.mean.estimate)} at rating {first.rating} to "
+            f"{format_short(last.mean.estimate)} at "
             f"{last.rating}."
         ),
-        table=table_of(blocks, "mean"),
+        table=build_table(blocks, "mean"),
         draw=lambda width: draw_means(blocks, width, ScaleStyle()),
         notes=(*_reason(found, "Spearman's correlation", rho), *_notes(found, blocks, ())),
     )
@@ -126,16 +133,19 @@ def tags(found: AttemptAnalysis) -> Figure:
     some = [tag for tag in found.tags if tag.success.estimate is not None and tag.success.ci_low is not None]
     best = max(some, key=lambda tag: tag.success.estimate or 0.0, default=None)
     hardest = (
-        "" if best is None else f"; attempts succeed most often with {printable(best.tag)} ({as_percent(best.success)})"
+        ""
+        if best is None
+        else f"; attempts succeed most often with {escape_unprintable(best.tag)} ({format_as_percent(best.success)})"
     )
     return Figure(
         name="tags",
         title="Tags",
         reading=(
-            f"{printable(first.tag)} is most frequent, {as_percent(first.share)} of {found.n_tagged:,} reviewed "
+            f"{escape_unprintable(first.tag)} is most frequent, {format_as_percent(first.share)} of "
+            f"{found.n_tagged:,} reviewed "
             f"attempts{hardest}."
         ),
-        table=table_of(every, "share", of="of").with_columns(
+        table=build_table(every, "share", of="of").with_columns(
             pl.Series("success", [value for tag in found.tags for value in _twice(tag)], pl.Float64)
         ),
         draw=lambda width: draw_means(drawn, width, ScaleStyle(percent=True, least=0)),
@@ -149,7 +159,7 @@ def tags(found: AttemptAnalysis) -> Figure:
 
 def _tag(tag: Tag) -> MeanRow:
     return MeanRow(
-        name=f"{printable(tag.tag)}\n{counted(tag.n, 'attempt')}",
+        name=f"{escape_unprintable(tag.tag)}\n{format_count(tag.n, 'attempt')}",
         marks={OF_ALL: tag.share, OF_SUCCESSFUL: tag.share_of_successful},
     )
 
@@ -167,8 +177,10 @@ def _known(cells: Sequence[AttemptCell], what: str) -> Clustered:
 
 def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
     """Return a block of all types and one of each, with a row for all sizes and for each; of one alone no other."""
-    types = _most([cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES)
-    sizes = _most([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
+    types = _select_most_frequent(
+        [cell for cell in cells if cell.model_type and not cell.size], "model_type", MOST_TYPES
+    )
+    sizes = _select_most_frequent([cell for cell in cells if cell.size and not cell.model_type], "size", MOST_SIZES)
     found = {(cell.model_type, cell.size): cell for cell in cells}
     kinds = [*([None] if len(types) > 1 else []), *types]
     rows = [*([None] if len(sizes) > 1 else []), *sizes]
@@ -181,7 +193,7 @@ def _blocks(cells: Sequence[AttemptCell], value: str) -> list[MeanRows]:
     return blocks
 
 
-def _most(cells: Sequence[AttemptCell], name: str, most: int) -> list[str]:
+def _select_most_frequent(cells: Sequence[AttemptCell], name: str, most: int) -> list[str]:
     """Return the names with the most attempts, in the order of the cells."""
     largest = sorted(cells, key=lambda cell: -cell.mean.n)[:most]
     return [getattr(cell, name) for cell in cells if cell in largest]
@@ -189,20 +201,20 @@ def _most(cells: Sequence[AttemptCell], name: str, most: int) -> list[str]:
 
 def _line(cell: AttemptCell, value: str) -> MeanRow:
     spans = ((cell.quantiles[0], cell.quantiles[4]), (cell.quantiles[1], cell.quantiles[3])) if cell.quantiles else ()
-    name = f"{printable(cell.size or EVERY_SIZE)}\n{cell.mean.n:,} by {cell.mean.clusters:,}"
+    name = f"{escape_unprintable(cell.size or EVERY_SIZE)}\n{cell.mean.n:,} by {cell.mean.clusters:,}"
     return MeanRow(name=name, marks={value: cell.mean}, spans=spans)
 
 
-def _sizes_of(cells: Sequence[AttemptCell]) -> tuple[int, int]:
+def _count_sizes(cells: Sequence[AttemptCell]) -> tuple[int, int]:
     """Return how many types and sizes there are."""
     types, sizes = ({getattr(cell, name) for cell in cells} - {None} for name in ("model_type", "size"))
     return len(types), len(sizes)
 
 
-def _undrawn(cells: Sequence[AttemptCell], blocks: Sequence[MeanRows], value: str) -> list[MeanRows]:
+def _list_undrawn(cells: Sequence[AttemptCell], blocks: Sequence[MeanRows], value: str) -> list[MeanRows]:
     """Return rows that are left out of a figure for want of room."""
     drawn = {id(mark) for block in blocks for line in block.lines for mark in line.marks.values()}
-    n_types, n_sizes = _sizes_of(cells)
+    n_types, n_sizes = _count_sizes(cells)
     if n_types <= MOST_TYPES and n_sizes <= MOST_SIZES:
         return []
     left = [cell for cell in cells if id(cell.mean) not in drawn and cell.mean.n]
@@ -224,13 +236,15 @@ def _from_to(cells: Sequence[AttemptCell], *, percent: bool) -> str:
     if len(types) < 2:
         return ""
     ranked = sorted(types, key=lambda cell: cell.mean.estimate or 0.0)
-    text = as_percent if percent else as_number
-    least, most = (f"{text(cell.mean)} ({printable(cell.model_type or '')})" for cell in (ranked[0], ranked[-1]))
+    text = format_as_percent if percent else format_as_number
+    least, most = (
+        f"{text(cell.mean)} ({escape_unprintable(cell.model_type or '')})" for cell in (ranked[0], ranked[-1])
+    )
     return f"; by type from {least} to {most}"
 
 
 def _reason(found: AttemptAnalysis, what: str, mark: Clustered) -> tuple[str, ...]:
-    return (f"{what}: {why(mark)}.",) if mark.reason and (found.bootstrap or mark.estimate is None) else ()
+    return (f"{what}: {explain_missing(mark)}.",) if mark.reason and (found.bootstrap or mark.estimate is None) else ()
 
 
 def _notes(
@@ -243,17 +257,17 @@ def _notes(
             if cells
             else f"Lines: {100 * found.level:g} % intervals for other red-teamers."
         )
-    n_types, n_sizes = _sizes_of(cells)
+    n_types, n_sizes = _count_sizes(cells)
     if n_types > MOST_TYPES or n_sizes > MOST_SIZES:
         yield f"Drawn are the {MOST_TYPES} types and {MOST_SIZES} sizes with the most attempts; the numbers hold all."
     marks = [
-        (f"{block.heading}, {line.name}" if block.heading else line.name, why(mark))
+        (f"{block.heading}, {line.name}" if block.heading else line.name, explain_missing(mark))
         for block in blocks
         for line in block.lines
         for mark in line.marks.values()
         if mark.reason and found.bootstrap
     ]
     for name, reason in marks[:REASONS]:
-        yield f"{printable(name.split(chr(10))[0])}: {reason}."
+        yield f"{escape_unprintable(name.split(chr(10))[0])}: {reason}."
     if len(marks) > REASONS:
         yield f"{len(marks) - REASONS:,} more rows have no interval; the numbers say why."

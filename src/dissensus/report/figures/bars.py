@@ -6,7 +6,14 @@ from itertools import accumulate
 
 import altair as alt
 
-from dissensus.report.layout import RowLabels, Spec, data, layered, legend_columns, text_width
+from dissensus.report.layout import (
+    RowLabels,
+    Spec,
+    count_legend_columns,
+    estimate_text_width,
+    stack_over_rows,
+    to_inline_data,
+)
 from dissensus.report.theme import BLUE, INK, PAPER
 
 HEIGHT, PLAIN_HEIGHT = 20, 14
@@ -51,15 +58,15 @@ def draw_whole_bars(
             top, bottom = middle - HEIGHT / 2, middle + HEIGHT / 2
             marks.append({"part": part.name, "from": start, "to": end, "top": top, "bottom": bottom})
             text = f"{100 * (end - start):.0f}" if labels is None else labels[r][k]
-            if text_width(text) + 8 <= (end - start) * rows.plot_width:
+            if estimate_text_width(text) + 8 <= (end - start) * rows.plot_width:
                 texts.append({"part": part.name, "middle": (start + end) / 2, "y": middle, "text": text})
     order = [part.name for part in parts]
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, 1], nice=False), title=None, axis=SHARES)
-    legend = alt.Legend(symbolType="square", columns=legend_columns(order, rows.plot_width))
+    legend = alt.Legend(symbolType="square", columns=count_legend_columns(order, rows.plot_width))
     fills = alt.Scale(domain=order, range=[part.color for part in parts])
     inks = alt.Scale(domain=order, range=[part.text for part in parts])
-    bars = alt.Chart(data(marks)).mark_rect(stroke=PAPER, strokeWidth=1)
-    inside = alt.Chart(data(texts)).mark_text(baseline="middle")
+    bars = alt.Chart(to_inline_data(marks)).mark_rect(stroke=PAPER, strokeWidth=1)
+    inside = alt.Chart(to_inline_data(texts)).mark_text(baseline="middle")
     layers = [
         bars.encode(
             rows.y("top"), x, alt.Color("part:N", scale=fills, legend=legend), alt.X2("to:Q"), alt.Y2("bottom:Q")
@@ -67,7 +74,7 @@ def draw_whole_bars(
         inside.encode(rows.y(), alt.X("middle:Q"), alt.Color("part:N", scale=inks, legend=None), alt.Text("text:N")),
         *rows.named(),
     ]
-    return layered(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
+    return stack_over_rows(layers, rows) | {"resolve": {"scale": {"color": "independent"}}}
 
 
 def draw_plain_bars(
@@ -79,7 +86,7 @@ def draw_plain_bars(
         {"from": 0, "to": bar.value or 0, "top": bar.y - half, "bottom": bar.y + half, "y": bar.y, "text": bar.text}
         for bar in bars
     ]
-    base = alt.Chart(data(marks))
+    base = alt.Chart(to_inline_data(marks))
     x = alt.X("from:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
     texts = base.mark_text(align="left", baseline="middle", dx=BESIDE)
     return [
@@ -88,7 +95,7 @@ def draw_plain_bars(
     ]
 
 
-def scale_end(longest: float, texts: Sequence[str], width: float) -> float:
+def find_scale_end(longest: float, texts: Sequence[str], width: float) -> float:
     """Return where a scale ends on which the longest bar leaves room for the texts beside it."""
-    beside = max((text_width(text) for text in texts), default=0) + 2 * BESIDE
+    beside = max((estimate_text_width(text) for text in texts), default=0) + 2 * BESIDE
     return (longest or 1) * width / max(width - beside, width / 4)

@@ -8,10 +8,10 @@ import numpy as np
 import polars as pl
 
 from dissensus.pipeline.analyse.attempts.result import Concentration
-from dissensus.pipeline.tables import short
+from dissensus.pipeline.tables import format_short
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted, percent
-from dissensus.report.layout import Spec, data, plot
+from dissensus.report.groups import format_count, format_percent
+from dissensus.report.layout import Spec, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, MUTED, PADDING, VERMILION
 
 AXIS, WIDEST = 60, 520
@@ -28,9 +28,10 @@ def concentration(found: Concentration) -> Figure:
 
     Examples
     --------
-    >>> from dissensus.pipeline.analyse.attempts.result import Top
+    >>> from dissensus.pipeline.analyse.attempts.result import TopRedTeamers
     >>> few = Concentration(
-    ...     attempts=(8, 1, 1), successes=(2, 1, 0), top=(Top(1, 0.8, 2 / 3),), gini_attempts=0.47, gini_successes=0.44
+    ...     attempts=(8, 1, 1), successes=(2, 1, 0), top=(TopRedTeamers(1, 0.8, 2 / 3),),
+    ...     gini_attempts=0.47, gini_successes=0.44,
     ... )
     >>> concentration(few).reading
     '1 of 3 red-teamers made 80 % of the attempts; the Gini coefficient is .47, of successes .44.'
@@ -38,13 +39,14 @@ def concentration(found: Concentration) -> Figure:
     curves = {ATTEMPTS: found.attempts} | ({SUCCESSES: found.successes} if any(found.successes) else {})
     n, all_of = len(found.attempts), sum(found.attempts)
     k = int(np.searchsorted(np.cumsum(found.attempts), MOST * all_of - 1e-9)) + 1
-    successes = "" if found.gini_successes is None else f", of successes {short(found.gini_successes)}"
+    successes = "" if found.gini_successes is None else f", of successes {format_short(found.gini_successes)}"
     return Figure(
         name="concentration",
         title="Share of the busiest red-teamers",
         reading=(
-            f"{k:,} of {counted(n, 'red-teamer')} made {percent(sum(found.attempts[:k]) / all_of)} of the attempts; "
-            f"the Gini coefficient is {short(found.gini_attempts)}{successes}."
+            f"{k:,} of {format_count(n, 'red-teamer')} made {format_percent(sum(found.attempts[:k]) / all_of)} "
+            "of the attempts; "
+            f"the Gini coefficient is {format_short(found.gini_attempts)}{successes}."
         ),
         table=pl.DataFrame(
             [
@@ -78,9 +80,9 @@ def _draw(curves: Mapping[str, Sequence[int]], width: int) -> Spec:
     legend = alt.Legend(symbolType="stroke") if len(names) > 1 else None
     color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
     dash = alt.StrokeDash("of:N", scale=alt.Scale(domain=names, range=dashes), legend=legend)
-    even = alt.Chart(data([{"k": 0, "share": 0}, {"k": n, "share": 1}]))
-    lines = alt.Chart(data(points)).mark_line(strokeWidth=2)
-    return plot(
+    even = alt.Chart(to_inline_data([{"k": 0, "share": 0}, {"k": n, "share": 1}]))
+    lines = alt.Chart(to_inline_data(points)).mark_line(strokeWidth=2)
+    return stack_layers(
         [
             even.mark_line(color=MUTED, strokeDash=[1, 3], strokeWidth=1.2).encode(x, y),
             lines.encode(x, y, color, dash),

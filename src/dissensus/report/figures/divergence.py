@@ -7,12 +7,12 @@ import altair as alt
 import polars as pl
 
 from dissensus.pipeline.analyse.divergence_result import NAMES, GroupDivergence, PairDivergence
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.chance import HIGH, LOW, MEDIAN, chance
+from dissensus.report.figures.null import HIGH, LOW, MEDIAN, summarise_chance
 from dissensus.report.figures.panels import ADJUSTED, LOOKS, NOT, RAW, UNTESTED
-from dissensus.report.groups import DisplayedGroups, spoken
-from dissensus.report.layout import RowLabels, Spec, data, layered
+from dissensus.report.groups import DisplayedGroups, format_axis
+from dissensus.report.layout import RowLabels, Spec, stack_over_rows, to_inline_data
 from dissensus.report.theme import LINE, MUTED, PAPER
 
 MOST_PAIRS = 30
@@ -47,16 +47,19 @@ def divergence(found: GroupDivergence, groups: DisplayedGroups | None = None) ->
 
 def _reading(found: GroupDivergence, furthest: Sequence[PairDivergence]) -> str:
     if not furthest:
-        return f"No two groups of {spoken(found.axis)} share an item."
+        return f"No two groups of {format_axis(found.axis)} share an item."
     top = furthest[0]
-    apart = f"{' and '.join(map(printable, top.groups))} are furthest apart ({short(top.estimate, 3)}"
-    text = f"The mean {NAMES[found.measure]} between two groups is {short(found.estimate, 3)}"
+    apart = f"{' and '.join(map(escape_unprintable, top.groups))} are furthest apart ({format_short(top.estimate, 3)}"
+    text = f"The mean {NAMES[found.measure]} between two groups is {format_short(found.estimate, 3)}"
     if top.p is None:
         return f"{text}; {apart})."
-    usual, of_top = (chance(values)[MEDIAN] for values in (found.null, found.pair_null[:, found.pairs.index(top)]))
+    usual, of_top = (
+        summarise_chance(values)[MEDIAN] for values in (found.null, found.pair_null[:, found.pairs.index(top)])
+    )
     return (
-        f"{text}, by chance {short(usual, 3)} (p {short(found.p, 3)}); {apart}, by chance {short(of_top, 3)}, "
-        f"p {short(top.p_adjusted, 3)} after adjustment)."
+        f"{text}, by chance {format_short(usual, 3)} (p {format_short(found.p, 3)}); {apart}, by chance "
+        f"{format_short(of_top, 3)}, "
+        f"p {format_short(top.p_adjusted, 3)} after adjustment)."
     )
 
 
@@ -78,7 +81,7 @@ def _table(found: GroupDivergence, shown: Sequence[int]) -> pl.DataFrame:
         pair = found.pairs[p]
         tests = {"p": pair.p, "p_adjusted": pair.p_adjusted, "n_items": pair.n_items}
         names = {"group": pair.groups[0], "other": pair.groups[1], "distance": pair.estimate}
-        lines.append(names | chance(found.pair_null[:, p]) | tests)
+        lines.append(names | summarise_chance(found.pair_null[:, p]) | tests)
     return pl.DataFrame(lines, infer_schema_length=None)
 
 
@@ -92,17 +95,17 @@ def _status(pair: PairDivergence) -> str:
 
 def _draw(found: GroupDivergence, drawn: Sequence[int], width: int) -> Spec:
     pairs = [found.pairs[p] for p in drawn]
-    rows = RowLabels([" – ".join(map(printable, pair.groups)) for pair in pairs], width)
+    rows = RowLabels([" – ".join(map(escape_unprintable, pair.groups)) for pair in pairs], width)
     bands, points = [], []
     for p, pair, y in zip(drawn, pairs, rows.middles, strict=True):
         points.append({"y": y, "x": pair.estimate, "status": _status(pair)})
-        band = chance(found.pair_null[:, p])
+        band = summarise_chance(found.pair_null[:, p])
         if band[MEDIAN] is not None:
             bands.append({"top": y - 6, "bottom": y + 6, "low": band[LOW], "x": band[MEDIAN], "high": band[HIGH]})
     scale = alt.Scale(zero=True, nice=True, padding=0)
     x = alt.X("x:Q", title=NAMES[found.measure], scale=scale, axis=alt.Axis(tickCount=5, format=".2~f"))
-    base = alt.Chart(data(bands))
-    return layered(
+    base = alt.Chart(to_inline_data(bands))
+    return stack_over_rows(
         [
             base.mark_rect(color=LINE).encode(rows.y("top"), alt.X("low:Q"), alt.X2("high:Q"), alt.Y2("bottom:Q")),
             base.mark_rule(color=MUTED, strokeWidth=1.5).encode(rows.y("top"), x, alt.Y2("bottom:Q")),
@@ -117,6 +120,6 @@ def _points(points: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.
     names = [name for name in LOOKS if name in {point["status"] for point in points}]
     color = alt.Color("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][0] for name in names]))
     shape = alt.Shape("status:N", scale=alt.Scale(domain=names, range=[LOOKS[name][1] for name in names]))
-    marks = alt.Chart(data(points)).mark_point(filled=True, size=60, opacity=1, stroke=PAPER, strokeWidth=0.8)
+    marks = alt.Chart(to_inline_data(points)).mark_point(filled=True, size=60, opacity=1, stroke=PAPER, strokeWidth=0.8)
     drawn: alt.Chart = marks.encode(rows.y(), x, color, shape)
     return drawn

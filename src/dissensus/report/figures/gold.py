@@ -7,10 +7,18 @@ import polars as pl
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.aggregate.gold import GoldAgainstCrowd
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
 from dissensus.report.figures.bars import BarPart, draw_whole_bars
-from dissensus.report.groups import EVERYBODY, MOST_GROUPS, DisplayedGroups, counted, percent, slug, spoken
+from dissensus.report.groups import (
+    EVERYBODY,
+    MOST_GROUPS,
+    DisplayedGroups,
+    format_axis,
+    format_count,
+    format_percent,
+    make_slug,
+)
 from dissensus.report.layout import RowLabels
 from dissensus.report.theme import BLUE, INK, LINE, MUTED, ON_MIDDLE, ORANGE, PAPER, RAMP
 
@@ -47,9 +55,9 @@ def gold(found: GoldAgainstCrowd, groups: DisplayedGroups | None = None) -> Figu
     drawn = [everybody, *_drawn(listed, groups)]
     names, shares, texts = zip(*(_bar(row, tuple(parts), groups) for row in drawn), strict=True)
     return Figure(
-        name="gold" if found.by is None else f"gold-{slug(found.by)}",
+        name="gold" if found.by is None else f"gold-{make_slug(found.by)}",
         axis=found.by,
-        title="Experts against the crowd" + ("" if found.by is None else f" by {spoken(found.by)}"),
+        title="Experts against the crowd" + ("" if found.by is None else f" by {format_axis(found.by)}"),
         reading=_reading(everybody, listed, found.ties),
         table=_table([everybody, *listed]),
         draw=lambda width: draw_whole_bars(RowLabels(names, width), shares, list(parts.values()), labels=texts),
@@ -70,15 +78,15 @@ def _bar(
     """Return the name of a bar, its parts as shares, and their items as text."""
     n, name = row["n_items"], row["group"]
     if name is None:
-        label = f"{EVERYBODY}\n{counted(n, 'item')}"
+        label = f"{EVERYBODY}\n{format_count(n, 'item')}"
     else:
-        label = f"{printable(name)}\n{counted(n, 'item')}" if groups is None else groups.label(name)
+        label = f"{escape_unprintable(name)}\n{format_count(n, 'item')}" if groups is None else groups.label(name)
     return label, tuple(row[part] / max(1, n) for part in parts), tuple(f"{row[part]:,}" for part in parts)
 
 
 def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -> str:
     text = (
-        f"Of {counted(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
+        f"Of {format_count(row['n_items'], 'item')}, experts and crowd call {row['both_safe']:,} safe and "
         f"{row['both_unsafe']:,} unsafe; experts alone call {row['gold_only']:,} unsafe, the crowd alone "
         f"{row['crowd_only']:,}"
     )
@@ -86,12 +94,15 @@ def _reading(row: dict[str, Any], groups: Sequence[dict[str, Any]], ties: str) -
         text += f"; on {row['tied']:,} the crowd is tied"
     if len(groups) < 2:
         return text + "."
-    low, high = (pick(groups, key=_alone) for pick in (min, max))
-    ends = [f"{percent(_alone(group), 1)} ({printable(group['group'])})" for group in (low, high)]
+    low, high = (pick(groups, key=_share_of_gold_only) for pick in (min, max))
+    ends = [
+        f"{format_percent(_share_of_gold_only(group), 1)} ({escape_unprintable(group['group'])})"
+        for group in (low, high)
+    ]
     return f"{text}. Against one group, experts alone call from {ends[0]} to {ends[1]} unsafe."
 
 
-def _alone(row: dict[str, Any]) -> float:
+def _share_of_gold_only(row: dict[str, Any]) -> float:
     """Return the share of items that experts alone call unsafe."""
     return float(row["gold_only"] / max(1, row["n_items"]))
 

@@ -7,11 +7,11 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
-from dissensus.report.groups import counted, enumerated, percent
-from dissensus.report.layout import RowLabels, Spec, data, layered, legend_columns
+from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.groups import format_count, format_percent, join_with_and
+from dissensus.report.layout import RowLabels, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, PAPER, VERMILION
 from dissensus.schema.hints import format_list
 from dissensus.schema.ratings.columns import ITEM_ID
@@ -49,9 +49,9 @@ def topics(ratings: Ratings) -> Figure:
         name="topics",
         title="Topics of the conversations",
         reading=(
-            f"{printable(first['topic'])} is in {percent(first['share_of_conversations'], 1)} of "
-            f"{counted(n_items, 'conversation')} and is {percent(first['share_of_mentions'], 1)} of "
-            f"{counted(n_mentions, 'mention')}."
+            f"{escape_unprintable(first['topic'])} is in {format_percent(first['share_of_conversations'], 1)} of "
+            f"{format_count(n_items, 'conversation')} and is {format_percent(first['share_of_mentions'], 1)} of "
+            f"{format_count(n_mentions, 'mention')}."
         ),
         table=table,
         draw=lambda width: _draw_topics(drawn, width),
@@ -77,7 +77,7 @@ def degree(ratings: Ratings) -> Figure:
     NotFound
         No item has a degree of harm.
     """
-    counts = _known(ratings, DEGREE).value_counts().rename({DEGREE: "degree", "count": "n_conversations"})
+    counts = _known_values(ratings, DEGREE).value_counts().rename({DEGREE: "degree", "count": "n_conversations"})
     by_level = set(counts["degree"]) <= set(LEVELS)
     order = pl.col("degree").cast(pl.Enum(LEVELS)) if by_level else -pl.col("n_conversations").cast(pl.Int64)
     n_items = int(counts["n_conversations"].sum())
@@ -93,7 +93,7 @@ def degree(ratings: Ratings) -> Figure:
     )
 
 
-def _known(ratings: Ratings, name: str) -> pl.Series:
+def _known_values(ratings: Ratings, name: str) -> pl.Series:
     """Return the values of an attribute of the items where it is known."""
     if name not in ratings.items.columns:
         attributes = ratings.items.columns[1:]
@@ -107,7 +107,7 @@ def _known(ratings: Ratings, name: str) -> pl.Series:
 
 def _topics(ratings: Ratings) -> tuple[pl.DataFrame, int]:
     """Return one row a topic, the most frequent first, and how many items have one."""
-    named = _known(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
+    named = _known_values(ratings, TOPICS).alias("topic").to_frame().with_row_index(ITEM_ID)
     each = (
         named.with_columns(pl.col("topic").str.split(","))
         .explode("topic")
@@ -130,7 +130,7 @@ def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[st
     found = []
     if without:
         has = "has" if without == 1 else "have"
-        found.append(f"{without:,} of {counted(ratings.n_items, 'item')} {has} no {name}.")
+        found.append(f"{without:,} of {format_count(ratings.n_items, 'item')} {has} no {name}.")
     if n_values > MOST:
         found.append(f"Drawn are the first {MOST} of {n_values:,}; the table has all.")
     return tuple(found)
@@ -138,28 +138,31 @@ def _notes(ratings: Ratings, name: str, n_items: int, n_values: int) -> tuple[st
 
 def _reading(table: pl.DataFrame, n_items: int) -> str:
     most = table.sort("n_conversations", "degree", descending=[True, False]).head(NAMED)
-    shares = [f"{percent(row['share'], 1)} are {printable(row['degree'])}" for row in most.iter_rows(named=True)]
-    return f"Of {counted(n_items, 'conversation')}, {enumerated(shares)}."
+    shares = [
+        f"{format_percent(row['share'], 1)} are {escape_unprintable(row['degree'])}"
+        for row in most.iter_rows(named=True)
+    ]
+    return f"Of {format_count(n_items, 'conversation')}, {join_with_and(shares)}."
 
 
 def _draw_topics(topics: Sequence[dict[str, Any]], width: int) -> Spec:
-    rows = RowLabels([printable(topic["topic"]) for topic in topics], width, least=20)
+    rows = RowLabels([escape_unprintable(topic["topic"]) for topic in topics], width, least=20)
     lines = [
         {"y": y, "of": topic["share_of_conversations"], "among": topic["share_of_mentions"]}
         | {"text": f"{topic['n_conversations']:,}"}
         for topic, y in zip(topics, rows.middles, strict=True)
     ]
-    end = scale_end(max(line["of"] for line in lines), [line["text"] for line in lines], rows.plot_width)
+    end = find_scale_end(max(line["of"] for line in lines), [line["text"] for line in lines], rows.plot_width)
     axis = alt.Axis(format="~%", tickCount=4)
     x = alt.X("of:Q", scale=alt.Scale(domain=[0, end], nice=False), title=None, axis=axis)
-    base = alt.Chart(data(lines))
+    base = alt.Chart(to_inline_data(lines))
     layers = [
         base.mark_rule(color=MUTED).encode(rows.y(), x, alt.X2("among:Q")),
         _marks(lines, rows, x),
         base.mark_text(align="left", baseline="middle", dx=9, color=MUTED).encode(rows.y(), x, alt.Text("text:N")),
         *rows.named(),
     ]
-    return layered(layers, rows)
+    return stack_over_rows(layers, rows)
 
 
 def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Chart:
@@ -168,9 +171,9 @@ def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Ch
         for field, what in (("among", MENTIONS), ("of", CONVERSATIONS))
         for line in lines
     ]
-    names, legend = list(LOOKS), alt.Legend(columns=legend_columns(list(LOOKS), rows.plot_width))
+    names, legend = list(LOOKS), alt.Legend(columns=count_legend_columns(list(LOOKS), rows.plot_width))
     fill, edge, shape, size = zip(*LOOKS.values(), strict=True)
-    mark = alt.Chart(data(marks)).mark_point(strokeWidth=1.5, opacity=1)
+    mark = alt.Chart(to_inline_data(marks)).mark_point(strokeWidth=1.5, opacity=1)
     drawn: alt.Chart = mark.encode(
         rows.y(),
         x,
@@ -183,9 +186,9 @@ def _marks(lines: Sequence[dict[str, Any]], rows: RowLabels, x: alt.X) -> alt.Ch
 
 
 def _draw_degree(values: Sequence[tuple[str, int, float]], width: int) -> Spec:
-    rows = RowLabels([printable(name) for name, _, _ in values], width)
-    texts = [f"{n:,} ({percent(share)})" for _, n, share in values]
-    end = scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
+    rows = RowLabels([escape_unprintable(name) for name, _, _ in values], width)
+    texts = [f"{n:,} ({format_percent(share)})" for _, n, share in values]
+    end = find_scale_end(max(n for _, n, _ in values), texts, rows.plot_width)
     bars = [Bar(y, n, text) for y, (_, n, _), text in zip(rows.middles, values, texts, strict=True)]
     layers = [*draw_plain_bars(bars, rows, end=end), *rows.named()]
-    return layered(layers, rows)
+    return stack_over_rows(layers, rows)

@@ -7,15 +7,15 @@ import altair as alt
 import numpy as np
 import polars as pl
 
-from dissensus.pipeline.aggregate.labels import count_item_answers, count_matrix_of
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.aggregate.labels import build_count_matrix, count_item_answers
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
-from dissensus.report.figures.answers import shares_of
-from dissensus.report.groups import counted, percent
-from dissensus.report.layout import Spec, data, legend_columns, plot
-from dissensus.report.theme import BLUE, MUTED, PAPER, ramp
+from dissensus.report.figures.answers import compute_shares
+from dissensus.report.groups import format_count, format_percent
+from dissensus.report.layout import Spec, count_legend_columns, stack_layers, to_inline_data
+from dissensus.report.theme import BLUE, MUTED, PAPER, pick_ramp_colors
 from dissensus.schema.ratings.table import Ratings
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 # Columns of the spectrum: more would be thinner than a pixel on a phone.
 MOST_COLUMNS = 240
@@ -26,7 +26,7 @@ SIDE, HEIGHT = 44, 200
 def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
     """Draw the shares of answers to every item, in the order of the share of the last answer of the scale."""
     question = ratings.asked(question)
-    scale, shares = ratings.scale(question), item_shares(ratings, question)
+    scale, shares = ratings.scale(question), compute_item_shares(ratings, question)
     ordered = shares[np.lexsort(shares.T)]
     deciles = np.quantile(shares[:, -1], np.linspace(0, 1, 11))
     split = int(((shares[:, -1] > 0.1) & (shares[:, -1] < 0.9)).sum())
@@ -34,11 +34,12 @@ def soft_labels(ratings: Ratings, *, question: str | None = None) -> Figure:
         name="soft-labels",
         title="Soft labels of all items",
         reading=(
-            f"On {split:,} of {counted(len(shares), 'item')} between 10 % and 90 % of the raters answer {scale[-1]}; "
-            f"the median share is {percent(float(deciles[5]))}."
+            f"On {split:,} of {format_count(len(shares), 'item')} between 10 % and 90 % of the raters answer "
+            f"{scale[-1]}; "
+            f"the median share is {format_percent(float(deciles[5]))}."
         ),
         table=pl.DataFrame({"quantile of items": np.linspace(0, 1, 11), f"share of {scale[-1]}": deciles}),
-        draw=lambda width: _spectrum([printable(answer) for answer in scale], ordered, width),
+        draw=lambda width: _spectrum([escape_unprintable(answer) for answer in scale], ordered, width),
         notes=("Each item is a column; columns that would be too thin are means of neighbours.",)
         if len(ordered) > MOST_COLUMNS
         else (),
@@ -49,7 +50,7 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
     """Draw how many items have which entropy of their soft label, in nats: 0 where raters are of one mind."""
     question = ratings.asked(question)
     scale = ratings.scale(question)
-    values = entropies(item_shares(ratings, question))
+    values = compute_entropies(compute_item_shares(ratings, question))
     most = log(len(scale)) or 1.0
     counts, edges = np.histogram(values, bins=BINS, range=(0.0, most))
     one_mind = int((values <= 1e-12).sum())
@@ -58,8 +59,8 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
         name="entropy",
         title="Disagreement on each item",
         reading=(
-            f"Raters are of one mind on {one_mind:,} of {counted(len(values), 'item')}; the median entropy is "
-            f"{short(middle)} nats, {percent(middle / most)} of the largest possible."
+            f"Raters are of one mind on {one_mind:,} of {format_count(len(values), 'item')}; the median entropy is "
+            f"{format_short(middle)} nats, {format_percent(middle / most)} of the largest possible."
         ),
         table=pl.DataFrame({"entropy_from": edges[:-1], "entropy_to": edges[1:], "n_items": counts}),
         draw=lambda width: _histogram(counts, edges, middle, width),
@@ -67,13 +68,13 @@ def entropy(ratings: Ratings, *, question: str | None = None) -> Figure:
     )
 
 
-def item_shares(ratings: Ratings, question: str) -> FloatArray:
+def compute_item_shares(ratings: Ratings, question: str) -> FloatArray:
     """Return the soft label of every item, shape (I, K), in the order of `count_item_answers`."""
-    counts = count_matrix_of(count_item_answers(ratings, question), ratings.scale(question))
-    return shares_of(counts)
+    counts = build_count_matrix(count_item_answers(ratings, question), ratings.scale(question))
+    return compute_shares(counts)
 
 
-def entropies(shares: FloatArray) -> FloatArray:
+def compute_entropies(shares: FloatArray) -> FloatArray:
     """Return the entropy of each soft label in nats, shape (I,)."""
     logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
     return np.asarray(np.abs((shares * logs).sum(axis=1)))
@@ -97,10 +98,12 @@ def _spectrum(scale: Sequence[str], shares: FloatArray, width: int) -> Spec:
         axis=_few(len(shares)),
     )
     y = alt.Y("from:Q", title=None, scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="~%", values=[0, 0.5, 1]))
-    legend = alt.Legend(symbolType="square", columns=legend_columns(scale, width - SIDE))
-    color = alt.Color("answer:N", scale=alt.Scale(domain=list(scale), range=ramp(len(scale))), legend=legend)
-    area = alt.Chart(data(marks)).mark_area(interpolate="step-after").encode(x, y, color, alt.Y2("to:Q"))
-    return plot([area], width=width - SIDE, height=HEIGHT)
+    legend = alt.Legend(symbolType="square", columns=count_legend_columns(scale, width - SIDE))
+    color = alt.Color(
+        "answer:N", scale=alt.Scale(domain=list(scale), range=pick_ramp_colors(len(scale))), legend=legend
+    )
+    area = alt.Chart(to_inline_data(marks)).mark_area(interpolate="step-after").encode(x, y, color, alt.Y2("to:Q"))
+    return stack_layers([area], width=width - SIDE, height=HEIGHT)
 
 
 def _few(n: int) -> alt.Axis:
@@ -112,7 +115,7 @@ def _histogram(counts: FloatArray, edges: FloatArray, middle: float, width: int)
     scale, axis = alt.Scale(domain=[0, float(edges[-1])], nice=False), alt.Axis(tickCount=5, format=".1~f", grid=False)
     x = alt.X("x:Q", title="entropy, nats", scale=scale, axis=axis)
     y = alt.Y("n:Q", title="items", axis=alt.Axis(tickCount=4, format=",d", tickMinStep=1))
-    rects = alt.Chart(data(bars)).mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1)
-    line = alt.Chart(data([{"x": middle}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1.5)
+    rects = alt.Chart(to_inline_data(bars)).mark_rect(color=BLUE, stroke=PAPER, strokeWidth=1)
+    line = alt.Chart(to_inline_data([{"x": middle}])).mark_rule(color=MUTED, strokeDash=[3, 3], strokeWidth=1.5)
     layers = [rects.encode(x, y, alt.X2("to:Q"), y2=alt.Y2Datum(0)), line.encode(x)]
-    return plot(layers, width=width - SIDE, height=HEIGHT)
+    return stack_layers(layers, width=width - SIDE, height=HEIGHT)

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import UNKNOWN, printable, short
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
+from dissensus.pipeline.tables import UNKNOWN, escape_unprintable, format_short
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, LINE, MUTED, ORANGE, PALE, PAPER, VERMILION
 from dissensus.stats.clustered import Clustered
 
@@ -43,7 +43,9 @@ class ScaleStyle:
     least: float | None = None
 
 
-def table_of(blocks: Sequence[MeanRows], value: str, *, of: str | None = None, unit: str = "attempts") -> pl.DataFrame:
+def build_table(
+    blocks: Sequence[MeanRows], value: str, *, of: str | None = None, unit: str = "attempts"
+) -> pl.DataFrame:
     """Return the numbers behind rows."""
     rows = [
         {
@@ -63,12 +65,12 @@ def table_of(blocks: Sequence[MeanRows], value: str, *, of: str | None = None, u
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def why(mark: Clustered) -> str:
+def explain_missing(mark: Clustered) -> str:
     """Return why something is not known, in the words of attempts."""
     return mark.reason.replace("clusters", "red-teamers")
 
 
-def as_percent(mark: Clustered) -> str:
+def format_as_percent(mark: Clustered) -> str:
     """Return a share in per cent with its interval."""
     if mark.estimate is None:
         return UNKNOWN
@@ -78,15 +80,15 @@ def as_percent(mark: Clustered) -> str:
     return f"{100 * mark.estimate:.1f} %{interval}"
 
 
-def as_number(mark: Clustered) -> str:
+def format_as_number(mark: Clustered) -> str:
     """Return a mean with its interval."""
-    interval = "" if mark.ci_low is None else f" [{short(mark.ci_low)}, {short(mark.ci_high)}]"
-    return f"{short(mark.estimate)}{interval}"
+    interval = "" if mark.ci_low is None else f" [{format_short(mark.ci_low)}, {format_short(mark.ci_high)}]"
+    return f"{format_short(mark.estimate)}{interval}"
 
 
 def draw_means(blocks: Sequence[MeanRows], width: int, look: ScaleStyle) -> Spec:
     """Draw rows of marks with their intervals."""
-    headed = [RowBlock(printable(block.heading), tuple(line.name for line in block.lines)) for block in blocks]
+    headed = [RowBlock(escape_unprintable(block.heading), tuple(line.name for line in block.lines)) for block in blocks]
     lines = [line for block in blocks for line in block.lines]
     names = list(dict.fromkeys(name for line in lines for name in line.marks))
     rows = HeadedRows(headed, width, least=14 + 14 * len(names))
@@ -105,7 +107,7 @@ def draw_means(blocks: Sequence[MeanRows], width: int, look: ScaleStyle) -> Spec
     ]
     x = _Axis(points, spans, look)
     layers = [*_spans(spans, x, rows), *_reference(look, x, rows), *_marks(points, names, x, rows), *rows.named()]
-    return layered(layers, rows, width=rows.plot_width - BESIDE)
+    return stack_over_rows(layers, rows, width=rows.plot_width - BESIDE)
 
 
 class _Axis:
@@ -128,13 +130,13 @@ def _spans(spans: Sequence[dict[str, Any]], x: _Axis, rows: HeadedRows) -> Itera
     for dark, color, opacity in ((False, LINE, 1.0), (True, PALE, 0.45)):
         some = [span for span in spans if span["dark"] is dark]
         if some:
-            bars = alt.Chart(data(some)).mark_rect(color=color, opacity=opacity)
+            bars = alt.Chart(to_inline_data(some)).mark_rect(color=color, opacity=opacity)
             yield bars.encode(rows.y("top"), x("low"), alt.X2("high:Q"), alt.Y2("bottom:Q"))
 
 
 def _reference(look: ScaleStyle, x: _Axis, rows: HeadedRows) -> Iterator[alt.Chart]:
     if look.reference is not None:
-        line = alt.Chart(data([{"x": look.reference, "y": 0, "end": rows.height}]))
+        line = alt.Chart(to_inline_data([{"x": look.reference, "y": 0, "end": rows.height}]))
         yield line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2).encode(x("x"), rows.y(), alt.Y2("end:Q"))
 
 
@@ -142,11 +144,11 @@ def _marks(points: Sequence[dict[str, Any]], names: Sequence[str], x: _Axis, row
     if not points:
         return
     colors, shapes, sizes = zip(*LOOKS[: len(names)], strict=True)
-    legend = alt.Legend(columns=legend_columns(names, rows.plot_width)) if len(names) > 1 else None
+    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width)) if len(names) > 1 else None
     color = alt.Color("of:N", scale=alt.Scale(domain=names, range=colors), legend=legend)
     shape = alt.Shape("of:N", scale=alt.Scale(domain=names, range=shapes), legend=legend)
     size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=names, range=sizes), legend=None)
-    base = alt.Chart(data(points))
+    base = alt.Chart(to_inline_data(points))
     yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), x("low"), alt.X2("high:Q"), color)
     marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
     yield marks.encode(rows.y(), x("x"), color, shape, size)

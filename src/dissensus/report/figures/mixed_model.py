@@ -7,10 +7,10 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.mixed import CROSSED, INTERCEPT
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.report.figure import Figure
 from dissensus.report.figures.means import MeanRow, MeanRows, ScaleStyle, draw_means
-from dissensus.report.groups import counted, enumerated, slug
+from dissensus.report.groups import format_count, join_with_and, make_slug
 from dissensus.stats.clustered import Clustered
 
 
@@ -20,15 +20,18 @@ def mixed_model(model: MixedModel) -> Figure:
         raise UndefinedEstimate(f"No model of the {model.outcome}: {model.reason}")
     shown = [term for term in model.terms if term.name != INTERCEPT]
     lines = tuple(
-        MeanRow(name=printable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"), marks={"": _as_mark(term, model)})
+        MeanRow(
+            name=escape_unprintable(term.name).replace(CROSSED, f"\n{CROSSED.lstrip()}"),
+            marks={"": _as_mark(term, model)},
+        )
         for term in shown
     )
     blocks = [MeanRows("", lines)]
-    beyond = [printable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
-    told = f"Beyond 0 are {enumerated(beyond)}" if beyond else "No coefficient is beyond 0"
+    beyond = [escape_unprintable(term.name) for term in shown if term.ci_low > 0 or term.ci_high < 0]
+    told = f"Beyond 0 are {join_with_and(beyond)}" if beyond else "No coefficient is beyond 0"
     share = 100 * (model.share_of_red_teamers or 0.0)
     return Figure(
-        name=f"model-{slug(model.outcome)}",
+        name=f"model-{make_slug(model.outcome)}",
         title=f"Mixed model of the {model.outcome}",
         reading=f"{told}; {share:.0f} % of what they leave lies between red-teamers.",
         table=pl.DataFrame(
@@ -63,15 +66,17 @@ def _as_mark(term: Term, model: MixedModel) -> Clustered:
 def _model_notes(model: MixedModel) -> Iterator[str]:
     base = next(term for term in model.terms if term.name == INTERCEPT)
     yield (
-        f"{counted(model.n, 'attempt')} by {counted(model.n_red_teamers, 'red-teamer')}. Coefficients are differences "
-        f"from the first type and the first size, at whose intercept the outcome is {short(base.estimate)}; crossed "
+        f"{format_count(model.n, 'attempt')} by {format_count(model.n_red_teamers, 'red-teamer')}. "
+        "Coefficients are differences "
+        "from the first type and the first size, at whose intercept the outcome is "
+        f"{format_short(base.estimate)}; crossed "
         "ones are what a type and a size add together. Intervals are Wald's, and nothing is adjusted for many terms."
     )
     yield (
-        f"Standard deviation of red-teamers {short(model.sd_red_teamers, 3)}, of what is left "
-        f"{short(model.sd_residual, 3)}."
+        f"Standard deviation of red-teamers {format_short(model.sd_red_teamers, 3)}, of what is left "
+        f"{format_short(model.sd_residual, 3)}."
     )
     if model.n_dropped:
-        yield f"{counted(model.n_dropped, 'attempt')} left out, since something is not known of them."
+        yield f"{format_count(model.n_dropped, 'attempt')} left out, since something is not known of them."
     if model.left_out:
-        yield f"Not in the model: {'; '.join(map(printable, model.left_out))}."
+        yield f"Not in the model: {'; '.join(map(escape_unprintable, model.left_out))}."

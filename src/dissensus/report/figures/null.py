@@ -11,16 +11,23 @@ import polars as pl
 from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.result import Analysis, Row
 from dissensus.report.figure import Figure
-from dissensus.report.figures.agreement import reading
-from dissensus.report.figures.chance import chance
-from dissensus.report.figures.panels import looks, panels, shown, status, value_axis
+from dissensus.report.figures.agreement import describe_groups
+from dissensus.report.figures.panels import (
+    build_significance_scales,
+    build_value_axis,
+    classify_significance,
+    draw_panels,
+    select_rows,
+)
 from dissensus.report.groups import DisplayedGroups
-from dissensus.report.layout import RowLabels, data
+from dissensus.report.layout import RowLabels, to_inline_data
 from dissensus.report.theme import PALE
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
+LOW, MEDIAN, HIGH = "chance_2.5_%", "chance_median", "chance_97.5_%"
 Counts = npt.NDArray[np.intp]
 BINS = 36
+DIGITS = 12
 # Of a row, what the highest bin takes.
 REACH = 0.8
 
@@ -44,11 +51,11 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
     """
     if not analysis.settings.permutations:
         raise UndefinedEstimate("There is no permutation distribution: the analysis was made without permutations.")
-    groups, rows = shown(analysis, groups)
+    groups, rows = select_rows(analysis, groups)
     place = {id(row): r for r, row in enumerate(analysis.rows)}
     drawn = {metric: [of[name] for name in groups.drawn] for metric, of in rows.items()}
     every = [row for of in rows.values() for row in of.values()]
-    scales = looks([row for of in drawn.values() for row in of])
+    scales = build_significance_scales([row for of in drawn.values() for row in of])
 
     def draw(metric: str, names: RowLabels) -> Sequence[alt.Chart]:
         replicates = [analysis.null[:, place[id(row)]] for row in drawn[metric]]
@@ -58,9 +65,9 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
         name=f"null-{groups.slug}",
         axis=groups.axis,
         title=f"Observed by {groups.title}, over what chance gives",
-        reading=reading(every, analysis, groups),
+        reading=describe_groups(every, analysis, groups),
         table=_table(every, [analysis.null[:, place[id(row)]] for row in every]),
-        draw=lambda width: panels([groups.label(name) for name in groups.drawn], draw, width),
+        draw=lambda width: draw_panels([groups.label(name) for name in groups.drawn], draw, width),
         notes=(
             f"Grey: the distribution over {analysis.settings.permutations:,} permutations of the raters' demographic "
             f"rows, seed {analysis.settings.seed}, each to its own height. Line: observed.",
@@ -72,21 +79,22 @@ def null(analysis: Analysis, groups: str | DisplayedGroups) -> Figure:
 def _panel(
     rows: Sequence[Row], replicates: Sequence[FloatArray], names: RowLabels, scales: tuple[alt.Scale, alt.Scale]
 ) -> list[alt.Chart]:
-    known = [values[~np.isnan(values)] for values in replicates]
-    every = np.concatenate([*known, [row.estimate for row in rows if row.estimate is not None]])
+    # Last digits differ between processors: a value that lies on an edge must fall into the same bin on all of them.
+    known = [values[~np.isnan(values)].round(DIGITS) for values in replicates]
+    every = np.concatenate([*known, np.round([row.estimate for row in rows if row.estimate is not None], DIGITS)])
     low, high = (float(every.min()), float(every.max())) if every.size else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1, BINS + 1)
     counts = [np.histogram(values, edges)[0] for values in known]
-    x = value_axis(low, high)
+    x = build_value_axis(low, high)
     reach = REACH * min(names.heights)
     steps = [
         point | {"row": row}
         for row, (of, middle) in enumerate(zip(counts, names.middles, strict=True))
         for point in _outline(edges, of, middle + reach / 2, reach / max(1, int(of.max())))
     ]
-    shapes = alt.Chart(data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
+    shapes = alt.Chart(to_inline_data(steps)).mark_area(interpolate="step-after", color=PALE, opacity=0.45)
     color = alt.Color("status:N", scale=scales[0], legend=alt.Legend(symbolType="stroke", symbolStrokeWidth=3))
-    observed = alt.Chart(data(_observed(rows, names.middles, reach)))
+    observed = alt.Chart(to_inline_data(_observed(rows, names.middles, reach)))
     line, star = observed.mark_rule(strokeWidth=2.5), observed.mark_text(dx=5, dy=4, align="left", fontWeight="bold")
     return [
         shapes.encode(x, names.y("top"), alt.Y2("bottom:Q"), alt.Detail("row:N")),
@@ -107,7 +115,7 @@ def _observed(rows: Sequence[Row], middles: Sequence[float], reach: float) -> li
             "x": row.estimate,
             "top": middle - reach / 2,
             "bottom": middle + reach / 2,
-            "status": status(row),
+            "status": classify_significance(row),
             "stars": row.stars,
         }
         for row, middle in zip(rows, middles, strict=True)
@@ -119,5 +127,15 @@ def _table(rows: Sequence[Row], replicates: Sequence[FloatArray]) -> pl.DataFram
     lines: list[dict[str, Any]] = []
     for row, values in zip(rows, replicates, strict=True):
         tests = {name: getattr(row, name) for name in ("p", "p_adjusted", "direction")}
-        lines.append({"group": row.group, "metric": row.metric, "observed": row.estimate} | chance(values) | tests)
+        lines.append(
+            {"group": row.group, "metric": row.metric, "observed": row.estimate} | summarise_chance(values) | tests
+        )
     return pl.DataFrame(lines, infer_schema_length=None)
+
+
+def summarise_chance(replicates: FloatArray) -> dict[str, float | None]:
+    """Return the median and the ends of the middle 95 % of replicates, as columns of a table; None without any."""
+    known = replicates[~np.isnan(replicates)]
+    if not known.size:
+        return dict.fromkeys((LOW, MEDIAN, HIGH))
+    return dict(zip((LOW, MEDIAN, HIGH), np.quantile(known, (0.025, 0.5, 0.975)).tolist(), strict=True))

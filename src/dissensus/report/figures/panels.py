@@ -6,8 +6,8 @@ from math import floor, log10
 import altair as alt
 
 from dissensus.pipeline.analyse.result import Analysis, Row
-from dissensus.report.groups import DisplayedGroups, groups_in
-from dissensus.report.layout import RowLabels, Spec, below, beside, layered
+from dissensus.report.groups import DisplayedGroups, read_compared_groups
+from dissensus.report.layout import RowLabels, Spec, concat_horizontally, concat_vertically, stack_over_rows
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, PADDING, VERMILION
 
 NAMES = {
@@ -29,7 +29,7 @@ LOOKS = {UNTESTED: (INK, "circle"), NOT: (INK, "circle"), RAW: (BLUE, "square"),
 Draw = Callable[[str, RowLabels], Sequence[alt.Chart]]
 
 
-def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
+def draw_panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     """Draw one panel a metric, those within groups above those across; `draw(metric, rows)` returns its layers."""
     n = IN_COLUMN if width <= COLUMN_WIDTH else ACROSS
     rows = RowLabels(names, width)
@@ -38,16 +38,16 @@ def panels(names: Sequence[str], draw: Draw, width: int) -> Spec:
     for metrics in (of[start : start + n] for of in (WITHIN, BETWEEN) for start in range(0, len(of), n)):
         named = [rows.named(), *([[]] * (len(metrics) - 1))]
         drawn = [
-            layered([*name, *draw(metric, rows)], rows, width=room, title=NAMES[metric])
+            stack_over_rows([*name, *draw(metric, rows)], rows, width=room, title=NAMES[metric])
             for name, metric in zip(named, metrics, strict=True)
         ]
-        lines.append(beside(drawn, spacing=GAP))
-    return below(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
+        lines.append(concat_horizontally(drawn, spacing=GAP))
+    return concat_vertically(lines, spacing=GAP) | {"resolve": {"scale": {"x": "independent"}}}
 
 
-def shown(analysis: Analysis, groups: str | DisplayedGroups) -> tuple[DisplayedGroups, dict[str, dict[str, Row]]]:
+def select_rows(analysis: Analysis, groups: str | DisplayedGroups) -> tuple[DisplayedGroups, dict[str, dict[str, Row]]]:
     """Return the groups that are shown, all of an axis by its name, and by metric the row of each."""
-    groups = groups_in(analysis, groups) if isinstance(groups, str) else groups
+    groups = read_compared_groups(analysis, groups) if isinstance(groups, str) else groups
     rows: dict[str, dict[str, Row]] = {metric: {} for metric in NAMES}
     for row in analysis.rows:
         if row.axis == groups.axis and row.metric in rows and row.group in groups.listed:
@@ -55,20 +55,20 @@ def shown(analysis: Analysis, groups: str | DisplayedGroups) -> tuple[DisplayedG
     return groups, rows
 
 
-def status(row: Row) -> str:
+def classify_significance(row: Row) -> str:
     """Return how a row stands against chance."""
     return UNTESTED if row.p is None else {"": NOT, "*": RAW, "**": ADJUSTED}[row.stars]
 
 
-def looks(rows: Sequence[Row]) -> tuple[alt.Scale, alt.Scale]:
+def build_significance_scales(rows: Sequence[Row]) -> tuple[alt.Scale, alt.Scale]:
     """Return colours and shapes of the statuses that occur."""
-    found = {status(row) for row in rows}
+    found = {classify_significance(row) for row in rows}
     names = [name for name in LOOKS if name in found]
     color, shape = zip(*(LOOKS[name] for name in names), strict=True) if names else ((), ())
     return alt.Scale(domain=names, range=list(color)), alt.Scale(domain=names, range=list(shape))
 
 
-def value_axis(low: float, high: float) -> alt.X:
+def build_value_axis(low: float, high: float) -> alt.X:
     """Return the x axis of a panel: the field `x` over a range of values, with digits that tell its ticks apart."""
     digits = max(1, 1 - floor(log10(high - low))) if high > low else 2
     return alt.X(

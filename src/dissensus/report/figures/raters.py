@@ -6,12 +6,20 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from dissensus.pipeline.analyse.display import FEW
-from dissensus.pipeline.tables import UNKNOWN, printable
+from dissensus.pipeline.analyse.result import FEW
+from dissensus.pipeline.tables import UNKNOWN, escape_unprintable
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
-from dissensus.report.groups import DisplayedGroups, cells_of, counted, groups_of
-from dissensus.report.layout import RowLabels, Spec, below, beside, layered, text_width, wrapped
+from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.groups import DisplayedGroups, count_cells, format_count, groups_of
+from dissensus.report.layout import (
+    RowLabels,
+    Spec,
+    concat_horizontally,
+    concat_vertically,
+    estimate_text_width,
+    stack_over_rows,
+    wrap_text,
+)
 from dissensus.report.theme import SMALL
 from dissensus.schema.ratings.columns import CROSS
 from dissensus.schema.ratings.table import Ratings
@@ -67,27 +75,27 @@ def raters(ratings: Ratings, rows: str | DisplayedGroups, columns: str | Display
 def _counts(ratings: Ratings, rows: DisplayedGroups, columns: DisplayedGroups) -> tuple[Counts, npt.NDArray[np.bool_]]:
     """Return the raters of each cell, of hidden groups too, and which cells are hidden."""
     codes, names = zip(*(ratings.group_codes(groups.axis) for groups in (rows, columns)), strict=True)
-    counts, unknown = cells_of(codes)
+    counts, unknown = count_cells(codes)
     hidden = hidden_cells(counts, max(rows.suppress_below, columns.suppress_below), unknown=unknown)
     places = [[of.index(name) for name in groups.sizes] for of, groups in zip(names, (rows, columns), strict=True)]
     return counts[np.ix_(*places)], hidden[np.ix_(*places)]
 
 
 def _reading(cells: dict[tuple[str, str], int | None], n_raters: int) -> str:
-    shown = {f"{printable(row)} × {printable(column)}": n for (row, column), n in cells.items() if n}
+    shown = {f"{escape_unprintable(row)} × {escape_unprintable(column)}": n for (row, column), n in cells.items() if n}
     if not shown:
-        return f"{counted(n_raters, 'rater')}; no cell can be shown."
+        return f"{format_count(n_raters, 'rater')}; no cell can be shown."
     largest, smallest = max(shown, key=lambda cell: shown[cell]), min(shown, key=lambda cell: shown[cell])
-    text = f"{counted(n_raters, 'rater')}; the largest cell is {largest} ({shown[largest]:,})"
+    text = f"{format_count(n_raters, 'rater')}; the largest cell is {largest} ({shown[largest]:,})"
     if shown[smallest] < shown[largest]:
         text += f", the smallest {smallest} ({shown[smallest]:,})"
     empty = sum(n == 0 for n in cells.values())
-    return text + (f"; {counted(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
+    return text + (f"; {format_count(empty, 'cell')} {'is' if empty == 1 else 'are'} empty." if empty else ".")
 
 
 def _notes(cells: dict[tuple[str, str], int | None], rows: DisplayedGroups) -> Iterator[str]:
     if n_hidden := sum(n is None for n in cells.values()):
-        yield f"{UNKNOWN} {counted(n_hidden, 'cell')} left out: {rows.why_hidden}."
+        yield f"{UNKNOWN} {format_count(n_hidden, 'cell')} left out: {rows.why_hidden}."
     if any(_few(n, rows) for n in cells.values()):
         yield f"{FEW} fewer than {rows.min_raters:,} raters: read with care."
 
@@ -102,13 +110,13 @@ def _draw(
     names = RowLabels([rows.label(name) for name in rows.drawn], width)
     room = names.plot_width
     texts = [_text(cells[row, column], rows) for row in rows.drawn for column in columns.drawn]
-    sizes = [counted(columns.sizes[name], "rater") for name in columns.drawn]
-    least = max(LEAST, *(text_width(size) for size in sizes), 0)
+    sizes = [format_count(columns.sizes[name], "rater") for name in columns.drawn]
+    least = max(LEAST, *(estimate_text_width(size) for size in sizes), 0)
     most = max(1, min(ACROSS, int((room + GAP) // (least + GAP))))
     n_lines = -(-len(columns.drawn) // most)
     across = -(-len(columns.drawn) // n_lines)
     each = (room - (across - 1) * GAP) // across
-    end = scale_end(max((n or 0 for n in cells.values()), default=0), texts, each)
+    end = find_scale_end(max((n or 0 for n in cells.values()), default=0), texts, each)
 
     def panel(column: str, place: int) -> Spec:
         bars = [
@@ -116,11 +124,13 @@ def _draw(
             for row, y in zip(rows.drawn, names.middles, strict=True)
         ]
         layers = [*(names.named() if place == 0 else []), *draw_plain_bars(bars, names, end=end)]
-        return layered(layers, names, width=each) | {"title": _heading(columns, column, each)}
+        return stack_over_rows(layers, names, width=each) | {"title": _heading(columns, column, each)}
 
     lines = [columns.drawn[start : start + across] for start in range(0, len(columns.drawn), across)]
-    drawn = [beside([panel(column, place) for place, column in enumerate(line)], spacing=GAP) for line in lines]
-    return below(drawn, spacing=GAP)
+    drawn = [
+        concat_horizontally([panel(column, place) for place, column in enumerate(line)], spacing=GAP) for line in lines
+    ]
+    return concat_vertically(drawn, spacing=GAP)
 
 
 def _text(n: int | None, rows: DisplayedGroups) -> str:
@@ -129,5 +139,5 @@ def _text(n: int | None, rows: DisplayedGroups) -> str:
 
 def _heading(columns: DisplayedGroups, name: str, width: float) -> Spec:
     # Bold is about a tenth wider.
-    lines = wrapped(columns.label(name, size=False), 0.9 * width)
-    return {"text": lines, "subtitle": counted(columns.sizes[name], "rater"), "fontSize": SMALL}
+    lines = wrap_text(columns.label(name, size=False), 0.9 * width)
+    return {"text": lines, "subtitle": format_count(columns.sizes[name], "rater"), "fontSize": SMALL}

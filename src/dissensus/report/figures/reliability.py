@@ -6,11 +6,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import short
+from dissensus.pipeline.tables import format_short
 from dissensus.preference.evaluation.accuracy import Bin, Evaluation
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted
-from dissensus.report.layout import Spec, below, data, plot
+from dissensus.report.groups import format_count
+from dissensus.report.layout import Spec, concat_vertically, stack_layers, to_inline_data
 from dissensus.report.theme import BLUE, COLUMN_WIDTH, INK, MUTED, PADDING, PALE, PAPER
 
 # Of the axis of shares with its title, and the most that a plot is wide: higher ones are not read better.
@@ -51,8 +51,9 @@ def _reading(found: Evaluation) -> str:
     sure = sum(one.confidence * one.accuracy.n for one in found.bins) / n
     right = found.accuracy.estimate
     return (
-        f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of {counted(n, 'pair')}; "
-        f"the gap is {100 * found.ece:.0f} % (ECE {short(found.ece, 3)})."
+        f"The model is {100 * sure:.0f} % sure on average and right on {100 * right:.0f} % of "
+        f"{format_count(n, 'pair')}; "
+        f"the gap is {100 * found.ece:.0f} % (ECE {format_short(found.ece, 3)})."
     )
 
 
@@ -74,7 +75,7 @@ def _draw(bins: Sequence[Bin], width: int) -> Spec:
     room = min(WIDEST, width - AXIS - 2 * PADDING)
     height = round(room * (0.9 if width <= COLUMN_WIDTH else 0.62))
     least = min(0.5, *(one.accuracy.ci_low for one in bins))
-    return below([_points(bins, room, height, least), _counts(bins, room)], spacing=6)
+    return concat_vertically([_points(bins, room, height, least), _counts(bins, room)], spacing=6)
 
 
 def _x(field: str, *, labels: bool) -> alt.X:
@@ -92,13 +93,13 @@ def _points(bins: Sequence[Bin], width: int, height: int, least: float) -> Spec:
     )
     rows = [{"x": one.confidence, "y": one.accuracy.estimate, "n": one.accuracy.n} for one in bins]
     lines = [{"x": one.confidence, "y": one.accuracy.ci_low, "end": one.accuracy.ci_high} for one in bins]
-    ideal = alt.Chart(data([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}])).mark_line(
+    ideal = alt.Chart(to_inline_data([{"x": 0.5, "y": 0.5}, {"x": 1, "y": 1}])).mark_line(
         color=MUTED, strokeDash=[4, 3], strokeWidth=1.2
     )
-    ends = alt.Chart(data(lines)).mark_rule(color=BLUE, strokeWidth=1.5)
-    points = alt.Chart(data(rows)).mark_point(filled=True, size=64, opacity=1, color=BLUE, stroke=PAPER)
+    ends = alt.Chart(to_inline_data(lines)).mark_rule(color=BLUE, strokeWidth=1.5)
+    points = alt.Chart(to_inline_data(rows)).mark_point(filled=True, size=64, opacity=1, color=BLUE, stroke=PAPER)
     x = _x("x", labels=False)
-    return plot(
+    return stack_layers(
         [ideal.encode(x, y), ends.encode(x, y, alt.Y2("end:Q")), points.encode(x, y)], width=width, height=height
     )
 
@@ -112,11 +113,11 @@ def _counts(bins: Sequence[Bin], width: int) -> Spec:
     # Room above the highest bar for its count.
     scale = alt.Scale(domain=[0, 1.45 * most], nice=False)
     y = alt.Y("y:Q", title="pairs", scale=scale, axis=axis)
-    base = alt.Chart(data(rows))
+    base = alt.Chart(to_inline_data(rows))
     bars = base.mark_rect(color=PALE, stroke=PAPER, strokeWidth=1)
     layers = [bars.encode(_x("x", labels=True), y, alt.X2("end:Q"), alt.Y2("zero:Q"))]
     middles = [{**row, "x": (one.low + one.high) / 2} for row, one in zip(rows, bins, strict=True)]
     if width / 10 >= TEXT:
-        texts = alt.Chart(data(middles)).mark_text(dy=-7, color=INK, fontSize=10)
+        texts = alt.Chart(to_inline_data(middles)).mark_text(dy=-7, color=INK, fontSize=10)
         layers.append(texts.encode(_x("x", labels=True), y, alt.Text("text:N")))
-    return plot(layers, width=width, height=COUNTS)
+    return stack_layers(layers, width=width, height=COUNTS)

@@ -8,12 +8,12 @@ import altair as alt
 import polars as pl
 
 from dissensus.errors import NotFound, UndefinedEstimate
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.pipeline.vet.audit_result import AxisRemoval, FilterAudit, GroupRemoval, LabelMove
 from dissensus.report.figure import Figure
-from dissensus.report.figures.bars import Bar, draw_plain_bars, scale_end
-from dissensus.report.groups import DisplayedGroups, counted, percent, spoken
-from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, data, layered
+from dissensus.report.figures.bars import Bar, draw_plain_bars, find_scale_end
+from dissensus.report.groups import DisplayedGroups, format_axis, format_count, format_percent
+from dissensus.report.layout import HeadedRows, RowBlock, RowLabels, Spec, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, INK, LINE, PAPER
 from dissensus.schema.hints import format_list
 
@@ -55,8 +55,8 @@ class RemovalRows:
     def block(self) -> RowBlock:
         """The block of the axis, with its p-value."""
         names = tuple(self.groups.label(group.group, size=False) for group in self.drawn)
-        p = "" if self.axis.p is None else f": {_p(self.axis.p)}"
-        return RowBlock(printable(self.groups.title), names, p)
+        p = "" if self.axis.p is None else f": {_format_p(self.axis.p)}"
+        return RowBlock(escape_unprintable(self.groups.title), names, p)
 
 
 def removal(audit: FilterAudit, groups: Sequence[DisplayedGroups]) -> Figure:
@@ -116,14 +116,14 @@ def moves(audit: FilterAudit) -> Figure:
         title="How far labels move by the filter",
         reading=(
             f"By {MEASURES[first.measure][0]}, labels move {_ratio(first, first.observed):.2f} times as far as the "
-            f"median of random removals moves them (p {short(first.p, 3)})."
+            f"median of random removals moves them (p {format_short(first.p, 3)})."
         ),
         table=_moved_table(audit.moves),
         draw=lambda width: _draw_moves(drawn, width),
         notes=(
             f"Dot: the filter, as a multiple of the median of {audit.draws:,} removals of "
-            f"{counted(len(audit.removed), 'rater')} at random"
-            f"{'' if audit.within is None else f' within {spoken(audit.within)}'}, seed "
+            f"{format_count(len(audit.removed), 'rater')} at random"
+            f"{'' if audit.within is None else f' within {format_axis(audit.within)}'}, seed "
             f"{audit.seed}. Band: {100 * audit.level:g} % of them. p: how often they move labels as far or further.",
             *(f"Not drawn, since by the median removal nothing moves: {name}." for name in left_out),
         ),
@@ -132,19 +132,21 @@ def moves(audit: FilterAudit) -> Figure:
 
 def _reading(audit: FilterAudit, shown: Sequence[RemovalRows]) -> str:
     n = len(audit.removed)
-    text = f"{n:,} of {counted(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
+    text = f"{n:,} of {format_count(audit.n_raters, 'rater')} {SOURCES[audit.source].format('is' if n == 1 else 'are')}"
     tested = [(axis.axis.p_adjusted, axis) for axis in shown if axis.axis.p_adjusted is not None and axis.listed]
     if not tested:
         return f"{text}; whether removal depends on a demographic was not tested."
     p, axis = min(tested, key=lambda pair: pair[0])
     over = f" after adjustment over {len(tested)} axes" if len(tested) > 1 else ""
     ranked = sorted(axis.listed, key=_share)
-    least, most = (f"{percent(_share(group))} ({printable(group.group)})" for group in (ranked[0], ranked[-1]))
-    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_p(p)}{over}."
+    least, most = (
+        f"{format_percent(_share(group))} ({escape_unprintable(group.group)})" for group in (ranked[0], ranked[-1])
+    )
+    return f"{text}; by {axis.groups.title}, from {least} to {most}, {_format_p(p)}{over}."
 
 
-def _p(p: float) -> str:
-    return "p < .0001" if p < LEAST_P else f"p {short(p, 4)}"
+def _format_p(p: float) -> str:
+    return "p < .0001" if p < LEAST_P else f"p {format_short(p, 4)}"
 
 
 def _share(group: GroupRemoval) -> float:
@@ -172,7 +174,7 @@ def _removed_table(shown: Sequence[RemovalRows]) -> pl.DataFrame:
 
 
 def _removal_notes(audit: FilterAudit, shown: Sequence[RemovalRows]) -> list[str]:
-    notes = [f"Dashed: the whole pool, {percent(len(audit.removed) / audit.n_raters)}."]
+    notes = [f"Dashed: the whole pool, {format_percent(len(audit.removed) / audit.n_raters)}."]
     methods = {axis.axis.method: None for axis in shown if axis.axis.method}
     if methods:
         notes.append(f"p of independence: {'; '.join(methods)}.")
@@ -190,11 +192,11 @@ def _draw_removal(shown: Sequence[RemovalRows], share: float, width: int) -> Spe
         for group, y in zip(axis.drawn, middles, strict=True)
     ]
     longest = max([share, *(line["share"] for line in lines)])
-    end = scale_end(longest, [line["text"] for line in lines], rows.plot_width)
+    end = find_scale_end(longest, [line["text"] for line in lines], rows.plot_width)
     axis = alt.Axis(format="~%", tickCount=4, grid=False, labelBound=True)
-    pool = alt.Chart(data([{"from": share, "y": y, "end": end} for y, end in _spans(rows)]))
+    pool = alt.Chart(to_inline_data([{"from": share, "y": y, "end": end} for y, end in _spans(rows)]))
     rule = pool.mark_rule(color=INK, strokeDash=[3, 3])
-    texts = alt.Chart(data(lines)).mark_text(align="right", baseline="middle")
+    texts = alt.Chart(to_inline_data(lines)).mark_text(align="right", baseline="middle")
     layers = [
         *draw_plain_bars([Bar(line["y"], line["share"]) for line in lines], rows, end=end, axis=axis),
         # At the right, so that the dashed line crosses none.
@@ -202,7 +204,7 @@ def _draw_removal(shown: Sequence[RemovalRows], share: float, width: int) -> Spe
         rule.encode(rows.y(), alt.X("from:Q"), alt.Y2("end:Q")),
         *rows.named(),
     ]
-    return layered(layers, rows)
+    return stack_over_rows(layers, rows)
 
 
 def _spans(rows: HeadedRows) -> list[tuple[float, float]]:
@@ -237,29 +239,29 @@ def _draw_moves(drawn: Sequence[LabelMove], width: int) -> Spec:
     lines = [_line(move, y) for move, y in zip(drawn, rows.middles, strict=True)]
     ends = [line[name] for line in lines for name in ("observed", "low", "high")]
     low, high = min(1.0, *ends), max(1.0, *ends)
-    room = scale_end(high - low, [line["p"] for line in lines], rows.plot_width)
+    room = find_scale_end(high - low, [line["p"] for line in lines], rows.plot_width)
     scale = alt.Scale(domain=[low - room / 50, low + room], nice=False, zero=False)
     axis = alt.Axis(labelExpr="datum.label + ' ×'", format=".2~f", tickCount=4, grid=False, labelBound=True)
-    x, base = alt.X("low:Q", scale=scale, axis=axis, title=None), alt.Chart(data(lines))
+    x, base = alt.X("low:Q", scale=scale, axis=axis, title=None), alt.Chart(to_inline_data(lines))
     mark = base.mark_point(filled=True, size=64, opacity=1, stroke=PAPER, strokeWidth=0.8, color=BLUE)
     texts = base.mark_text(align="right", baseline="middle")
     layers = [
         base.mark_rect(color=LINE).encode(rows.y("top"), x, alt.X2("high:Q"), alt.Y2("bottom:Q")),
-        alt.Chart(data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
+        alt.Chart(to_inline_data([{"low": 1}])).mark_rule(color=INK, strokeDash=[3, 3]).encode(x),
         mark.encode(rows.y(), alt.X("observed:Q")),
         texts.encode(rows.y(), alt.Text("p:N"), x=alt.value(rows.plot_width)),
         *rows.named(),
     ]
-    return layered(layers, rows)
+    return stack_over_rows(layers, rows)
 
 
 def _line(move: LabelMove, y: float) -> dict[str, Any]:
     ratios = {"observed": move.observed, "low": move.null_low, "high": move.null_high}
-    place = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {short(move.p, 3)}"}
+    place = {"y": y, "top": y - BAND / 2, "bottom": y + BAND / 2, "p": f"p {format_short(move.p, 3)}"}
     return {name: _ratio(move, value) for name, value in ratios.items()} | place
 
 
 def _name(move: LabelMove) -> str:
     wording, digits = MEASURES[move.measure]
-    value = f"{move.observed:,.0f}" if digits == 0 else short(move.observed, digits)
+    value = f"{move.observed:,.0f}" if digits == 0 else format_short(move.observed, digits)
     return f"{wording}\n{value}"

@@ -7,11 +7,11 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import printable, short
+from dissensus.pipeline.tables import escape_unprintable, format_short
 from dissensus.preference.evaluation.accuracy import HUMAN_AGREEMENT, Evaluation, Slice
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
+from dissensus.report.groups import format_axis, format_count
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 from dissensus.stats.cluster_robust import ClusteredEstimate
 
@@ -57,7 +57,8 @@ def slices(found: Evaluation, *, other: Evaluation | None = None) -> Figure:
         draw=lambda width: _draw(blocks, width),
         notes=(
             "Lines: intervals for other dialogues, of each part by itself. With many parts some differ by chance.",
-            f"Dashed: .50, a coin. Dotted: {short(HUMAN_AGREEMENT)}, how often researchers and crowd workers preferred "
+            f"Dashed: .50, a coin. Dotted: {format_short(HUMAN_AGREEMENT)}, how often researchers and crowd "
+            "workers preferred "
             "the same answer (Bai et al. 2022); of other people and pairs, and no bound.",
         ),
     )
@@ -70,7 +71,7 @@ def _blocks(found: Evaluation, other: Evaluation | None) -> Iterator[tuple[str, 
     for by, some in groupby(found.slices, key=lambda one: one.by):
         # The quartiles of the two models are of different pairs.
         yield (
-            HEADINGS.get(by, f"Raters by {spoken(by)}"),
+            HEADINGS.get(by, f"Raters by {format_axis(by)}"),
             [_line(one, None if by == "confidence" else others.get((by, one.value))) for one in some],
         )
 
@@ -98,14 +99,14 @@ def _rows(blocks: Sequence[tuple[str, list[_Line]]]) -> Iterator[dict[str, Any]]
 def _reading(found: Evaluation) -> str:
     share, length = found.accuracy, found.length_alone
     text = (
-        f"The chosen answer scores higher in {_percent(share)} of {counted(share.n, 'pair')}; "
+        f"The chosen answer scores higher in {_percent(share)} of {format_count(share.n, 'pair')}; "
         f"the length of answers alone tells {_percent(length)}"
     )
     several = [one for one in found.slices if one.accuracy.clusters > 1]
     if not several:
         return f"{text}."
     worst = min(several, key=lambda one: one.accuracy.estimate)
-    where = WHERE.get(worst.by, WHERE["group"]).format(printable(worst.value))
+    where = WHERE.get(worst.by, WHERE["group"]).format(escape_unprintable(worst.value))
     return f"{text}. It is right least often {where}: {100 * worst.accuracy.estimate:.0f} %."
 
 
@@ -115,23 +116,32 @@ def _percent(share: ClusteredEstimate) -> str:
 
 def _draw(blocks: Sequence[tuple[str, list[_Line]]], width: int) -> Spec:
     headed = [
-        RowBlock(heading, tuple(f"{printable(line.name)}\n{counted(line.shares[MODEL].n, 'pair')}" for line in lines))
+        RowBlock(
+            heading,
+            tuple(f"{escape_unprintable(line.name)}\n{format_count(line.shares[MODEL].n, 'pair')}" for line in lines),
+        )
         for heading, lines in blocks
     ]
     rows = HeadedRows(headed, width, least=38)
     lines = [line for _, some in blocks for line in some]
     present = [who for who in LOOKS if any(who in line.shares for line in lines)]
     points = [
-        {"y": y + _beside(who, present), "x": share.estimate, "low": share.ci_low, "high": share.ci_high, "of": who}
+        {
+            "y": y + _offset_mark(who, present),
+            "x": share.estimate,
+            "low": share.ci_low,
+            "high": share.ci_high,
+            "of": who,
+        }
         for line, y in zip(lines, rows.places, strict=True)
         for who, share in line.shares.items()
     ]
-    return layered(
+    return stack_over_rows(
         [*_references(rows), *_marks(points, present, rows), *rows.named()], rows, width=rows.plot_width - BESIDE
     )
 
 
-def _beside(who: str, present: Sequence[str]) -> float:
+def _offset_mark(who: str, present: Sequence[str]) -> float:
     """Return how many pixels below the middle of its row a mark stands."""
     return 9 * (present.index(who) - (len(present) - 1) / 2)
 
@@ -143,17 +153,17 @@ def _x(field: str) -> alt.X:
 
 def _references(rows: HeadedRows) -> Iterator[alt.Chart]:
     for value, dash in ((0.5, [4, 3]), (HUMAN_AGREEMENT, [1, 3])):
-        line = alt.Chart(data([{"x": value, "y": 0, "end": rows.height}]))
+        line = alt.Chart(to_inline_data([{"x": value, "y": 0, "end": rows.height}]))
         yield line.mark_rule(color=MUTED, strokeDash=dash, strokeWidth=1.2).encode(_x("x"), rows.y(), alt.Y2("end:Q"))
 
 
 def _marks(points: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows) -> Iterator[alt.Chart]:
     colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
-    legend = alt.Legend(columns=legend_columns(present, rows.plot_width))
+    legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
     color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
     shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
     size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
-    base = alt.Chart(data(points))
+    base = alt.Chart(to_inline_data(points))
     yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low"), alt.X2("high:Q"), color)
     marks = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
     yield marks.encode(rows.y(), _x("x"), color, shape, size)

@@ -6,12 +6,12 @@ from typing import Any, Final, NamedTuple
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.preference.ranking.ranking import RankedChatbot, Ranking
 from dissensus.preference.ranking.strengths import MEAN
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
+from dissensus.report.groups import format_axis, format_count
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, MUTED, ORANGE, PAPER, VERMILION
 
 STRENGTH, ELO, SCORES = "Bradley–Terry", "Elo", "foretold by scores"
@@ -29,7 +29,10 @@ class _Point(NamedTuple):
 def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ranking] | None = None) -> Figure:
     """Draw the strength of each chatbot with its interval, beside its Elo, by all raters and by each group."""
     blocks = [("" if not groups else "All raters", every)]
-    blocks += [(f"Raters by {spoken(by or 'group')}: {printable(name)}", one) for name, one in (groups or {}).items()]
+    blocks += [
+        (f"Raters by {format_axis(by or 'group')}: {escape_unprintable(name)}", one)
+        for name, one in (groups or {}).items()
+    ]
     return Figure(
         name="standings",
         title="Strength of chatbots",
@@ -45,12 +48,15 @@ def standings(every: Ranking, *, by: str | None = None, groups: Mapping[str, Ran
 
 def _reading(every: Ranking) -> str:
     first, second = every.rows[:2]
-    shown = printable(first.bot)
+    shown = escape_unprintable(first.bot)
     if first.ci_low is None or second.ci_high is None:
-        return f"{shown} comes first of {counted(len(every.rows), 'chatbot')}; how surely is not known."
+        return f"{shown} comes first of {format_count(len(every.rows), 'chatbot')}; how surely is not known."
     if first.ci_low > second.ci_high:
         return f"{shown} is stronger than all others, beyond the intervals of both."
-    return f"{shown} comes first; its interval reaches that of {printable(second.bot)}, so another may be as strong."
+    return (
+        f"{shown} comes first; its interval reaches that of {escape_unprintable(second.bot)}, so another "
+        "may be as strong."
+    )
 
 
 def _points(row: RankedChatbot) -> dict[str, _Point]:
@@ -82,7 +88,7 @@ def _rows(blocks: Sequence[tuple[str, Ranking]]) -> Iterator[dict[str, Any]]:
 
 def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
     headed = [
-        RowBlock(heading, tuple(f"{printable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
+        RowBlock(heading, tuple(f"{escape_unprintable(row.bot)}\n{row.n:,.0f} comparisons" for row in ranking.rows))
         for heading, ranking in blocks
     ]
     rows = HeadedRows(headed, width, least=38)
@@ -94,7 +100,7 @@ def _draw(blocks: Sequence[tuple[str, Ranking]], width: int) -> Spec:
         for who, point in points.items()
     ]
     scale = _scale(marks)
-    return layered([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.named()], rows)
+    return stack_over_rows([*_mean(rows, scale), *_marks(marks, present, rows, scale), *rows.named()], rows)
 
 
 def _scale(marks: Sequence[dict[str, Any]]) -> alt.Scale:
@@ -108,7 +114,7 @@ def _x(field: str, scale: alt.Scale) -> alt.X:
 
 
 def _mean(rows: HeadedRows, scale: alt.Scale) -> Iterator[alt.Chart]:
-    line = alt.Chart(data([{"x": MEAN, "y": 0, "end": rows.height}]))
+    line = alt.Chart(to_inline_data([{"x": MEAN, "y": 0, "end": rows.height}]))
     rule = line.mark_rule(color=MUTED, strokeDash=[4, 3], strokeWidth=1.2, clip=True)
     yield rule.encode(_x("x", scale), rows.y(), alt.Y2("end:Q"))
 
@@ -117,11 +123,11 @@ def _marks(
     marks: Sequence[dict[str, Any]], present: Sequence[str], rows: HeadedRows, scale: alt.Scale
 ) -> Iterator[alt.Chart]:
     colors, shapes, sizes = zip(*(LOOKS[who] for who in present), strict=True)
-    legend = alt.Legend(columns=legend_columns(present, rows.plot_width))
+    legend = alt.Legend(columns=count_legend_columns(present, rows.plot_width))
     color = alt.Color("of:N", scale=alt.Scale(domain=present, range=colors), legend=legend)
     shape = alt.Shape("of:N", scale=alt.Scale(domain=present, range=shapes), legend=legend)
     size = alt.Size("of:N", scale=alt.Scale(type="ordinal", domain=present, range=sizes), legend=None)
-    base = alt.Chart(data(marks))
+    base = alt.Chart(to_inline_data(marks))
     yield base.mark_rule(strokeWidth=1.5).encode(rows.y(), _x("low", scale), alt.X2("high:Q"), color)
     points = base.mark_point(filled=True, opacity=1, stroke=PAPER, strokeWidth=0.8)
     yield points.encode(rows.y(), _x("value", scale), color, shape, size)

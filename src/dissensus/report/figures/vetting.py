@@ -8,11 +8,11 @@ from typing import Any
 import altair as alt
 import polars as pl
 
-from dissensus.pipeline.tables import printable
+from dissensus.pipeline.tables import escape_unprintable
 from dissensus.pipeline.vet.result import AGREEMENT, Vetting
 from dissensus.report.figure import Figure
-from dissensus.report.groups import counted, spoken
-from dissensus.report.layout import HeadedRows, RowBlock, Spec, data, layered, legend_columns
+from dissensus.report.groups import format_axis, format_count
+from dissensus.report.layout import HeadedRows, RowBlock, Spec, count_legend_columns, stack_over_rows, to_inline_data
 from dissensus.report.theme import BLUE, INK, PALE, PAPER, VERMILION
 from dissensus.schema.ratings.columns import FLAG
 from dissensus.stats.criteria import SHARES
@@ -63,10 +63,10 @@ def evidence(vetting: Vetting) -> Figure:
     >>> evidence(vet(ds.simulate_ratings(n_items=40, raters_per_cell=6, seed=1))).reading
     'None of 36 raters meets a criterion.'
     """
-    others = {f"{AGREEMENT}{name}": f"agreement with {_whom(name)}" for name in ("pool", *vetting.axes)}
+    others = {f"{AGREEMENT}{name}": f"agreement with {_format_group(name)}" for name in ("pool", *vetting.axes)}
     blocks = {
-        "Criteria: flagged from the line on": _known(vetting, CRITERIA),
-        "Evidence beside: flags nobody": _known(vetting, BESIDE | others),
+        "Criteria: flagged from the line on": _select_known(vetting, CRITERIA),
+        "Evidence beside: flags nobody": _select_known(vetting, BESIDE | others),
     }
     return Figure(
         name="vetting",
@@ -78,16 +78,16 @@ def evidence(vetting: Vetting) -> Figure:
     )
 
 
-def _whom(name: str) -> str:
-    return "the pool" if name == "pool" else f"own {printable(spoken(name))}"
+def _format_group(name: str) -> str:
+    return "the pool" if name == "pool" else f"own {escape_unprintable(format_axis(name))}"
 
 
-def _known(vetting: Vetting, labels: Mapping[str, str]) -> dict[str, str]:
+def _select_known(vetting: Vetting, labels: Mapping[str, str]) -> dict[str, str]:
     return {name: label for name, label in labels.items() if name not in vetting.absent}
 
 
 def _reading(vetting: Vetting) -> str:
-    n, of = len(vetting.flagged), f"of {counted(vetting.raters.height, 'rater')}"
+    n, of = len(vetting.flagged), f"of {format_count(vetting.raters.height, 'rater')}"
     if not n:
         return f"None {of} meets a criterion."
     reasons = vetting.raters["flagged_for"].list.eval(pl.element().str.split(":").list.first()).list.unique().explode()
@@ -98,8 +98,9 @@ def _reading(vetting: Vetting) -> str:
 
 def _notes(vetting: Vetting) -> Iterator[str]:
     yield (
-        f"{printable(vetting.question)}: {counted(vetting.n_ratings, 'rating')} of {counted(vetting.n_items, 'item')}. "
-        f"{_marked(vetting)} A line flags from {counted(vetting.criteria.min_ratings, 'rating')} on."
+        f"{escape_unprintable(vetting.question)}: {format_count(vetting.n_ratings, 'rating')} of "
+        f"{format_count(vetting.n_items, 'item')}. "
+        f"{_explain_marks(vetting)} A line flags from {format_count(vetting.criteria.min_ratings, 'rating')} on."
     )
     if vetting.pool_median_ms is None:
         yield f"No speed is shown: {vetting.absent['median_time_ms']}."
@@ -107,7 +108,7 @@ def _notes(vetting: Vetting) -> Iterator[str]:
         yield f"Median time of the pool {vetting.pool_median_ms / 1000:,.1f} s."
 
 
-def _marked(vetting: Vetting) -> str:
+def _explain_marks(vetting: Vetting) -> str:
     few = vetting.raters.height <= MOST_MARKS
     return "Each mark is a rater." if few else "Each mark stands for the raters at its place, however many."
 
@@ -126,12 +127,12 @@ def _table(vetting: Vetting, labels: Mapping[str, str]) -> pl.DataFrame:
         quartiles = {f"q{part}": values.quantile(part / 100, "linear") for part in (25, 50, 75)}
         ends = {"minimum": values.min(), **quartiles, "maximum": values.max()}
         limit = getattr(vetting.criteria, name) if name in SHARES else None
-        met = None if limit is None else _meeting(vetting, name, limit)
+        met = None if limit is None else _count_meeting(vetting, name, limit)
         lines.append({"measure": label, "n_raters": len(values)} | ends | {"threshold": limit, "n_meeting": met})
     return pl.DataFrame(lines, infer_schema_length=None)
 
 
-def _meeting(vetting: Vetting, name: str, limit: float) -> int:
+def _count_meeting(vetting: Vetting, name: str, limit: float) -> int:
     """Return how many raters meet a criterion."""
     enough = pl.col("n_ratings" if name == "same_label" else "n_timed") >= vetting.criteria.min_ratings
     return vetting.raters.filter(enough & (pl.col(name) >= limit)).height
@@ -144,7 +145,7 @@ def _draw(vetting: Vetting, blocks: Mapping[str, Mapping[str, str]], width: int)
     axis = alt.Axis(format=".1~f", tickCount=5)
     x = alt.X("value:Q", title=None, scale=alt.Scale(domain=[0, 1], padding=8), axis=axis)
     layers = [*_thresholds(vetting, middles, rows, x), _marks(vetting, middles, rows, x), *rows.named()]
-    return layered(layers, rows)
+    return stack_over_rows(layers, rows)
 
 
 def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> list[alt.Chart]:
@@ -154,23 +155,23 @@ def _thresholds(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows
     values = [
         {"value": v, "y": y - half, "end": y + half, "text": f"{v:.2f}".removeprefix("0")} for y, v in limits.items()
     ]
-    base = alt.Chart(data(values))
+    base = alt.Chart(to_inline_data(values))
     line = base.mark_rule(color=INK, strokeDash=[4, 3], strokeWidth=1.2)
     share = base.mark_text(align="right", dx=-4, dy=6)
     return [line.encode(rows.y(), x, alt.Y2("end:Q")), share.encode(rows.y(), x, alt.Text("text:N"))]
 
 
 def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: alt.X) -> alt.Chart:
-    marks = pl.concat(_stacked(vetting, name, y, rows.plot_width) for name, y in middles.items())
+    marks = pl.concat(_stack_marks(vetting, name, y, rows.plot_width) for name, y in middles.items())
     names = [name for name in LOOKS if name in marks["status"]]
     color, edge, shape, size, opacity = zip(*(LOOKS[name] for name in names), strict=True)
     last_on_top = marks.sort(pl.col("status").cast(ORDER), descending=True, maintain_order=True)
-    legend = alt.Legend(columns=legend_columns(names, rows.plot_width))
+    legend = alt.Legend(columns=count_legend_columns(names, rows.plot_width))
 
     def by_status(look: Sequence[Any]) -> dict[str, Any]:
         return {"scale": alt.Scale(type="ordinal", domain=names, range=list(look)), "legend": legend}
 
-    chart = alt.Chart(data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
+    chart = alt.Chart(to_inline_data(last_on_top.to_dicts())).mark_point(filled=True, strokeWidth=0.6)
     drawn: alt.Chart = chart.encode(
         rows.y(),
         x,
@@ -183,7 +184,7 @@ def _marks(vetting: Vetting, middles: Mapping[str, float], rows: HeadedRows, x: 
     return drawn
 
 
-def _stacked(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
+def _stack_marks(vetting: Vetting, name: str, y: float, width: int) -> pl.DataFrame:
     """Return the marks of a row; those at one place are stacked about its middle, flagged ones innermost."""
     in_file = pl.when(pl.col("flagged_in_file")).then(pl.lit(IN_FILE)).otherwise(pl.lit(NEITHER))
     marks = vetting.raters.select(

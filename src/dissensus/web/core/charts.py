@@ -30,7 +30,7 @@ def make_columns(numbers: Sequence[tuple[str, int]]) -> tuple[ChartColumn, ...]:
 
     Examples
     --------
-    >>> [(one.label, round(one.x), one.y) for one in columns([("a", 1), ("b", 4)])]
+    >>> [(one.label, round(one.x), one.y) for one in make_columns([("a", 1), ("b", 4)])]
     [('a', 19, 75.0), ('b', 69, 0.0)]
     """
     room = WIDTH / max(1, len(numbers))
@@ -47,9 +47,9 @@ def bin_counts(loads: Sequence[tuple[int, int]]) -> list[tuple[str, int]]:
 
     Examples
     --------
-    >>> joined([(1, 5), (3, 2)])
+    >>> bin_counts([(1, 5), (3, 2)])
     [('1', 5), ('2', 0), ('3', 2)]
-    >>> joined([(0, 5), (119, 2)])[:2]
+    >>> bin_counts([(0, 5), (119, 2)])[:2]
     [('0–1', 5), ('2–3', 0)]
     """
     if not loads:
@@ -69,7 +69,7 @@ class ChartScale:
 
     Examples
     --------
-    >>> Scale(0.0, 2.0).at(0.5), Scale(1.0, 100.0, ratio=True).at(10.0)
+    >>> ChartScale(0.0, 2.0).at(0.5), ChartScale(1.0, 100.0, ratio=True).at(10.0)
     (25.0, 50.0)
     """
 

@@ -224,7 +224,7 @@ def parse_hosts(setting: str) -> frozenset[str]:
 
     Examples
     --------
-    >>> sorted(hosts_of("api.example.com, 127.0.0.1:8080"))
+    >>> sorted(parse_hosts("api.example.com, 127.0.0.1:8080"))
     ['127.0.0.1:8080', 'api.example.com']
     """
     return frozenset(one.strip().lower() for one in setting.split(",") if one.strip())

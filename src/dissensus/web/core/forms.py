@@ -129,7 +129,7 @@ def describe_form_fault(fault: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> wrong({"type": "string_too_long", "ctx": {"max_length": 100}})
+    >>> describe_form_fault({"type": "string_too_long", "ctx": {"max_length": 100}})
     'is too long: it may have 100 characters. Load the page again, or open your link again.'
     """
     return f"{describe_fault(fault)}. Load the page again, or open your link again."
@@ -140,7 +140,7 @@ def describe_fault(fault: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> faulty({"type": "missing"})
+    >>> describe_fault({"type": "missing"})
     'is missing'
     """
     return FAULT_MESSAGES.get(fault["type"], "is not what it may be").format(**fault.get("ctx", {}))
@@ -151,7 +151,7 @@ def parse_whole_number(text: str, what: str, least: int, most: int) -> int:
 
     Examples
     --------
-    >>> whole_number(" 20 ", "of raters", 1, 20)
+    >>> parse_whole_number(" 20 ", "of raters", 1, 20)
     20
     """
     text = text.strip()

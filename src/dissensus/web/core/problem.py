@@ -19,7 +19,7 @@ def problem_response(status: int, detail: str, **more: Any) -> Response:
 
     Examples
     --------
-    >>> problem(404, "There is no campaign 'pilot'.").body.decode()
+    >>> problem_response(404, "There is no campaign 'pilot'.").body.decode()
     '{"type": "about:blank", "title": "Not Found", "status": 404, "detail": "There is no campaign \'pilot\'."}'
     """
     told = {"type": "about:blank", "title": HTTPStatus(status).phrase, "status": status, "detail": detail}

@@ -98,7 +98,7 @@ def format_amount(minor: int, currency: str) -> str:
 
     Examples
     --------
-    >>> amount(123_450, "GBP")
+    >>> format_amount(123_450, "GBP")
     '1,234.50'
     """
     return f"{to_major_units(currency, minor):,}"
@@ -109,7 +109,7 @@ def format_money(minor: int, currency: str) -> str:
 
     Examples
     --------
-    >>> money(123_450, "GBP")
+    >>> format_money(123_450, "GBP")
     '1,234.50 GBP'
     """
     return f"{format_amount(minor, currency)} {currency}"
@@ -120,7 +120,7 @@ def format_duration(ms: int) -> str:
 
     Examples
     --------
-    >>> duration(59_999), duration(750_000), duration(3_900_000)
+    >>> format_duration(59_999), format_duration(750_000), format_duration(3_900_000)
     ('59 s', '12 min 30 s', '1 h 5 min')
     """
     seconds = ms // 1000
@@ -135,7 +135,7 @@ def format_answer_time(ms: float) -> str:
 
     Examples
     --------
-    >>> taken(860.0), taken(41_234.0), taken(90_000.0)
+    >>> format_answer_time(860.0), format_answer_time(41_234.0), format_answer_time(90_000.0)
     ('0.9 s', '41 s', '1.5 min')
     """
     seconds = ms / 1000
@@ -149,9 +149,11 @@ def format_remaining_time(then: datetime, now: datetime) -> str:
     --------
     >>> from datetime import UTC
     >>> noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
-    >>> away(noon + timedelta(minutes=50), noon), away(noon + timedelta(hours=30), noon)
-    ('an hour', '30 hours')
-    >>> away(noon + timedelta(days=9), noon)
+    >>> format_remaining_time(noon + timedelta(minutes=50), noon)
+    'an hour'
+    >>> format_remaining_time(noon + timedelta(hours=30), noon)
+    '30 hours'
+    >>> format_remaining_time(noon + timedelta(days=9), noon)
     '9 days'
     """
     hours = (then - now) / timedelta(hours=1)
@@ -165,7 +167,7 @@ def format_axis(axis: str) -> str:
 
     Examples
     --------
-    >>> axis_name("rater_age"), axis_name("cell")
+    >>> format_axis("rater_age"), format_axis("cell")
     ('Age', 'Cell of the quota')
     """
     return "Cell of the quota" if axis == CELL else axis.removeprefix("rater_").replace("_", " ").capitalize()

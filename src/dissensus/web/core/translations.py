@@ -31,9 +31,9 @@ def negotiate_language(wanted: str, known: tuple[str, ...]) -> str:
 
     Examples
     --------
-    >>> chosen("de-AT,de;q=0.9,en;q=0.5", ("en", "de"))
+    >>> negotiate_language("de-AT,de;q=0.9,en;q=0.5", ("en", "de"))
     'de'
-    >>> chosen("fr, *;q=0.1", ("en", "de"))
+    >>> negotiate_language("fr, *;q=0.1", ("en", "de"))
     'en'
     """
     asked = sorted(map(_weighed, wanted.split(",")), key=lambda pair: -pair[0])

@@ -11,7 +11,7 @@ from fastapi.responses import RedirectResponse, Response, StreamingResponse
 from starlette.datastructures import FormData
 
 from dissensus.errors import Conflict, InvalidInput
-from dissensus.pipeline.collect.chat import Moment, ResponsePick, next_step
+from dissensus.pipeline.collect.chat import Moment, ResponsePick, choose_next_step
 from dissensus.schema.campaign.chat import MAX_STRENGTH, ChatMode
 from dissensus.web.core.forms import MAX_MS, check_storable
 from dissensus.web.core.rater_auth import UNPROCESSABLE, SessionKey, rater_of_form, rater_of_session
@@ -50,7 +50,7 @@ class ChatPage:
     def moment(self) -> Moment | Literal["begin"]:
         """Next step of the conversation."""
         talk, chat = self.step.chat, self.step.campaign.chat
-        return "begin" if talk is None or chat is None or talk.done else next_step(chat, talk.exchanges)
+        return "begin" if talk is None or chat is None or talk.done else choose_next_step(chat, talk.exchanges)
 
     @property
     def mode(self) -> ChatMode | None:

@@ -3,7 +3,7 @@
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from dissensus.pipeline.collect.chat import build_conversation, next_step
+from dissensus.pipeline.collect.chat import build_conversation, choose_next_step
 from dissensus.schema.campaign.definition import localise
 from dissensus.web.core.renderer import PageRenderer
 from dissensus.workflows.rater.journey import RaterState
@@ -53,7 +53,7 @@ def _chat(step: RaterState) -> dict[str, Any] | None:
         return None
     return {
         "id": talk.id,
-        "moment": next_step(chat, talk.exchanges),
+        "moment": choose_next_step(chat, talk.exchanges),
         "mode": talk.last_mode,
         "turns": build_conversation(talk.exchanges).to_dicts() if talk.exchanges else [],
         "exchange": talk.exchange_ids[-1] if talk.exchanges else None,

@@ -10,9 +10,9 @@ from fastapi.responses import Response
 
 from dissensus.errors import InvalidInput
 from dissensus.pipeline.curate import Selection
-from dissensus.pipeline.curate.display import ExclusionCounts, count_exclusions
-from dissensus.pipeline.curate.display import sample_page as displayed
-from dissensus.pipeline.curate.manifest import lines
+from dissensus.pipeline.curate.manifest import to_json_lines
+from dissensus.pipeline.curate.selection import ExclusionCounts, count_exclusions
+from dissensus.pipeline.curate.selection import sample_page as displayed
 from dissensus.pipeline.curate.strata import StratumAttribute, list_stratum_attributes
 from dissensus.pipeline.tables import Page
 from dissensus.schema.campaign.shipped import campaigns as shipped
@@ -29,7 +29,7 @@ from dissensus.workflows.campaign import conversation_items
 router = APIRouter()
 
 FILES: Final[Mapping[str, Callable[[Selection], str]]] = {
-    "sample.jsonl": lambda selection: lines(selection.sample),
+    "sample.jsonl": lambda selection: to_json_lines(selection.sample),
     "plan.json": Selection.to_json,
 }
 """Downloads, as the command writes them."""

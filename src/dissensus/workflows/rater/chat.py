@@ -15,12 +15,12 @@ from dissensus.pipeline.collect.chat import (
     ResponsePick,
     check_message,
     check_pick,
+    choose_next_step,
     continue_conversation,
     derive_seed,
     digest_message,
     digest_pick,
     draw_chatbots,
-    next_step,
 )
 from dissensus.schema.campaign.chat import MAX_INTENT_LENGTH, SUCCESS_SCALE, ChatMode, ChatSettings
 from dissensus.schema.hints import format_list, format_value, suggest
@@ -215,7 +215,7 @@ _MOMENT_HINTS: Final[Mapping[Moment, str]] = {
 def _check_moment(chat: ChatSettings, talk: chats.ChatRow, wanted: Moment) -> None:
     if talk.done:
         raise Conflict("This conversation has ended.")
-    found = next_step(chat, talk.exchanges)
+    found = choose_next_step(chat, talk.exchanges)
     if found != wanted:
         raise Conflict(_MOMENT_HINTS[found])
 

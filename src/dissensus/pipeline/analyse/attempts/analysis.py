@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from dissensus.errors import InvalidInput
-from dissensus.pipeline.analyse.attempts.cells import Resampling, mean_cells, rating_relation, tag_counts
+from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_cells, count_tags, relate_to_rating
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, read_columns
 from dissensus.pipeline.analyse.attempts.concentration import measure_concentration
 from dissensus.pipeline.analyse.attempts.mixed import fit_mixed_model
@@ -84,10 +84,10 @@ def analyse_attempts(
     return AttemptAnalysis(
         n_attempts=len(attempts),
         n_red_teamers=columns.n_red_teamers,
-        success=mean_cells(columns, columns.succeeded, resampling),
-        harmlessness=mean_cells(columns, columns.score, resampling, quantiles=True),
-        relation=rating_relation(columns, columns.score, resampling),
-        tags=tag_counts(tagged, resampling),
+        success=compute_mean_cells(columns, columns.succeeded, resampling),
+        harmlessness=compute_mean_cells(columns, columns.score, resampling, quantiles=True),
+        relation=relate_to_rating(columns, columns.score, resampling),
+        tags=count_tags(tagged, resampling),
         n_tagged=sum(some is not None for some in tagged.tags),
         concentration=measure_concentration(columns),
         models=tuple(

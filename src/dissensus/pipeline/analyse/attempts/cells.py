@@ -11,7 +11,7 @@ from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import QUANTILES, AttemptCell, Level, Relation, Tag
 from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, rank_correlation
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 MOST_CELLS: Final = 2_000
 """Models by type and size that can be compared."""
@@ -36,7 +36,7 @@ class Resampling:
         return self.means(values, np.zeros(len(values), np.intp), red_teamer, 1)[0]
 
 
-def mean_cells(
+def compute_mean_cells(
     columns: AttemptColumns, values: FloatArray, resampling: Resampling, *, quantiles: bool = False
 ) -> tuple[AttemptCell, ...]:
     """Return the mean of all attempts, of each type, of each size, and of each type and size that occur."""
@@ -72,7 +72,7 @@ def _quantiles(values: FloatArray) -> tuple[float, ...] | None:
     return tuple(np.quantile(known, QUANTILES).tolist()) if len(known) else None
 
 
-def rating_relation(columns: AttemptColumns, values: FloatArray, resampling: Resampling) -> Relation:
+def relate_to_rating(columns: AttemptColumns, values: FloatArray, resampling: Resampling) -> Relation:
     """Return how something goes with the rating of the red-teamer."""
     rating = np.where(np.isnan(columns.rating), -1, columns.rating).astype(np.intp)
     means = resampling.means(values, rating, columns.red_teamer, MAX_RATING + 1)
@@ -82,7 +82,7 @@ def rating_relation(columns: AttemptColumns, values: FloatArray, resampling: Res
     )
 
 
-def tag_counts(columns: AttemptColumns, resampling: Resampling) -> tuple[Tag, ...]:
+def count_tags(columns: AttemptColumns, resampling: Resampling) -> tuple[Tag, ...]:
     """Return the tags, the most frequent first."""
     reviewed = np.array([given is not None for given in columns.tags])
     having: dict[str, list[int]] = {}

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from dissensus.schema.records.attempt import MODEL_TYPES, Attempt
 from dissensus.stats.clustered import Codes
-from dissensus.stats.counts import FloatArray
+from dissensus.stats.result import FloatArray
 
 UNKNOWN_TYPE, UNKNOWN_SIZE = "type not known", "size not known"
 _SIZE = re.compile(r"([\d.]+)\s*([KMBT]?)", re.IGNORECASE)
@@ -47,13 +47,13 @@ def read_columns(attempts: Sequence[Attempt], success_from: int) -> AttemptColum
     """Return attempts, one or more, as columns."""
     kinds = [attempt.model_type or UNKNOWN_TYPE for attempt in attempts]
     sizes = [attempt.num_params or UNKNOWN_SIZE for attempt in attempts]
-    types, every_size = tuple(sorted(set(kinds), key=_published)), tuple(sorted(set(sizes), key=_by_size))
+    types, every_size = tuple(sorted(set(kinds), key=_published_order_key)), tuple(sorted(set(sizes), key=_size_key))
     rating = _numbers([attempt.rating for attempt in attempts])
     return AttemptColumns(
         types=types,
         sizes=every_size,
-        kind=_places(kinds, types),
-        size=_places(sizes, every_size),
+        kind=_index_values(kinds, types),
+        size=_index_values(sizes, every_size),
         red_teamer=np.unique([attempt.red_team_member_id for attempt in attempts], return_inverse=True)[1],
         rating=rating,
         succeeded=mark_successes(rating, success_from),
@@ -69,7 +69,7 @@ def mark_successes(rating: FloatArray, success_from: int) -> FloatArray:
     return np.where(np.isnan(rating), np.nan, (rating >= success_from).astype(np.float64))
 
 
-def _places(values: Sequence[str], names: Sequence[str]) -> Codes:
+def _index_values(values: Sequence[str], names: Sequence[str]) -> Codes:
     place = {name: number for number, name in enumerate(names)}
     return np.array([place[value] for value in values], np.intp)
 
@@ -78,11 +78,11 @@ def _numbers(values: Sequence[float | None]) -> FloatArray:
     return np.array([np.nan if value is None else value for value in values], np.float64)
 
 
-def _published(name: str) -> tuple[int, str]:
+def _published_order_key(name: str) -> tuple[int, str]:
     return (MODEL_TYPES.index(name) if name in MODEL_TYPES else len(MODEL_TYPES), name)
 
 
-def _by_size(name: str) -> tuple[float, str]:
+def _size_key(name: str) -> tuple[float, str]:
     found = _SIZE.fullmatch(name.strip())
     try:
         return (float(found[1]) * 10 ** _POWER[found[2].lower()], name) if found else (np.inf, name)

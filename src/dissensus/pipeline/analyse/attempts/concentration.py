@@ -17,8 +17,8 @@ Counts = npt.NDArray[np.intp]
 def measure_concentration(columns: AttemptColumns) -> Concentration:
     """Return how attempts and successes are spread, each with its own order of red-teamers."""
     n = columns.n_red_teamers
-    attempts = _from_the_most(np.bincount(columns.red_teamer, minlength=n))
-    successes = _from_the_most(np.bincount(columns.red_teamer[columns.succeeded == 1], minlength=n))
+    attempts = _sort_descending(np.bincount(columns.red_teamer, minlength=n))
+    successes = _sort_descending(np.bincount(columns.red_teamer[columns.succeeded == 1], minlength=n))
     return Concentration(
         attempts=tuple(attempts.tolist()),
         successes=tuple(successes.tolist()),
@@ -27,19 +27,19 @@ def measure_concentration(columns: AttemptColumns) -> Concentration:
             for k in TOP
             if k < n or k == 1
         ),
-        gini_attempts=gini(attempts),
-        gini_successes=gini(successes) if successes.any() else None,
+        gini_attempts=compute_gini(attempts),
+        gini_successes=compute_gini(successes) if successes.any() else None,
     )
 
 
-def gini(counts: npt.ArrayLike) -> float:
+def compute_gini(counts: npt.ArrayLike) -> float:
     r"""Return the Gini coefficient, half the mean difference of every two over the mean.
 
     .. math:: G = \frac{\sum_i (2 i - n - 1) x_{(i)}}{n \sum_i x_i}
 
     Examples
     --------
-    >>> gini([5, 5, 5]), gini([0, 0, 0, 8])
+    >>> compute_gini([5, 5, 5]), compute_gini([0, 0, 0, 8])
     (0.0, 0.75)
     """
     ascending = np.sort(np.asarray(counts, np.float64))
@@ -47,7 +47,7 @@ def gini(counts: npt.ArrayLike) -> float:
     return float((2 * np.arange(1, n + 1) - n - 1) @ ascending / (n * ascending.sum()))
 
 
-def _from_the_most(counts: Counts) -> Counts:
+def _sort_descending(counts: Counts) -> Counts:
     return np.sort(counts)[::-1]
 
 

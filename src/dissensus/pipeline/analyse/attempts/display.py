@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from dissensus.pipeline.analyse.attempts.result import AttemptAnalysis, AttemptCell
-from dissensus.pipeline.tables import UNKNOWN, Grid, Page, printable, short
+from dissensus.pipeline.tables import UNKNOWN, Grid, Page, escape_unprintable, format_short
 from dissensus.stats.clustered import Clustered
 
 FEW_TAGS = 24
@@ -33,11 +33,15 @@ def _grids(found: AttemptAnalysis) -> Iterator[Grid]:
     top = found.concentration.top
     yield Grid(
         ("busiest red-teamers", "of attempts", "of successes"),
-        tuple((f"{one.k:,}", short(one.share_of_attempts), short(one.share_of_successes)) for one in top),
+        tuple((f"{one.k:,}", format_short(one.share_of_attempts), format_short(one.share_of_successes)) for one in top),
     )
     for model in found.models:
         rows = tuple(
-            (printable(term.name), short(term.estimate), f"{short(term.ci_low)} to {short(term.ci_high)}")
+            (
+                escape_unprintable(term.name),
+                format_short(term.estimate),
+                f"{format_short(term.ci_low)} to {format_short(term.ci_high)}",
+            )
             for term in model.terms
         )
         yield Grid((f"mixed model: {model.outcome}", "coefficient", "interval"), rows, model.reason)
@@ -45,7 +49,11 @@ def _grids(found: AttemptAnalysis) -> Iterator[Grid]:
         yield Grid(
             ("tag", "attempts", "of reviewed", "of successful"),
             tuple(
-                (printable(tag.tag), f"{tag.n:,}", *(short(of.estimate) for of in (tag.share, tag.share_of_successful)))
+                (
+                    escape_unprintable(tag.tag),
+                    f"{tag.n:,}",
+                    *(format_short(of.estimate) for of in (tag.share, tag.share_of_successful)),
+                )
                 for tag in found.tags[:FEW_TAGS]
             ),
         )
@@ -55,8 +63,8 @@ def _grids(found: AttemptAnalysis) -> Iterator[Grid]:
             tuple(
                 (
                     f"{row.raters}, {row.scale}, {row.coefficient}",
-                    short(row.estimate.estimate, 3),
-                    interval(row.estimate),
+                    format_short(row.estimate.estimate, 3),
+                    format_interval(row.estimate),
                 )
                 for row in found.reviewed.agreement
             ),
@@ -64,14 +72,19 @@ def _grids(found: AttemptAnalysis) -> Iterator[Grid]:
 
 
 def _line(success: AttemptCell, score: AttemptCell) -> tuple[str, ...]:
-    name = " × ".join(printable(part) for part in (success.model_type, success.size) if part) or "all"
-    known = (short(success.mean.estimate, 3), interval(success.mean), short(score.mean.estimate), interval(score.mean))
+    name = " × ".join(escape_unprintable(part) for part in (success.model_type, success.size) if part) or "all"
+    known = (
+        format_short(success.mean.estimate, 3),
+        format_interval(success.mean),
+        format_short(score.mean.estimate),
+        format_interval(score.mean),
+    )
     return (name, f"{success.n_attempts:,}", f"{max(success.mean.clusters, score.mean.clusters):,}", *known)
 
 
-def interval(of: Clustered) -> str:
+def format_interval(of: Clustered) -> str:
     """Return the interval of an estimate, or a dash."""
-    return UNKNOWN if of.ci_low is None else f"{short(of.ci_low)} to {short(of.ci_high)}"
+    return UNKNOWN if of.ci_low is None else f"{format_short(of.ci_low)} to {format_short(of.ci_high)}"
 
 
 def attempts_rows(found: AttemptAnalysis) -> list[dict[str, str | float | int | None]]:

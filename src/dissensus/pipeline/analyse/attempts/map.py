@@ -11,8 +11,8 @@ from dissensus.pipeline.analyse.attempts.columns import read_columns
 from dissensus.schema.numbers import check_whole
 from dissensus.schema.records.attempt import SUCCESS, Attempt
 from dissensus.stats.clustered import Clustered, Codes, clustered_means, drawn_clusters
-from dissensus.stats.counts import FloatArray
 from dissensus.stats.layout import k_means, lay_out_groups
+from dissensus.stats.result import FloatArray
 from dissensus.stats.sparse import SparseRows, scaled, truncated_svd
 from dissensus.text.terms import Terms, weighed_terms
 from dissensus.text.transcripts import parse_hh
@@ -122,7 +122,7 @@ def attempt_map(
     columns = read_columns(attempts, success_from) if attempts else None
     if columns is None or len(columns) < LEAST:
         raise UndefinedEstimate(f"{len(attempts):,} attempts are too few for a map; {LEAST} make one.")
-    terms = weighed_terms(list(map(_said, attempts)), columns.red_teamer.tolist())
+    terms = weighed_terms(list(map(_red_teamer_text, attempts)), columns.red_teamer.tolist())
     kept = np.flatnonzero(terms.sizes > 0)
     if len(kept) < LEAST:
         raise UndefinedEstimate(
@@ -137,7 +137,7 @@ def attempt_map(
     draws = drawn_clusters(columns.n_red_teamers, bootstrap, seed)
     n_regions = len(found.centers)
     success = clustered_means(columns.succeeded[kept], found.of, members, draws, n_cells=n_regions, level=level)
-    words = list(_typical(terms, kept, found.of, n_regions))
+    words = list(_find_typical_words(terms, kept, found.of, n_regions))
     return AttemptMap(
         places=kept,
         points=flat,
@@ -161,14 +161,14 @@ def attempt_map(
     )
 
 
-def _said(attempt: Attempt) -> str:
+def _red_teamer_text(attempt: Attempt) -> str:
     """Return what the red-teamer wrote: the description and the turns of the human."""
     return "\n".join(
         [attempt.task_description, *(text for who, text in parse_hh(attempt.transcript) if who == "human")]
     )
 
 
-def _typical(terms: Terms, kept: Codes, of: Codes, n_regions: int) -> Iterator[tuple[str, ...]]:
+def _find_typical_words(terms: Terms, kept: Codes, of: Codes, n_regions: int) -> Iterator[tuple[str, ...]]:
     """Yield the words of each region whose mean weight there is furthest above that elsewhere."""
     row = np.repeat(np.arange(len(terms.sizes)), terms.sizes)
     region = np.full(len(terms.sizes), -1)

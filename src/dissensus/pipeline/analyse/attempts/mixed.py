@@ -10,8 +10,8 @@ from dissensus.errors import UndefinedEstimate
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns
 from dissensus.pipeline.analyse.attempts.result import MixedModel, Term
 from dissensus.stats.clustered import LEAST
-from dissensus.stats.counts import FloatArray
 from dissensus.stats.random_intercept import RandomIntercept, random_intercept
+from dissensus.stats.result import FloatArray
 
 INTERCEPT, DESCRIPTION, UPWORK, CROSSED = "intercept", "harmlessness of the description", "came by Upwork", " × "
 MOST_TERMS: Final = 80

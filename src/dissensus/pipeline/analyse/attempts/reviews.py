@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from dissensus.errors import InvalidInput, UndefinedEstimate
-from dissensus.pipeline.analyse.attempts.cells import Resampling, mean_cells, rating_relation
+from dissensus.pipeline.analyse.attempts.cells import Resampling, compute_mean_cells, relate_to_rating
 from dissensus.pipeline.analyse.attempts.columns import AttemptColumns, mark_successes
 from dissensus.pipeline.analyse.attempts.result import ReviewAgreement, ReviewResults
 from dissensus.schema.hints import format_list
@@ -16,8 +16,7 @@ from dissensus.schema.records.attempt import MAX_RATING
 from dissensus.schema.records.review import Review
 from dissensus.stats.agreement import fleiss_kappa, krippendorff_alpha
 from dissensus.stats.clustered import Clustered, Codes, clustered
-from dissensus.stats.counts import FloatArray
-from dissensus.stats.result import Estimate
+from dissensus.stats.result import Estimate, FloatArray
 
 REVIEWERS, EVERYBODY = "reviewers", "reviewers and red-teamer"
 POINTS, BINARY = "five points", "success or not"
@@ -103,8 +102,8 @@ def analyse_reviews(
         n_attempts=int((number > 0).sum()),
         n_reviewers=int(given.reviewer.max()) + 1,
         agreement=tuple(_agreement(columns, given, resampling, success_from)),
-        success=mean_cells(of_reviews, mark_successes(given.success, success_from), resampling),
-        relation=rating_relation(columns, mean, resampling),
+        success=compute_mean_cells(of_reviews, mark_successes(given.success, success_from), resampling),
+        relation=relate_to_rating(columns, mean, resampling),
         notes=given.notes,
     )
 
