@@ -1,0 +1,124 @@
+"""Comparison of two recordings, but for renames that are listed.
+
+`python -m tests.behaviour.compare OLD NEW --renames renames.toml`, where the file has tables such as
+
+    [[rename]]
+    old = "rater_flagged"
+    new = "rater_excluded"
+    files = "platform/*"   # default: every file
+    word = true            # default: whole words alone; regex = true reads `old` as a regular expression
+
+They are applied to the text and the paths of OLD, in their order. The exit code is 1 where anything differs.
+"""
+
+import argparse
+import difflib
+import re
+import sys
+import tomllib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Final
+
+LINES: Final = 40
+"""Lines of a difference that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """A text that became another one.
+
+    Parameters
+    ----------
+    old, new
+        The texts.
+    files
+        A pattern for the paths of OLD to which it applies.
+    word
+        Whether it replaces whole words alone.
+    regex
+        Whether `old` is a regular expression, and `new` its replacement.
+    """
+
+    old: str
+    new: str
+    files: str = "*"
+    word: bool = True
+    regex: bool = False
+
+    def apply(self, text: str) -> str:
+        """Return a text with it applied."""
+        if self.regex:
+            return re.sub(self.old, self.new, text, flags=re.MULTILINE)
+        pattern = rf"(?<!\w){re.escape(self.old)}(?!\w)" if self.word else re.escape(self.old)
+        return re.sub(pattern, lambda _: self.new, text)
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A file that differs, with the lines that do."""
+
+    path: str
+    lines: tuple[str, ...]
+
+    def __str__(self) -> str:
+        left = len(self.lines) - LINES
+        more = [f"… {left} more lines"] if left > 0 else []
+        return "\n".join([*self.lines[:LINES], *more])
+
+
+def read_renames(path: Path | None) -> list[Rename]:
+    """Return the renames that a file lists."""
+    found = tomllib.loads(path.read_text("utf-8")) if path else {}
+    return [Rename(**one) for one in found.get("rename", [])]
+
+
+def differences(old: Path, new: Path, renames: Sequence[Rename] = ()) -> Iterator[Difference]:
+    """Yield the files in which two recordings differ, with renames applied to the old one."""
+    before = {_renamed(name, name, renames): (name, path) for name, path in _files(old).items()}
+    after = _files(new)
+    for name in sorted({*before, *after}):
+        if name not in after:
+            yield Difference(name, ("missing in the new recording",))
+        elif name not in before:
+            yield Difference(name, ("missing in the old recording",))
+        else:
+            first, path = before[name]
+            a, b = _renamed(path.read_text("utf-8"), first, renames), after[name].read_text("utf-8")
+            if a != b:
+                lines = difflib.unified_diff(a.splitlines(), b.splitlines(), "old", "new", n=1, lineterm="")
+                yield Difference(name, tuple(lines) or ("line ends differ",))
+
+
+def main(words: list[str] | None = None) -> int:
+    """Print how two recordings differ, and return the exit code."""
+    parser = argparse.ArgumentParser(description="Compare two recordings of behaviour.")
+    parser.add_argument("old", type=Path)
+    parser.add_argument("new", type=Path)
+    parser.add_argument("--renames", type=Path, help="TOML with renames that are forgiven")
+    parser.add_argument("--summary", action="store_true", help="print the names of files alone")
+    asked = parser.parse_args(words)
+    found = list(differences(asked.old, asked.new, read_renames(asked.renames)))
+    out = [] if asked.summary else [f"=== {one.path}\n{one}\n" for one in found]
+    out += [f"{len(one.lines):6} {one.path}" for one in found]
+    sys.stdout.write("\n".join([*out, f"{len(found)} files differ, of {len(_files(asked.new))}."]) + "\n")
+    return 1 if found else 0
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    if not folder.is_dir():
+        raise SystemExit(f"There is no folder {folder}.")
+    return {str(path.relative_to(folder)): path for path in folder.rglob("*") if path.is_file()}
+
+
+def _renamed(text: str, name: str, renames: Sequence[Rename]) -> str:
+    for one in renames:
+        if fnmatchcase(name, one.files):
+            text = one.apply(text)
+    return text
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""Deterministic time and randomness for a recording, and the texts that remain random."""
+
+import hashlib
+import json
+import os
+import random
+import re
+import threading
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from typing import Final
+
+from tests.behaviour.site import MEASURED, RANDOM_BYTES
+
+START: Final = datetime(2026, 3, 1, 12, tzinfo=UTC)
+FIRST: Final = "BEHAVIOUR_FIRST_DRAW"
+"""Environment variable with the number of the first draw; recordings do not depend on it."""
+
+
+@dataclass
+class Clock:
+    """Time that passes when it is told to."""
+
+    at: datetime = START
+
+    def __call__(self) -> datetime:
+        return self.at
+
+    def forward(self, **time: float) -> None:
+        """Let time pass."""
+        self.at += timedelta(**time)
+
+
+class Draws:
+    """A replacement of `os.urandom`: ids sort in the order in which they are drawn."""
+
+    def __init__(self, first: int) -> None:
+        self._n = first
+        self._lock = threading.Lock()
+
+    def __call__(self, size: int) -> bytes:
+        with self._lock:
+            self._n += 1
+            number = self._n.to_bytes(8, "big")
+        return bytes(size - 8) + number if size == RANDOM_BYTES else hashlib.shake_256(number).digest(size)
+
+
+def seed_randomness() -> None:
+    """Replace the system's source of randomness."""
+    draws = Draws(int(os.environ.get(FIRST, "0")))
+    os.urandom = draws
+    random._urandom = draws  # type: ignore[attr-defined]
+
+
+UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
+TOKEN = r"(?<![\w.-])[\w-]{12,}\.[\w-]{20,}(?![\w-])"
+KEY = r"(?<![\w/+=-])[\w/+-]{22,}={0,2}(?![\w-])"
+HASH = r"(?<![0-9A-Za-z])[0-9a-f]{32,128}(?![0-9A-Za-z])"
+STATIC = r"(?<=/static/)[\w-]+(?=/)"
+PORT = r"(?<=127\.0\.0\.1:)\d+"
+KINDS: Final = {"uuid": UUID, "hash": HASH, "token": TOKEN, "port": PORT, "static": STATIC, "key": KEY}
+_RANDOM: Final = re.compile("|".join(f"(?P<{kind}>{pattern})" for kind, pattern in KINDS.items()), re.ASCII)
+_MEASURED: Final = re.compile(rf'("?\b(?:{"|".join(sorted(MEASURED))})"?: )\d+')
+
+
+@dataclass
+class Normaliser:
+    """Random texts of one file, numbered in the order of their first appearance."""
+
+    replaced: dict[str, str] = field(default_factory=dict)
+    seen: dict[str, str] = field(default_factory=dict)
+    n: dict[str, int] = field(default_factory=dict)
+
+    def __call__(self, text: str) -> str:
+        for old, new in self.replaced.items():
+            text = text.replace(old, new)
+        return _RANDOM.sub(self._number, _MEASURED.sub(r"\g<1>0", text))
+
+    def _number(self, found: re.Match[str]) -> str:
+        kind, text = found.lastgroup or "", found[0]
+        if kind in ("key", "token") and not is_random(text):
+            return text
+        if text not in self.seen:
+            self.n[kind] = self.n.get(kind, 0) + 1
+            self.seen[text] = f"<{kind}-{self.n[kind]}>"
+        return self.seen[text]
+
+
+def is_random(text: str) -> bool:
+    """Tell whether digits and letters of both cases alternate as often as in keys, and less seldom than in words."""
+    kinds = ["0" if sign.isdigit() else "A" if sign.isupper() else "a" for sign in text if sign.isalnum()]
+    changes = sum(one != other for one, other in pairwise(kinds))
+    return len(set(kinds)) == 3 and changes > 0.35 * len(kinds)
+
+
+def as_json(value: object) -> str:
+    """Return a value as indented JSON with sorted keys."""
+    return json.dumps(value, indent=1, sort_keys=True, ensure_ascii=False, default=str) + "\n"

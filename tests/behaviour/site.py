@@ -1,0 +1,87 @@
+"""Internal names of the package that the recorder needs: the one module to edit when they move."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import typer
+from fastapi import FastAPI
+from sqlalchemy import Connection, MetaData
+
+from dissensus.cli import main as main
+from dissensus.cli.app import app as commands
+from dissensus.cli.platform import options
+from dissensus.schema.campaign.completion_codes import OUTCOMES as OUTCOMES
+from dissensus.schema.campaign.roles import ROLES as ROLES
+from dissensus.settings import Settings
+from dissensus.store.tables import Base
+from dissensus.web.api.openapi import document as openapi_document
+from dissensus.web.core.app import create_app
+from dissensus.web.core.permissions import SCOPES as SCOPES
+from dissensus.web.core.permissions import as_table as permission_table
+from dissensus.workflows.models.retraining import Learning
+from dissensus.workflows.platform.jobs import every_runner
+
+__all__ = ("OUTCOMES", "ROLES", "SCOPES", "main", "openapi_document", "permission_table")
+
+MEASURED = frozenset({"first_ms", "total_ms"})
+"""Columns and fields that hold measured durations."""
+RANDOM_BYTES = 10
+"""Random bytes in an id that sorts by time."""
+
+Clock = Callable[[], datetime]
+
+
+def command_tree() -> Any:
+    """Return the root of all commands."""
+    return typer.main.get_command(commands)
+
+
+def settings_fields() -> dict[str, Any]:
+    """Return the fields of the settings by name."""
+    return dict(Settings.model_fields)
+
+
+def tables() -> MetaData:
+    """Return the tables of the database."""
+    return Base.metadata
+
+
+def freeze_commands(clock: Clock) -> None:
+    """Make commands read the time from a clock."""
+    original = options.now
+    for module in list(sys.modules.values()):
+        if getattr(module, "now", None) is original and module.__name__.startswith("dissensus.cli"):
+            setattr(module, "now", clock)  # noqa: B010
+
+
+def make_app(secret: str, clock: Clock, **values: Any) -> FastAPI:
+    """Return the site with a given clock."""
+    app = create_app(Settings(**values), secret)
+    app.state.site = replace(app.state.site, clock=clock)
+    return app
+
+
+def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
+    """Run each background job once, in this thread."""
+    site = app.state.site
+    learning = Learning(models, every_h=0)
+    for runner in every_runner(site.platform, post=site.post, clock=clock, learning=learning):
+        runner.turn()
+        for job in runner.last.values():
+            job(site.platform, clock())
+
+
+def reading(app: FastAPI) -> Any:
+    """Return a context that yields a connection for reading."""
+    return app.state.site.platform.database.reading()
+
+
+def rows_of(connection: Connection, name: str) -> list[dict[str, Any]]:
+    """Return all rows of a table in the order of its primary key."""
+    table = tables().tables[name]
+    found = connection.execute(table.select().order_by(*table.primary_key.columns))
+    return [dict(row) for row in found.mappings()]
