@@ -17,13 +17,13 @@ from dissensus.cli.platform import options
 from dissensus.schema.campaign.completion_codes import OUTCOMES as OUTCOMES
 from dissensus.schema.campaign.roles import ROLES as ROLES
 from dissensus.settings import Settings
-from dissensus.store.tables import Base
-from dissensus.web.api.openapi import document as openapi_document
+from dissensus.store.core.metadata import METADATA
+from dissensus.web.api.openapi import openapi_document as openapi_document
 from dissensus.web.core.app import create_app
 from dissensus.web.core.permissions import SCOPES as SCOPES
-from dissensus.web.core.permissions import as_table as permission_table
-from dissensus.workflows.models.retraining import Learning
-from dissensus.workflows.platform.jobs import every_runner
+from dissensus.web.core.permissions import permissions_markdown as permission_table
+from dissensus.workflows.models.retraining import RetrainingJob
+from dissensus.workflows.platform.jobs import build_runners
 
 __all__ = ("OUTCOMES", "ROLES", "SCOPES", "main", "openapi_document", "permission_table")
 
@@ -47,15 +47,15 @@ def settings_fields() -> dict[str, Any]:
 
 def tables() -> MetaData:
     """Return the tables of the database."""
-    return Base.metadata
+    return METADATA
 
 
 def freeze_commands(clock: Clock) -> None:
     """Make commands read the time from a clock."""
-    original = options.now
+    original = options.utc_now
     for module in list(sys.modules.values()):
-        if getattr(module, "now", None) is original and module.__name__.startswith("dissensus.cli"):
-            setattr(module, "now", clock)  # noqa: B010
+        if getattr(module, "utc_now", None) is original and module.__name__.startswith("dissensus.cli"):
+            setattr(module, "utc_now", clock)  # noqa: B010
 
 
 def make_app(secret: str, clock: Clock, **values: Any) -> FastAPI:
@@ -68,8 +68,8 @@ def make_app(secret: str, clock: Clock, **values: Any) -> FastAPI:
 def run_jobs(app: FastAPI, clock: Clock, models: Path) -> None:
     """Run each background job once, in this thread."""
     site = app.state.site
-    learning = Learning(models, every_h=0)
-    for runner in every_runner(site.platform, post=site.post, clock=clock, learning=learning):
+    learning = RetrainingJob(models, every_h=0)
+    for runner in build_runners(site.platform, post=site.post, clock=clock, learning=learning):
         runner.turn()
         for job in runner.last.values():
             job(site.platform, clock())

@@ -31,7 +31,9 @@ def record(writer: Writer, shell: Shell) -> None:
 def walk(command: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Yield each command below a command, and itself."""
     yield path, command
-    for name, inner in sorted(getattr(command, "commands", {}).items()):
+    for name in sorted(getattr(command, "commands", ())):
+        # Groups load a command when it is resolved.
+        _, inner, _ = command.resolve_command(command.context_class(command), [name])
         yield from walk(inner, (*path, name))
 
 
