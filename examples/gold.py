@@ -1,4 +1,4 @@
-"""Experts against the crowd: a strict expert, whom each group misses, and how many raters a label would need."""
+"""Compare a strict expert with each group of raters, and labels with those of fewer raters."""
 
 import polars as pl
 
@@ -7,7 +7,7 @@ from dissensus.pipeline.aggregate import gold_against_crowd, resampled_labels
 
 ratings = ds.simulate_ratings(n_items=120, raters_per_cell=8, group_sd=0.8, seed=5)
 
-# An expert who calls unsafe what three raters in ten do.
+# The expert calls an item unsafe if at least three raters in ten do.
 gold = ds.soft_labels(ratings, "Q_overall").select(
     "item_id", safety_gold=pl.when(pl.col("Yes") >= 0.3).then(pl.lit("Yes")).otherwise(pl.lit("No"))
 )

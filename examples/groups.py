@@ -1,4 +1,4 @@
-"""Do groups differ in how much they agree? A simulated pool where age groups see something of their own."""
+"""Test whether groups differ in agreement, on simulated ratings with an effect of age groups."""
 
 import dissensus as ds
 
@@ -8,5 +8,5 @@ print(analysis)
 
 print()
 for axis in ("age", "gender"):
-    found = ds.group_divergence(ratings, axis, permutations=500)
-    print(f"{axis}: soft labels differ by {found.estimate:.3f}, by chance {found.null_mean:.3f} (p = {found.p:.3f})")
+    divergence = ds.group_divergence(ratings, axis, permutations=500)
+    print(f"{axis}: soft labels differ by {divergence.estimate:.3f}, by chance {divergence.null_mean:.3f} (p = {divergence.p:.3f})")

@@ -1,4 +1,4 @@
-"""Soft labels for training: what everybody says of an item, what each group says, and which items divide them."""
+"""Soft labels for training: of all raters and of each group, and the items on which groups differ."""
 
 import polars as pl
 

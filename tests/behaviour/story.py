@@ -189,7 +189,7 @@ def played(writer: Writer, folder: Path) -> Iterator[World]:
         "webhook_networks": "127.0.0.0/8",
         "prolific_secret": RECRUITER,
         "secret_key": SECRET,
-        "models": str(folder / "models"),
+        "model_registry": str(folder / "models"),
     }
     site.freeze_commands(clock)
     shell = Shell(writer.under("commands"), folder, settings)
