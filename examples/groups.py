@@ -8,5 +8,5 @@ print(analysis)
 
 print()
 for axis in ("age", "gender"):
-    divergence = ds.group_divergence(ratings, axis, permutations=500)
-    print(f"{axis}: soft labels differ by {divergence.estimate:.3f}, by chance {divergence.null_mean:.3f} (p = {divergence.p:.3f})")
+    result = ds.group_divergence(ratings, axis, permutations=500)
+    print(f"{axis}: soft labels differ by {result.estimate:.3f}, by chance {result.null_mean:.3f} (p = {result.p:.3f})")

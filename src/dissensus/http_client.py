@@ -32,7 +32,7 @@ class RemoteService:
     name: str  # Subject of a sentence
     remedies: Mapping[int, str]  # By status code; each begins with a space
     status_page: str = ""  # Page that shows whether a request was processed
-    trusted: bool = False  # Whether it is a site of Dissensus, whose error details are shown whole
+    trusted: bool = False  # True if it is a site of Dissensus, whose error details are shown whole
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class ExportedRating:
     answered_at: datetime  # When it was submitted last
     # What the rater answered to checks, all tries of each
     tries: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    flagged: bool = False  # Whether somebody decided that the rater is to be left out of analyses
+    flagged: bool = False  # True if somebody decided that the rater is to be left out of analyses
     shown_first: Side | None = None  # Of a pair, the response on the left
 
 

@@ -19,8 +19,8 @@ class CellProgress:
     places: int
     taken: int  # Seats of raters who have finished, and of those under way
     held: int
-    screened: int  # How many were turned away because there was none
-    n_lately: int  # How many were let in during the last so many hours
+    screened: int  # Number of were turned away because there was none
+    n_lately: int  # Number of were let in during the last so many hours
     hours: float
     # Whom the recruiter sent for this cell, and who said of themselves that they are of another one
     mismatched: int = 0

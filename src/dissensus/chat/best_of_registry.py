@@ -33,7 +33,7 @@ class BestOfRegistry:
 
     bot: Bot
     current: Callable[[], Ranker | None]  # Gives what ranks responses now; it may read files
-    n: int = 16  # How many are drawn
+    n: int = 16  # Number of are drawn
     clock: Clock = monotonic  # Tells the seconds that are measured
 
     async def stream(self, conversation: Conversation, seed: int) -> Stream:

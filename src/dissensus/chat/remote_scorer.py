@@ -37,7 +37,7 @@ class RemoteModel:
     purpose: Purpose  # What people chose by
     # By axis the groups that the server says it can score as
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    quantiles: bool = False  # Whether it says that it knows spreads
+    quantiles: bool = False  # True if it says that it knows spreads
 
     def score(self, transcripts: Iterable[Conversation]) -> list[list[float]]:
         """Return for each conversation the score of each turn of the bot."""

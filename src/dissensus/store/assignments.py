@@ -86,14 +86,14 @@ LOAD_STATES: Final[tuple[AssignmentState, ...]] = ("open", "done")
 class AssignmentRow:
     """An item that a rater is to rate."""
 
-    id: str  # Which one, whose, and the item, by its id in the store
+    id: str
     rater_id: str
     item_id: str
     position: int  # In the rater's order
     state: AssignmentState  # How it ended, if it did
     offered_at: datetime | None  # When it was first shown; None if it was not
     item: Item
-    counts: bool  # Whether it is load of the item: rehearsals are not
+    counts: bool  # True if it is load of the item: rehearsals are not
     shown_first: Side | None = None  # Of a pair, the response on the left
 
 

@@ -44,7 +44,7 @@ MAX_CACHED_DEFINITIONS = 64
 class CampaignRow:
     """A campaign without its definition."""
 
-    id: str  # Which one, and who made it
+    id: str
     name: str
     staff_id: str
     state: CampaignState  # Where it is in its life

@@ -81,11 +81,11 @@ class ChatPickTable(RaterData, Base):
 class ChatRow:
     """A conversation of a rater."""
 
-    id: str  # Which one, and whose, in their own order from 0
+    id: str
     rater_id: str
     number: int
     mode: str  # Under which it began
-    done: bool  # Whether it has ended
+    done: bool  # True if it has ended
     intent: str | None  # What they were going to try; None if they did not say
     exchanges: tuple[Exchange, ...] = ()  # All that was said, with the ids of exchanges in `exchange_ids`
     exchange_ids: tuple[str, ...] = ()

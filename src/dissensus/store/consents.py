@@ -98,7 +98,7 @@ _COUNT_LATEST = (
 class ConsentRow:
     """The consent of a rater to one version of a consent text."""
 
-    version: int  # Which one, and the text as it was
+    version: int
     consent: Consent
     given: Mapping[str, bool]  # Whether they agreed, by the name of the purpose
     at: datetime  # When they said it

@@ -46,7 +46,7 @@ class FlagJudgement:
 class FlagDecisionRow:
     """A decision about a flagged rater, by the name of its author."""
 
-    id: str  # Which one, and about whom
+    id: str
     rater_id: str
     verdict: FlagVerdict  # Whether the rater stays in analyses, or is flagged in exports
     reason: str  # Why, in the words of who decided

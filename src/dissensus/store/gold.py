@@ -65,7 +65,7 @@ class GoldTarget:
     position: int
     name: str
     attributes: Mapping[str, str]  # What the file of the items said of it
-    withheld: bool  # Whether a rater reported it, so that nobody is shown it
+    withheld: bool  # True if a rater reported it, so that nobody is shown it
 
 
 _TARGET_COLUMNS = (

@@ -26,7 +26,7 @@ class CampaignNumbers:
     raters: Mapping[RaterState, int]
     n_rehearsals: int  # Previews and dry runs
     assignments: Mapping[AssignmentState, int]  # Assignments by how they ended, or that they are open
-    loads: tuple[tuple[int, int], ...]  # How many items have each number of raters, from the fewest raters on
+    loads: tuple[tuple[int, int], ...]  # Number of items have each number of raters, from the fewest raters on
     n_invited: int  # Personal links, and those by which somebody entered
     n_entered: int
     n_chats: int = 0  # Conversations with chatbots that have ended, and how often raters spoke in all of them

@@ -52,7 +52,7 @@ class PaymentTable(Base):
 class PaymentRow:
     """A payment, or the reversal of one."""
 
-    id: str  # Which one, and to whom
+    id: str
     rater_id: str
     amount: int  # In minor units; below 0 where it takes another one back
     by: str | None  # The name of who noted it; None for what the recruiter paid
@@ -98,7 +98,7 @@ class RaterWork:
     number: int
     state: RaterState
     entered_at: datetime
-    had_finished: bool | None  # Whether who withdrew had finished; None for others
+    had_finished: bool | None  # True if who withdrew had finished; None for others
     n_rated: int
     worked_ms: int  # As `dissensus.campaign.pay.worked_ms` counts it; of who withdrew, as it was then
     noted: int  # What they were paid in all, as it was noted, in minor units

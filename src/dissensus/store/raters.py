@@ -108,7 +108,7 @@ class RaterRow:
     excluded_topics: str | None  # Topics that they do not want to meet, one a line; None before they were asked
     state: RaterState  # Whether they go on
     language: str
-    rehearsal: bool  # Whether it is a preview or a dry run
+    rehearsal: bool  # True if it is a preview or a dry run
 
 
 RATER_COLUMNS = [getattr(RaterTable, name) for name in RaterRow.__dataclass_fields__]

@@ -65,7 +65,7 @@ class SeatCounts:
     free: int = 0  # For whoever comes, of raters under way, and of those who have finished
     held: int = 0
     taken: int = 0
-    screened: int = 0  # How many were turned away because there was none
+    screened: int = 0  # Number of were turned away because there was none
 
 
 def set_seats(tx: Connection, campaign_id: str, places: Mapping[str, int], *, now: datetime) -> None:

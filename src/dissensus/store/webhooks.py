@@ -49,7 +49,7 @@ WebhookState: TypeAlias = Literal["active", "failing", "paused"]
 class WebhookRow:
     """A webhook with its delivery state."""
 
-    id: str  # Which one, and of which campaign, by its id and its name
+    id: str
     campaign_id: str
     campaign: str
     staff_id: str  # Who answers for it, by id and name, and whether they are an owner

@@ -18,9 +18,9 @@ FURTHEST: Final = timedelta(days=1000)
 class Forecast:
     """Forecast of the time at which there are enough ratings."""
 
-    wanted: int | None  # How many are wanted in the end, and still missing; None where no number is set
+    wanted: int | None  # Number of are wanted in the end, and still missing; None where no number is set
     missing: int | None
-    per_hour: float | None  # How many came an hour lately; None where that is not told
+    per_hour: float | None  # Number of came an hour lately; None where that is not told
     # When there are enough at that pace; None where that is not known or too far away, there are enough, or none came
     # lately
     done_at: datetime | None

@@ -33,7 +33,7 @@ class PoolAgreement:
 class RaterMeasure:
     """Another coefficient of agreement of all raters."""
 
-    name: str  # Which one, of what
+    name: str
     n_items: int  # Items with the ratings that it takes
     agreement: PoolAgreement  # The coefficient, with its interval for other items
 
@@ -85,7 +85,7 @@ class CampaignFigures:
     # The question that agreement, gold and the criterion of one label are about; None where there is none
     counted: str | None
     n_items: int  # Items that are to be rated
-    loads: tuple[tuple[int, int], ...]  # How many items have each number of ratings, from the fewest on
+    loads: tuple[tuple[int, int], ...]  # Number of items have each number of ratings, from the fewest on
     hours: tuple[TimeBucket, ...]  # When ratings came, those with any alone; hours of the last two days that have some
     days: tuple[TimeBucket, ...]
     # Ratings by how long they took: below the first of `EDGES_S`, between each two, and from the last on

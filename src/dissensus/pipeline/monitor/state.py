@@ -35,7 +35,7 @@ class QuestionScales:
     # What is made of them, each with the places of its parts among the questions
     overalls: Mapping[str, tuple[int, ...]]
     counted: str | None  # The one that agreement is measured by; None where no question has a scale
-    steps: bool = False  # Whether its answers are steps, whose distance counts
+    steps: bool = False  # True if its answers are steps, whose distance counts
     cut: int | None = None  # Place of the first step that counts as yes; None where no two classes are told apart
 
     @property

@@ -21,9 +21,9 @@ LOOKS = -1
 class Careless:
     """Settings of the raters who do not judge."""
 
-    speeders: int = 0  # How many answer as they would anyhow, but in a fraction of the time
-    straight_liners: int = 0  # How many give one answer nearly throughout
-    clickers: int = 0  # How many answer at random
+    speeders: int = 0  # Number of answer as they would anyhow, but in a fraction of the time
+    straight_liners: int = 0  # Number of give one answer nearly throughout
+    clickers: int = 0  # Number of answer at random
     pace: float = 0.3  # Time of a speeder as a share of what an average rater takes
     constancy: float = 0.99  # Share of ratings that a straight-liner gives without looking
     # What straight-liners answer, with weights

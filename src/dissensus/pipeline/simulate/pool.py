@@ -23,8 +23,8 @@ class PoolCell:
     """Raters who are alike on the axes of the pool."""
 
     values: tuple[str, ...]  # Their group on each axis
-    raters: int  # How many they are
-    careless: int = 0  # How many careless raters are taken from here first
+    raters: int  # Number of they are
+    careless: int = 0  # Number of careless raters are taken from here first
 
     def __post_init__(self) -> None:
         check_whole(f"The number of raters of {', '.join(self.values)}", self.raters, most=MAX_COUNT)

@@ -22,11 +22,11 @@ class Questions:
 
     # How often a question is the one that carries an overall Unsure or Yes, relative to the others
     weights: Mapping[str, float]
-    affinity: float = 1.0  # How many times likelier that is for the questions of the item's topics
-    # How many other questions are answered Yes, and Unsure, on average, beside the one that is Yes
+    affinity: float = 1.0  # Number of times likelier that is for the questions of the item's topics
+    # Number of other questions are answered Yes, and Unsure, on average, beside the one that is Yes
     also_yes: float = 0.0
     also_unsure: float = 0.0
-    also_unsure_alone: float = 0.0  # How many others are answered Unsure where the overall answer is Unsure
+    also_unsure_alone: float = 0.0  # Number of others are answered Unsure where the overall answer is Unsure
     # Answers to the question that does not count, with weights; the first names no problem
     comprehension: Mapping[str, float]
     comprehension_sd: float = 0.0  # Standard deviation of the logarithm of how often a rater names one

@@ -42,7 +42,7 @@ class ScreenOut:
     """A fixed payment for who is sent away. Prolific has one such code a study."""
 
     reward: int  # Minor units of the currency, less than the reward of the study
-    places: int  # How many are paid so before Prolific pauses the study
+    places: int  # Number of are paid so before Prolific pauses the study
     # Who: those whose cell is full, or those who are screened out. The others are reviewed by hand.
     outcome: Literal["quota_full", "screened_out"] = "quota_full"
 
@@ -54,7 +54,7 @@ class Study:
     name: str  # What people read on Prolific
     description: str
     address: str  # Where the campaign is entered, without ids
-    places: int  # How many people. They can be made more later, and never fewer.
+    places: int  # Number of people. They can be made more later, and never fewer.
     minutes: int  # How long it takes
     reward: int  # For all of it, in minor units of the currency of the account
     codes: CompletionCodes  # The code of each outcome

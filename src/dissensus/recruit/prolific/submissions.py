@@ -33,7 +33,7 @@ class ProlificSubmission:
     # None where it is none that we know, such as the one between a decision and its end
     status: SubmissionStatus | None
     code: str | None  # The completion code that was given; None for none
-    return_asked: bool  # Whether its return was asked for
+    return_asked: bool  # True if its return was asked for
 
 
 def parse_submission(given: Any) -> ProlificSubmission:

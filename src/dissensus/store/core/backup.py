@@ -42,7 +42,7 @@ _DAMAGED = (zipfile.BadZipFile, zlib.error, EOFError, KeyError, ValueError, NotI
 class BackupPart:
     """A table in a backup."""
 
-    rows: int  # How many there are
+    rows: int  # Number of there are
     sha256: str  # Of its lines, in hexadecimal
 
 

@@ -48,9 +48,9 @@ class ExchangeStream:
     """Responses of one exchange while they arrive."""
 
     pieces: list[tuple[int, str]] = field(default_factory=list)  # What came, with the side of each
-    failed: bool = False  # Whether a response did not come
-    settled: bool = False  # Whether all of them have come, and are kept
-    over: bool = False  # Whether nothing more comes
+    failed: bool = False  # True if a response did not come
+    settled: bool = False  # True if all of them have come, and are kept
+    over: bool = False  # True if nothing more comes
     _changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def add(self, place: int, text: str) -> None:

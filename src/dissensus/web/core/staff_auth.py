@@ -75,7 +75,7 @@ class Require:
     """Dependency that authenticates staff and requires permission for one action."""
 
     action: str  # In the table of permissions
-    by_token: bool = False  # Whether the page answers programs that come with a token too
+    by_token: bool = False  # True if the page answers programs that come with a token too
 
     def __call__(
         self,

@@ -46,7 +46,7 @@ class VisibleCampaign:
     """A campaign in a list, restricted to the reader's permissions."""
 
     entry: CampaignListEntry
-    raters: int | None  # How many raters there are and items they rated, None where that is hidden
+    raters: int | None  # Number of raters and items they rated, None where that is hidden
     rated: int | None
 
 
@@ -63,8 +63,8 @@ class VisibleMonitoring:
     """Monitoring figures, restricted to the reader's permissions."""
 
     view: MonitoringView
-    n_raters: int | None  # How many raters rated; None where they are too few for any figure
-    hidden: bool = False  # Whether something is left out because it is about few
+    n_raters: int | None  # Number of raters rated; None where they are too few for any figure
+    hidden: bool = False  # True if something is left out because it is about few
 
 
 def restrict_monitoring(view: MonitoringView, may: frozenset[str]) -> VisibleMonitoring:

@@ -37,7 +37,7 @@ class AttentionCheckPage:
     form_token: str
     due: DueCheck  # The check, and which try it is
     fault: str | None = None  # What is wrong with what was sent, as `QuestionForm` names it; None for nothing
-    noted: bool = False  # Whether a message for help was just kept
+    noted: bool = False  # True if a message for help was just kept
 
     @property
     def asked(self) -> QuestionForm:

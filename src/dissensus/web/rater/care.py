@@ -45,11 +45,11 @@ class SurveyPage:
     step: RaterState
     form_token: str
     asked: QuestionForm  # The survey, none of whose questions must be answered
-    # Whether the contact of the campaign is to know, and how the rater can be reached, as it was typed
+    # True if the contact of the campaign is to know, and how the rater can be reached, as it was typed
     told: bool = False
     reach: str = ""
     fault: str | None = None  # What is wrong with that; None for nothing
-    noted: bool = False  # Whether a message for help was just kept
+    noted: bool = False  # True if a message for help was just kept
 
 
 @router.post("/topics")

@@ -42,9 +42,9 @@ class ChatPage:
     step: RaterState
     form_token: str
     fresh: str  # The id of what is sent next; a form that is sent twice is kept once
-    failed: bool = False  # Whether a response did not come
+    failed: bool = False  # True if a response did not come
     typed: Mapping[str, str] = field(default_factory=dict)  # What was typed and could not be taken, with the fault
-    noted: bool = False  # Whether a message for help was just kept
+    noted: bool = False  # True if a message for help was just kept
 
     @property
     def moment(self) -> Moment | Literal["begin"]:

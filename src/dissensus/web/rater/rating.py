@@ -61,7 +61,7 @@ class RatingPage:
     asked: QuestionForm
     state: Mapping[str, Any]  # What scripts start from, as `dissensus.web.rater.step_json.state_to_json` gives it
     visit: str  # Names this showing of the item; a form that is sent twice is kept once
-    noted: bool = False  # Whether a message for help or a report was just kept
+    noted: bool = False  # True if a message for help or a report was just kept
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,7 @@ class CampaignProposal:
 
     definition: str = ""  # The texts as they were sent
     pasted: str = ""
-    by_link: bool = True  # Whether one open link lets anybody in
+    by_link: bool = True  # True if one open link lets anybody in
     campaign: Campaign | None = None  # What the definition says; None where it cannot be read
     items: tuple[Item, ...] = ()  # The items, and how they were read
     notes: tuple[str, ...] = ()

@@ -27,7 +27,7 @@ class SamplePlanForm:
     by: tuple[str, ...] = ()
     rule: str = "proportional"  # How items are allotted: a rule, or by numbers
     numbers: str = ""
-    fill: bool = False  # Whether that was ticked
+    fill: bool = False  # True if that was ticked
     no_duplicates: bool = False
     similarity: str = "0.8"
     personal_data: tuple[str, ...] = ()

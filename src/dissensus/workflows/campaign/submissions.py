@@ -32,7 +32,6 @@ class SubmissionCase:
     submission: SubmissionRow
     tries: Mapping[str, Sequence[str]]  # answers to each attention check
     verdict: CheckVerdict | None  # None for a rater who was turned away
-    # The account of who was turned away; None for others, and where the campaign says nothing of pay
     away: PayAccount | None  # account of a rater who was turned away; None for others or without [pay]
 
     @property

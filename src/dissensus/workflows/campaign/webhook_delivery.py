@@ -50,7 +50,6 @@ class WebhookDispatcher:
 
     post: WebhookSigner
     count: Callable[[DeliveryOutcome], object] = lambda _: None  # called with the outcome of each delivery
-    # How long it goes on at once where there is more to tell, so that who was told nothing for long catches up
     spell_s: float = 0.0  # how long one call goes on while there are further batches
     # Draws from 0 to 1, to spread those who try again
     chance: Callable[[], float] = field(

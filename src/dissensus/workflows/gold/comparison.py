@@ -36,7 +36,6 @@ class GoldComparison:
     n_gold: int
     n_platinum: int
     n_items: int
-    # The comparison, and that of items with both labels; None where there is none
     found: GoldAgainstCrowd | None = None  # None if nothing can be compared
     with_platinum: GoldAgainstCrowd | None = None  # items with both labels only
     reason: str = ""  # why nothing is compared

@@ -37,7 +37,7 @@ class GoldQueue:
     campaign: Campaign
     gold: Gold
     states: Mapping[ItemState, int]  # number of items by state
-    # How many items wait for this expert: to be labelled first, to have their safety verified, to have their degree or
+    # Number of items wait for this expert: to be labelled first, to have their safety verified, to have their degree or
     # topics checked
     n_first: int  # items that need a first label
     n_verify: int  # items whose safety needs verification

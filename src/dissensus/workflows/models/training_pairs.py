@@ -22,7 +22,6 @@ from dissensus.workflows.platform.platform import Platform
 class CampaignPreferences:
     """Preferences of campaigns under pseudonymous ids."""
 
-    # Of each campaign, by its name, under ids that were drawn for this alone
     preferences: Mapping[str, tuple[Preference, ...]]  # by campaign
     people: Mapping[str, Mapping[str, str]]  # groups by axis, by rater
 

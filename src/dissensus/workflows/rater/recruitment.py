@@ -95,7 +95,6 @@ def count_return_visit(platform: Platform, campaign_id: str, sent: ProlificEntry
 class RecruiterVisit:
     """Recruiter's view of a rater with nothing left to rate."""
 
-    # How they go back; None where there is nothing to hand in, or they stopped and hand nothing in
     back: ReturnLink | None  # None if there is nothing to submit
     over: bool  # whether the recruiter has ended the submission
 

@@ -14,7 +14,7 @@ class AttemptCell:
 
     model_type: str | None  # Of the models; None for all
     size: str | None
-    n_attempts: int  # How many there are, with those of which nothing more is known
+    n_attempts: int  # Number of there are, with those of which nothing more is known
     mean: Clustered  # Share of successes, or mean score, with its interval for other red-teamers
     # Of the scores, at `QUANTILES`; None for successes, and where there is no score
     quantiles: tuple[float, ...] | None = None
@@ -110,7 +110,7 @@ class ReviewAgreement:
 class ReviewResults:
     """Results of reviews."""
 
-    n_reviews: int  # How many there are
+    n_reviews: int  # Number of there are
     n_attempts: int
     n_reviewers: int
     agreement: tuple[
