@@ -246,11 +246,11 @@ def test_what_fails_on_the_way_is_read_again(platform: Platform) -> None:
     refresh_snapshots(platform, watched, now=NOW)
     rates(platform, kept, 1)
     with platform.database.writing() as tx:
-        tx.exec_driver_sql("ALTER TABLE snapshot RENAME TO away")
-    with pytest.raises(Exception, match="snapshot"):
+        tx.exec_driver_sql("ALTER TABLE monitoring_snapshot RENAME TO away")
+    with pytest.raises(Exception, match="monitoring_snapshot"):
         refresh_snapshots(platform, watched, now=NOW)
     with platform.database.writing() as tx:
-        tx.exec_driver_sql("ALTER TABLE away RENAME TO snapshot")
+        tx.exec_driver_sql("ALTER TABLE away RENAME TO monitoring_snapshot")
     refresh_snapshots(platform, watched, now=LATER)
     assert figures(platform).pool.n_raters == 1
 
