@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.behaviour import site
+from tests.behaviour.determinism import DRAWS
 from tests.behaviour.writer import Writer
 
 import dissensus as ds
@@ -41,6 +42,7 @@ class Shell:
     def run(self, *words: str | Path, name: str | None = None, typed: str = "") -> str:
         """Run a command, record its exit code and output, and return what it printed."""
         self.n += 1
+        DRAWS.begin()
         code, out, err = self._run([str(word) for word in words], typed)
         line = " ".join(["dissensus", *map(str, words)])
         name = name or f"{self.n:03} {' '.join(map(str, words))[:140]}".replace("/", "_")
@@ -109,7 +111,7 @@ def _measure(shell: Shell) -> None:
         shell.run(
             "aggregate", "careless.csv", "--by", "gender", "--raters-per-item", "2,4", "--seed", "1", "--format", kind
         )
-        shell.run("vet", "careless.csv", "--same-label", "0.8", "--audit", "--draws", "20", "--format", kind)
+        shell.run("vet", "careless.csv", "--min-ratings", "5", "--audit", "--draws", "20", "--format", kind)
         shell.run("validate", "ratings.csv", "--format", kind)
         shell.run("gold", "dices-350.csv", "--gold", "safety_gold", "--by", "rater_gender", "--format", kind)
     for rule in ("soft", "plurality", "dices", "dawid-skene", "mace", "glad"):
@@ -187,6 +189,8 @@ def _preferences(shell: Shell) -> None:
 
 
 def _rank(shell: Shell) -> None:
+    (shell.folder / "chatbot.toml").write_text(CHATBOT)
+    shell.run("chat", "chatbot.toml", "--once", "How are you?", "--seed", "1")
     rows = ["bot_a,bot_b,winner,mode"]
     rows += [
         f"m{n % 4},m{(n + 1 + n % 3) % 4},{('a', 'b', 'a', 'tie')[n * 7 % 4]},{('x', 'y')[n % 2]}" for n in range(90)
@@ -209,6 +213,14 @@ def _wrong(shell: Shell) -> None:
         shell.run(*words.split())
 
 
+CHATBOT = """
+name = "helpful"
+kind = "scripted"
+model_type = "a script that helps"
+version = "1"
+[scripted]
+manner = "helpful"
+"""
 WRONG = (
     "",
     "--version",
@@ -308,7 +320,7 @@ def record_published(writer: Writer, folder: Path, data: Path) -> None:
     shell = Shell(writer, folder)
     ratings = data / "dices-350" / "ratings.csv"
     few = ("--permutations", "20", "--bootstrap", "20", "--seed", "1", "--format", "json")
-    for axis in ("race", "gender", "age", "education"):
+    for axis in ("race", "gender", "age"):
         shell.run("analyse", ratings, "--exclude-flagged", "--by", axis, *few, name=f"analyse {axis}")
     shell.run("analyse", ratings, "--cross", "race*gender", *few, name="analyse crossed")
     shell.run("gold", ratings, "--gold", "safety_gold", "--format", "json", name="gold")

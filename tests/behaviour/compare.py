@@ -8,11 +8,14 @@
     files = "platform/*"   # default: every file
     word = true            # default: whole words alone; regex = true reads `old` as a regular expression
 
-They are applied to the text and the paths of OLD, in their order. The exit code is 1 where anything differs.
+They are applied to the text and the paths of OLD, in their order. Files that end in `.lines.txt` are compared as sets
+of lines, and JSON by keys, so that a rename may move what is sorted. With --ignore-space tables may be wider. The exit
+code is 1 where anything differs.
 """
 
 import argparse
 import difflib
+import json
 import re
 import sys
 import tomllib
@@ -75,7 +78,17 @@ def read_renames(path: Path | None) -> list[Rename]:
     return [Rename(**one) for one in found.get("rename", [])]
 
 
-def differences(old: Path, new: Path, renames: Sequence[Rename] = ()) -> Iterator[Difference]:
+def canonical(text: str, name: str, *, loose: bool = False) -> str:
+    """Return a text without what a rename may change: the order of sorted lines and keys, and the width of tables."""
+    if name.endswith(".json"):
+        return json.dumps(json.loads(text), indent=1, sort_keys=True)
+    lines = text.splitlines()
+    if loose:
+        lines = [re.sub(r"[\s─━│┃-]+", " ", line).strip() for line in lines]
+    return "\n".join(sorted(lines) if name.endswith(".lines.txt") else lines)
+
+
+def differences(old: Path, new: Path, renames: Sequence[Rename] = (), *, loose: bool = False) -> Iterator[Difference]:
     """Yield the files in which two recordings differ, with renames applied to the old one."""
     before = {_renamed(name, name, renames): (name, path) for name, path in _files(old).items()}
     after = _files(new)
@@ -86,10 +99,10 @@ def differences(old: Path, new: Path, renames: Sequence[Rename] = ()) -> Iterato
             yield Difference(name, ("missing in the old recording",))
         else:
             first, path = before[name]
-            a, b = _renamed(path.read_text("utf-8"), first, renames), after[name].read_text("utf-8")
+            texts = _renamed(path.read_text("utf-8"), first, renames), after[name].read_text("utf-8")
+            a, b = (canonical(text, name, loose=loose).splitlines() for text in texts)
             if a != b:
-                lines = difflib.unified_diff(a.splitlines(), b.splitlines(), "old", "new", n=1, lineterm="")
-                yield Difference(name, tuple(lines) or ("line ends differ",))
+                yield Difference(name, tuple(difflib.unified_diff(a, b, "old", "new", n=1, lineterm="")))
 
 
 def main(words: list[str] | None = None) -> int:
@@ -99,8 +112,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("new", type=Path)
     parser.add_argument("--renames", type=Path, help="TOML with renames that are forgiven")
     parser.add_argument("--summary", action="store_true", help="print the names of files alone")
+    parser.add_argument("--ignore-space", action="store_true", help="forgive other widths of tables")
     asked = parser.parse_args(words)
-    found = list(differences(asked.old, asked.new, read_renames(asked.renames)))
+    found = list(differences(asked.old, asked.new, read_renames(asked.renames), loose=asked.ignore_space))
     out = [] if asked.summary else [f"=== {one.path}\n{one}\n" for one in found]
     out += [f"{len(one.lines):6} {one.path}" for one in found]
     sys.stdout.write("\n".join([*out, f"{len(found)} files differ, of {len(_files(asked.new))}."]) + "\n")

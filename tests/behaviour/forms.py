@@ -29,11 +29,14 @@ class Form:
 
     def filled(self, **typed: str | Sequence[str]) -> Sent:
         """Return what is sent, with some fields typed in."""
-        return {name: list(one.values) for name, one in self.fields.items() if one.values} | self.typed(**typed)
+        sent = {name: list(one.values) for name, one in self.fields.items() if one.values}
+        return sent | {name: [value] if isinstance(value, str) else list(value) for name, value in typed.items()}
 
-    def typed(self, **typed: str | Sequence[str]) -> Sent:
-        """Return fields that are typed in as they are sent."""
-        return {name: [value] if isinstance(value, str) else list(value) for name, value in typed.items()}
+    def button(self, choice: int) -> Sent:
+        """Return what one of the buttons sends."""
+        named = [(name, value) for name, value in self.buttons if name]
+        name, value = named[choice % len(named)] if named else ("", "")
+        return {name: [value]} if name else {}
 
     def answered(self, given: Mapping[str, Sequence[str]], choice: int) -> Sent:
         """Return what is sent with the same choice everywhere, but for what is given and fits."""
@@ -47,18 +50,14 @@ class Form:
                 sent[name] = [f"Some words, {choice}."]
             fitting = [value for value in given.get(name, ()) if not one.options or value in one.options]
             sent |= {name: fitting[:1]} if fitting else {}
-        named = [(name, value) for name, value in self.buttons if name]
-        if named:
-            name, value = named[choice % len(named)]
-            sent[name] = [value]
-        return sent
+        return sent | self.button(choice)
 
 
 class _Reader(HTMLParser):
     def __init__(self, page: str) -> None:
         super().__init__()
         self.found: list[Form] = []
-        self._open = False
+        self._open = self._chosen = self._unvalued = False
         self._named: tuple[str, str] | None = None
         self._text = ""
         self.feed(page)
@@ -77,6 +76,8 @@ class _Reader(HTMLParser):
     def handle_endtag(self, tag: str) -> None:
         if tag == "form":
             self._open = False
+        elif tag == "option" and self._named is not None and self._text.strip() and self._unvalued:
+            self._option(self._text.strip())
         elif tag in ("textarea", "select") and self._named is not None:
             if tag == "textarea":
                 self._of(*self._named).values.append(self._text.removeprefix("\n"))
@@ -86,19 +87,23 @@ class _Reader(HTMLParser):
         name, value = known.get("name", ""), known.get("value", "")
         if tag == "button" and known.get("type", "submit") == "submit":
             self.found[-1].buttons.append((name, value))
+        elif tag == "option" and self._named is not None and self._text.strip() and self._unvalued:
+            self._option(self._text.strip())
         elif tag in ("textarea", "select") and name:
             self._named, self._text = (name, tag), ""
             self._of(name, tag)
         elif tag == "option" and self._named is not None:
-            self._option(value, chosen="selected" in known)
+            self._chosen, self._text, self._unvalued = "selected" in known, "", "value" not in known
+            if not self._unvalued:
+                self._option(value)
         elif tag == "input" and name:
             self._input(name, known.get("type", "text"), known.get("value", "on"), known)
 
-    def _option(self, value: str, *, chosen: bool) -> None:
+    def _option(self, value: str) -> None:
         assert self._named is not None
         one = self._of(*self._named)
         one.options.append(value)
-        if chosen or not one.values:
+        if self._chosen or not one.values:
             one.values = [value]
 
     def _input(self, name: str, kind: str, value: str, known: Mapping[str, str]) -> None:

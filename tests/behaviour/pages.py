@@ -9,7 +9,7 @@ from fastapi.routing import APIRoute, iter_route_contexts
 from tests.behaviour import site
 from tests.behaviour.determinism import as_json
 from tests.behaviour.story import BASE, CAMPAIGNS, SHARED, World
-from tests.behaviour.visitors import Visitor, found_in, shown
+from tests.behaviour.visitors import Visitor, found_in, is_json, shown
 from tests.behaviour.writer import Writer
 
 API: Final = "/api/v1"
@@ -24,7 +24,7 @@ UNTIMED: Final = "/metrics"
 def record(writer: Writer, world: World) -> None:
     """Record everything that is left of the story."""
     routes = list(_get_routes(world))
-    writer.write("routes.txt", "".join(f"{','.join(methods)} {path}\n" for path, methods in _all_routes(world)))
+    writer.write("routes.lines.txt", "".join(f"{','.join(methods)} {path}\n" for path, methods in _all_routes(world)))
     _Recorder(writer.under("api"), world).api([one for one in routes if one.path.startswith(f"{API}/")])
     _Recorder(writer.under("pages"), world).pages([one for one in routes if not one.path.startswith(f"{API}/")])
     with site.reading(world.app) as connection:
@@ -134,7 +134,7 @@ class _Recorder:
         )
         if who == "ada" and "html" in answer.headers.get("content-type", ""):
             self._note_links(answer.text)
-        return answer.json() if "json" in answer.headers.get("content-type", "") else None
+        return answer.json() if is_json(answer) else None
 
     def _note_links(self, page: str) -> None:
         for found in re.findall(r'href="([^"#]+)', page):

@@ -27,7 +27,7 @@ def receiving() -> Iterator[Receiver]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"])).decode()
-            names = sorted(name for name in self.headers if name.lower() != "host")
+            names = sorted(name for name in self.headers if name.lower() not in ("host", "content-length"))
             head = "\n".join(f"{name}: {self.headers[name]}" for name in names)
             state.got.append(f"POST {self.path}\n{head}\n\n{body}\n")
             self.send_response(410 if self.path == "/gone" else 204)

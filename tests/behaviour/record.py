@@ -39,9 +39,11 @@ def main(words: list[str] | None = None) -> None:
 
 
 def _record(folder: Path, parts: tuple[str, ...] | list[str]) -> None:
-    from tests.behaviour.determinism import seed_randomness
+    from tests.behaviour.determinism import Clock, seed_randomness
+    from tests.behaviour.site import freeze_commands
 
     seed_randomness()
+    freeze_commands(Clock())
     warnings.simplefilter("ignore")
     logging.disable(logging.CRITICAL)
     for name in parts:

@@ -17,7 +17,7 @@ import tomli_w
 from fastapi import FastAPI
 from tests.behaviour import site
 from tests.behaviour.commands import Shell
-from tests.behaviour.determinism import Clock
+from tests.behaviour.determinism import DRAWS, Clock
 from tests.behaviour.forms import form_to
 from tests.behaviour.receiver import Receiver, receiving
 from tests.behaviour.visitors import ID, Rater, Visitor, found_in, serving
@@ -176,6 +176,7 @@ class World:
 
     def jobs(self) -> None:
         """Run what runs beside the site."""
+        DRAWS.begin()
         self.clock.forward(minutes=5)
         site.run_jobs(self.app, self.clock, self.folder / "models")
 
@@ -285,7 +286,7 @@ def _shipped(world: World) -> None:
     for choice in range(3):
         world.rater("shipped", choice, language=[("en", "de")[choice % 2]]).steps()
     found = world.send("/shipped/invitations", n=2)
-    world.shell.run("campaign", "invite", "shipped", "-n", "2", "--format", "json")
+    world.shell.run("campaign", "invite", "shipped", "-n", "2", "--format", "csv")
     link = found_in(json.dumps(found), rf'{BASE}(/c/[^"]+)')
     world.rater("shipped", 1, link).steps(3)
 
@@ -310,6 +311,7 @@ def _study(world: World) -> None:
         at = f"{world.clock().timestamp():.0f}"
         signed = base64.b64encode(hmac.new(RECRUITER.encode(), at.encode() + body, hashlib.sha256).digest()).decode()
         headers = {"X-Prolific-Request-Timestamp": at, "X-Prolific-Request-Signature": signed}
+        headers["X-Event-Id"] = f"{choice + 99:024x}"
         one.told("event", "POST", "/prolific/events", content=body, headers=headers)
 
 
@@ -367,9 +369,13 @@ def _setting_up(world: World) -> None:
 def _by_hand(world: World) -> None:
     """Do by forms what staff do."""
     ada, mia = world.staff("ada"), world.staff("carer")
+    items = {"items_file": ("items.csv", (world.folder / "items.csv").read_bytes())}
+    written = tomli_w.dumps(SMALL | {"name": "by-page"})
     ada.press("/campaigns/new")
-    ada.press("/campaigns/new", files={"items_file": ("items.csv", (world.folder / "items.csv").read_bytes())})
-    ada.press("/campaigns/draft/items", files={"items_file": ("items.csv", (world.folder / "items.csv").read_bytes())})
+    page = ada.press("/campaigns/new", files=items, definition=written)
+    ada.proceed(page, "/campaigns/new")
+    page = ada.press("/campaigns/draft/items", files=items)
+    ada.proceed(page, "/campaigns/draft/items")
     ada.press("/campaigns/draft/items/remove")
     ada.press("/campaigns/draft/revise")
     ada.press("/campaigns/draft", "/campaigns/draft/clone", new_name="by-hand")
@@ -383,9 +389,52 @@ def _by_hand(world: World) -> None:
     ada.press("/account", "/account/tokens/revoke")
     ada.press("/account", "/account/password", new="a few plain words", again="a few plain words")
     ada.press("/campaigns/full/webhooks", "/campaigns/full/webhooks/go-on")
-    ada.press("/campaigns/full/withdraw")
-    ada.press("/curation", files={"items_file": ("items.csv", (world.folder / "items.csv").read_bytes())})
+    rater_id = world.send("/small/raters", "GET")["data"][0]["id"]
+    page = ada.told("find", "GET", f"/campaigns/small/withdraw?rater={rater_id}")
+    ada.proceed(page, "/campaigns/small/withdraw")
+    page = ada.press("/curation", files=items)
+    page = ada.proceed(page, "/curation", n="3", seed="1")
+    for choice in range(3):
+        ada.proceed(page, "/curation", choice=choice)
+    ada.proceed(page, "/campaigns/new")
     mia.press("/campaigns/full/care")
+
+
+def _by_command(world: World) -> None:
+    """Do by commands what staff do."""
+    run = world.shell.run
+    run("campaign", "clone", "full", "commanded")
+    run("campaign", "add-items", "commanded", "many.csv")
+    run("campaign", "remove-items", "commanded", "--yes")
+    run("campaign", "add-items", "commanded", "items.csv")
+    run("campaign", "revise", "full.toml", "--name", "commanded")
+    run("campaign", "rehearse", "commanded", "--raters", "2", "--seed", "1")
+    for state in ("open", "pause", "open", "close"):
+        run("campaign", state, "commanded")
+    (world.folder / "platinum.csv").write_text("item_id,label,n\nitem-1,No,9\nitem-2,Yes,8\n")
+    run("campaign", "add-platinum", "shipped", "platinum.csv", "--source", "Another study", "--replace")
+    for words in STAFF.splitlines():
+        run(*words.split(), typed="a few plain words\n" if "password" in words else "")
+    run("backup", "backup.db")
+    run("backup", "backup.db")
+    run("restore", "backup.db")
+
+
+STAFF: Final = """staff invite full --role analyst
+staff add full bob --role expert
+staff add full bob --role expert
+staff role full bob analyst
+staff role full ada expert
+staff remove full bob
+staff remove full nobody
+staff email bob bob@example.org
+staff password bob
+staff token bob --scope list --name short --days 3
+staff token bob --scope nothing
+staff tokens bob
+staff revoke bob short
+sign-in bob --sign-out
+prolific study full --places 3 --description Text"""
 
 
 def _end(world: World) -> None:
@@ -395,15 +444,15 @@ def _end(world: World) -> None:
         world.shell.run("audit", name)
         world.shell.run("audit", name, "--json")
         world.shell.run("campaign", "show", name)
+        suffix = "" if name in ("pairs", "talk") else ".csv"
         for purpose in ("rating", "release", "research"):
-            world.shell.run("export", name, "-o", f"export-{name}-{purpose}", "--purpose", purpose)
+            world.shell.run("export", name, "-o", f"export-{name}-{purpose}{suffix}", "--purpose", purpose)
         world.shell.run("export", name, "-o", f"export-{name}.csv", "--with-text")
         world.shell.run("export", name, "-o", f"export-{name}-raw.csv", "--raw")
     for kind in ("table", "json", "csv"):
         world.shell.run("campaign", "list", "--format", kind)
         world.shell.run("staff", "list", "--format", kind)
         world.shell.run("staff", "tokens", "ada", "--format", kind)
-    world.shell.run("campaign", "rehearse", "draft", "--raters", "2", "--seed", "1")
     world.shell.run("db", "check")
     for path in sorted(world.folder.glob("export-*")):
         if path.is_dir():
@@ -440,4 +489,4 @@ def _write_items(folder: Path) -> None:
 
 
 RATING = (_small, _full, _many, _cells, _pairs, _shipped, _talk, _study)
-SCENES = (_campaigns, _webhooks, *RATING, _gold, _decisions, _setting_up, _by_hand, _end)
+SCENES = (_campaigns, _webhooks, *RATING, _gold, _decisions, _setting_up, _by_hand, _by_command, _end)

@@ -1,6 +1,7 @@
 """What the package shows without data: names, settings, permissions, tables, help texts, the API."""
 
 import inspect
+import re
 from collections.abc import Iterator
 from types import ModuleType
 from typing import Any
@@ -19,11 +20,12 @@ def record(writer: Writer, shell: Shell) -> None:
     """Record what can be seen of the package without data."""
     writer.write("openapi.json", as_json(site.openapi_document()))
     for module in (dissensus, dissensus.preference, dissensus.report):
-        writer.write(f"names/{module.__name__}.txt", "\n".join(_names(module)) + "\n")
-    writer.write("settings.txt", "".join(f"{name}: {one!r}\n" for name, one in site.settings_fields().items()))
-    writer.write("permissions.md", site.permission_table() + "\n")
+        writer.write(f"names/{module.__name__}.lines.txt", "\n".join(_names(module)) + "\n")
+    writer.write("settings.lines.txt", "".join(f"{name}: {one!r}\n" for name, one in site.settings_fields().items()))
+    writer.write("permissions.lines.txt", site.permission_table() + "\n")
     for name, dialect in (("sqlite", _dialect(sqlite)), ("postgresql", _dialect(postgresql))):
-        writer.write(f"tables-{name}.txt", "".join(_tables(dialect)))
+        for table, text in _tables(dialect):
+            writer.write(f"tables/{name}/{table}.txt", text)
     for path, _ in walk(site.command_tree(), ()):
         shell.run(*path, "--help", name=f"help/{'-'.join(path) or 'dissensus'}")
 
@@ -43,7 +45,7 @@ def _names(module: ModuleType) -> Iterator[str]:
         yield f"{name}{_signature(value)}"
         if inspect.isclass(value):
             for inner in sorted(one for one in dir(value) if not one.startswith("_")):
-                yield f"    {inner}{_signature(inspect.getattr_static(value, inner))}"
+                yield f"{name}.{inner}{_signature(inspect.getattr_static(value, inner))}"
 
 
 def _signature(value: Any) -> str:
@@ -54,7 +56,7 @@ def _signature(value: Any) -> str:
     if inspect.ismodule(value) or not callable(value):
         return f": {type(value).__name__}"
     try:
-        return str(inspect.signature(value))
+        return re.sub(r"\bdissensus(\.\w+)+\.(?=\w)", "", str(inspect.signature(value)))
     except (TypeError, ValueError):
         return "(...)"
 
@@ -63,8 +65,8 @@ def _dialect(module: Any) -> Any:
     return module.dialect()
 
 
-def _tables(dialect: Any) -> Iterator[str]:
-    for table in sorted(site.tables().tables.values(), key=lambda one: one.name):
-        yield str(CreateTable(table).compile(dialect=dialect)).strip() + "\n"
-        for index in sorted(table.indexes, key=lambda one: str(one.name)):
-            yield str(CreateIndex(index).compile(dialect=dialect)).strip() + "\n"
+def _tables(dialect: Any) -> Iterator[tuple[str, str]]:
+    for table in site.tables().tables.values():
+        indexes = sorted(table.indexes, key=lambda one: str(one.name))
+        made: list[Any] = [CreateTable(table), *map(CreateIndex, indexes)]
+        yield table.name, "".join(str(one.compile(dialect=dialect)).strip() + "\n" for one in made)

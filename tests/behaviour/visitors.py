@@ -11,7 +11,7 @@ from uuid import uuid4
 
 import httpx
 from fastapi import FastAPI
-from tests.behaviour.determinism import Clock, as_json
+from tests.behaviour.determinism import DRAWS, Clock, as_json
 from tests.behaviour.forms import Form, form_to
 from tests.behaviour.writer import Writer
 
@@ -56,9 +56,12 @@ class Visitor:
     headers: dict[str, str] = field(default_factory=dict)
     n: int = 0
 
-    def ask(self, method: str, path: str, *, follow: bool = True, **options: Any) -> httpx.Response:
-        """Send a request as this visitor."""
-        self.clock.forward(seconds=7)
+    def ask(
+        self, method: str, path: str, *, follow: bool = True, again: bool = False, **options: Any
+    ) -> httpx.Response:
+        """Send a request as this visitor; where it is sent again, no time passes."""
+        DRAWS.begin(again=again)
+        self.clock.forward(seconds=0 if again else 7)
         self.client.cookies = self.cookies
         headers = {**self.headers, **options.pop("headers", {})}
         answer = self.client.request(method, path, follow_redirects=follow, headers=headers, **options)
@@ -68,18 +71,34 @@ class Visitor:
     def told(self, name: str, method: str, path: str, **options: Any) -> httpx.Response:
         """Send a request, and record what is answered."""
         answer = self.ask(method, path, **options)
-        self.n += 1
-        self.writer.write(f"{self.n:03} {name.replace('/', '.')}.txt", f"{method} {path}\n{shown(answer)}")
+        self.note(name, f"{method} {path}", answer)
         return answer
+
+    def note(self, name: str, asked: str, answer: httpx.Response) -> None:
+        """Record what is answered."""
+        self.n += 1
+        self.writer.write(f"{self.n:03} {name.replace('/', '.')}.txt", f"{asked}\n{shown(answer)}")
 
     def press(
         self, path: str, action: str = "", *, choice: int = 0, files: Files | None = None, **typed: str | Sequence[str]
     ) -> httpx.Response:
         """Send a form of a page, by default the one to its own address."""
-        form = form_to(self.ask("GET", path).text, action or path)
+        return self.proceed(self.ask("GET", path), action or path, choice=choice, files=files, **typed)
+
+    def proceed(
+        self,
+        page: httpx.Response,
+        action: str,
+        *,
+        choice: int = 0,
+        files: Files | None = None,
+        **typed: str | Sequence[str],
+    ) -> httpx.Response:
+        """Send a form of a page that was answered."""
+        form = form_to(page.text, action)
         if form is None:
-            raise LookupError(f"{path} has no form to {action or path}.")
-        sent = form.answered({}, choice) | form.typed(**typed)
+            raise LookupError(f"{page.request.url} has no form to {action}.")
+        sent = form.filled(**typed) | form.button(choice)
         return self.told(f"press {form.action}", "POST", form.action, data=sent, files=files)
 
 
@@ -121,8 +140,8 @@ class Rater(Visitor):
 
     def where(self) -> httpx.Response:
         """Return the page on which the rater is, once chatbots have answered."""
-        for _ in range(POLLS):
-            page = self.ask("GET", "/rate")
+        for n in range(POLLS):
+            page = self.ask("GET", "/rate", again=n > 0)
             if "/chat/" not in page.text or self._next(page, tuple(STEPS)) is not None or "/again" in page.text:
                 return page
             time.sleep(0.02)
@@ -179,7 +198,12 @@ class Rater(Visitor):
         return self._post(name, form, form.filled(**typed))
 
     def _post(self, name: str, form: Form, sent: Mapping[str, list[str]]) -> httpx.Response:
-        return self.told(name, "POST", form.action, data=sent)
+        if name != "say":
+            return self.told(name, "POST", form.action, data=sent)
+        # Whether the page after it has the responses already is chance.
+        answer = self.told(name, "POST", form.action, data=sent, follow=False)
+        self.note("responses", "GET /rate", self.where())
+        return answer
 
 
 @contextmanager
@@ -194,13 +218,18 @@ def serving(app: FastAPI, base_url: str) -> Iterator[httpx.Client]:
 
 def shown(answer: httpx.Response) -> str:
     """Return an answer as text: its status, headers that matter, and its body."""
-    kind = answer.headers.get("content-type", "")
     lines = [str(answer.status_code)]
     for name in ("content-type", "location", "content-disposition", "cache-control", "link", "retry-after"):
         if name in answer.headers:
             lines.append(f"{name}: {answer.headers[name]}")
-    body = as_json(answer.json()) if "json" in kind and answer.content else answer.text
+    body = as_json(answer.json()) if is_json(answer) and answer.content else answer.text
     return "\n".join([*lines, "", body])
+
+
+def is_json(answer: httpx.Response) -> bool:
+    """Tell whether an answer is JSON."""
+    kind = str(answer.headers.get("content-type", "")).partition(";")[0]
+    return kind == "application/json" or kind.endswith("+json")
 
 
 def found_in(text: str, pattern: str) -> str:
