@@ -1,14 +1,15 @@
 """`dissensus fetch`: download of public data sets, with checksums."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from dissensus.cli.result_writer import progress_bar
-from dissensus.files.fetch import RECORD, Fetched
-from dissensus.files.fetch import fetch as run
 from dissensus.files.fetch.catalogue import Dataset, load_dataset
+
+if TYPE_CHECKING:
+    from dissensus.files.fetch import Fetched
 
 
 def fetch(
@@ -32,6 +33,9 @@ def fetch(
 
     Example: dissensus fetch dices-350
     """
+    # Not at the top: `--help` must load no HTTP client.
+    from dissensus.files.fetch import fetch as run
+
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to
     _introduce(dataset, mirror)
@@ -53,7 +57,8 @@ def _introduce(dataset: Dataset, mirror: str | None) -> None:
     typer.echo("\n".join(lines), err=True)
 
 
-def _describe_file(file: Fetched) -> str:
+def _describe_file(file: "Fetched") -> str:
+    from dissensus.files.fetch import RECORD
 
     way = "downloaded" if file.downloaded else "already there"
     checks = {
