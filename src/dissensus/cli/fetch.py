@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dissensus.cli.result_writer import progress_bar
-from dissensus.files.fetch.catalogue import Dataset, load_dataset
 
 if TYPE_CHECKING:
     from dissensus.files.fetch import Fetched
+    from dissensus.files.fetch.catalogue import Dataset
 
 
 def fetch(
@@ -35,6 +35,7 @@ def fetch(
     """
     # Not at the top: `--help` must load no HTTP client.
     from dissensus.files.fetch import fetch as run
+    from dissensus.files.fetch.catalogue import load_dataset
 
     dataset = load_dataset(name)
     folder = Path("data", name) if to is None else to
@@ -47,7 +48,7 @@ def fetch(
         typer.echo(file.path)
 
 
-def _introduce(dataset: Dataset, mirror: str | None) -> None:
+def _introduce(dataset: "Dataset", mirror: str | None) -> None:
     lines = [
         f"{dataset.title} ({dataset.paper})",
         f"Licence: {dataset.licence}",
