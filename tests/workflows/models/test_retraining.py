@@ -382,7 +382,7 @@ def test_campaigns_of_pairs_teach_too(platform: Platform, line: RegisteredModel)
 
 
 def test_too_little(platform: Platform, line: RegisteredModel) -> None:
-    with pytest.raises(NotFound, match=r'No campaign names harmless: lines = \["harmless"\]'):
+    with pytest.raises(NotFound, match=r'No campaign names harmless: registered_models = \["harmless"\]'):
         retrain_from_campaigns(platform, line.folder, now=NOW)
     kept = learning_from(platform)
     rater = enter(platform, kept.key)
