@@ -98,7 +98,7 @@ class Server:
     def start(self) -> None:
         """Start it, and wait until it answers."""
         # Not on a port, so that servers of several workers never meet.
-        options = f"-F -k {self.folder} -c listen_addresses='' -c max_connections=60"
+        options = f"-F -k {self.folder} -c listen_addresses='' -c max_connections=60 -c jit=off -c autovacuum=off"
         self.run("pg_ctl", "-D", "data", "-w", "-l", "log", "-o", options, "start")
 
     def kill(self) -> None:
