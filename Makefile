@@ -8,6 +8,8 @@ ML_READY := $(ML)/.ready
 TORCH := 2.13.0
 ARGS ?=
 JOBS ?= 2
+# Rewritten assertions and compiled modules are kept from run to run, and shared by processes.
+unexport PYTHONDONTWRITEBYTECODE
 
 # The data folder is found beside the project unless the variable names another one.
 ifeq ($(origin DISSENSUS_DATA),undefined)
