@@ -9,6 +9,17 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_play
 from tests.support.chromium import MISSING, launch, running
 from tests.support.live_site import Live, serving
 
+HERE = Path(__file__).parent
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave whole stories in the dark to the slow tests: the quick ones look at the colours of each page in both."""
+    for item in items:
+        params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+        if item.path.parent == HERE and item.path.name != "test_report.py" and "dark" in params.values():
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:

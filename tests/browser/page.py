@@ -56,10 +56,17 @@ class View:
         It takes a page that sets no background for white, in the dark too. It loads neither sounds nor style sheets
         again, which no rule for pages like ours looks at.
         """
-        if not self.page.evaluate("'axe' in window"):
-            self.page.evaluate(AXE)
-        run = "axe.run(document, {resultTypes: ['violations'], preload: false}).then(found => found.violations)"
-        return [_violation(rule, node) for rule in self.page.evaluate(run) for node in rule["nodes"]]
+        return self._axe({})
+
+    def faint_in_the_dark(self) -> list[str]:
+        """What axe-core finds of colours in the dark, of a page that is shown in the light, and is again afterwards.
+
+        Nothing else of a page depends on the scheme; whole stories in the dark are among the slow tests.
+        """
+        self._emulate("dark")
+        found = self._axe({"runOnly": ["color-contrast", "link-in-text-block"]})
+        self._emulate("light")
+        return found
 
     def shot(self, name: str) -> None:
         """Keep a picture of the whole page for people to look at, where the environment names a folder for them."""
@@ -69,6 +76,20 @@ class View:
     def pdf(self) -> bytes:
         """The page printed on A4, unless it asks for other paper."""
         return self.page.pdf(format="A4", prefer_css_page_size=True, print_background=True)
+
+    def _emulate(self, scheme: Literal["light", "dark"]) -> None:
+        self.page.emulate_media(color_scheme=scheme)
+        self.page.evaluate(
+            "document.getAnimations().filter(one => isFinite(one.effect.getComputedTiming().endTime))"
+            ".forEach(one => one.finish())"
+        )
+
+    def _axe(self, options: dict[str, Any]) -> list[str]:
+        if not self.page.evaluate("'axe' in window"):
+            self.page.evaluate(AXE)
+        run = "options => axe.run(document, options).then(found => found.violations)"
+        found = self.page.evaluate(run, {"resultTypes": ["violations"], "preload": False, **options})
+        return [_violation(rule, node) for rule in found for node in rule["nodes"]]
 
     def _check(self, name: str) -> list[str]:
         found: list[str] = self.page.evaluate(f"() => {{ {CHECKS}\n return {name}(); }}")

@@ -44,6 +44,8 @@ def entrance(live: Live, context: BrowserContext, scheme: str) -> None:
             page.set_viewport_size({"width": width, "height": 800})
             view.shot(f"door-{name}-{scheme}-{width}")
             found.extend(f"{name}: {one}" for one in view.violations() + view.overflowing() + view.overlapping())
+        if scheme == "light":
+            found.extend(f"{name}: {one}" for one in view.faint_in_the_dark())
 
     page.goto(f"{live.url}/broken")
     page.get_by_text("name this reference:").wait_for()

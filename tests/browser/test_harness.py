@@ -177,6 +177,8 @@ def test_contrast_is_checked_in_the_scheme_of_the_reader(shown: Show) -> None:
     grey = '<p style="color:#666">Grey</p><svg width="90" height="20"><text y="15" fill="#666">Label</text></svg>'
     light = shown(grey)
     assert light.violations() == light.faint() == []
+    assert [finding.split()[0] for finding in light.faint_in_the_dark()] == ["color-contrast"]
+    assert light.violations() == []
     dark = shown(grey, dark=True)
     assert [finding.split()[0] for finding in dark.violations()] == ["color-contrast"]
     assert dark.faint() == ["“Label” has a contrast of 3.26"]
@@ -275,6 +277,7 @@ def test_browsers_are_found_in_order(tmp_path: Path) -> None:
         assert find_browser(own, search=str(tmp_path)) == tmp_path / name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("ci", "code", "outcome"), [("", 0, "SKIPPED [1]"), ("true", 1, "Failed: ")])
 def test_without_a_browser_tests_are_skipped_aloud_but_fail_in_ci(
     tmp_path: Path, ci: str, code: int, outcome: str

@@ -41,6 +41,8 @@ def sound(page: Page, name: str, scheme: str) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         assert view.violations() + view.overflowing() == []
         view.shot(f"{name}-{scheme}-{width}")
+    if scheme == "light":
+        assert view.faint_in_the_dark() == []
 
 
 def link(live: Live, *items: Item, **changes: Any) -> str:

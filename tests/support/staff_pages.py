@@ -49,3 +49,5 @@ def sound(page: Page, name: str, scheme: str = "light") -> None:
         assert view.overflowing() == []
         assert view.overlapping() == []
         view.shot(f"owner-{name}-{scheme}-{width}")
+    if scheme == "light":
+        assert view.faint_in_the_dark() == []
