@@ -7,7 +7,6 @@ from uuid import uuid4
 
 import httpx
 import pytest
-from sqlalchemy import text
 from starlette.requests import Request
 from tests.support.campaigns import ABOUT_YOU, AGREED, NOW
 from tests.support.staff_browsers import House, make, send, token_of
@@ -106,8 +105,8 @@ def test_the_form_of_the_password_is_of_the_browser_that_asked(house: House) -> 
 @one_kind
 def test_addresses_are_kept_as_hashes_alone(house: House) -> None:
     enter(house.stranger(), "ada", "wrong password")
-    fingerprints = text("SELECT fingerprint FROM login_failure")
-    rows = house.platform.database.engine.connect().execute(fingerprints).scalars().all()
+    with house.platform.database.reading() as tx:
+        rows = tx.exec_driver_sql("SELECT fingerprint FROM login_failure").scalars().all()
     assert len(rows) == 2
     assert all(re.fullmatch(r"[0-9a-f]{64}", row) for row in rows)
 
