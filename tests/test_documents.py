@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.support.paths import ROOT
@@ -17,14 +18,18 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONSOLE = re.compile(r"^```console\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 
-def shown() -> list[tuple[str, str]]:
-    """Return the commands of README and documentation that show an output, and that output."""
+SLOW = "dissensus preference evaluate"
+
+
+def shown() -> list[Any]:
+    """Return the commands of README and documentation that show an output, and that output; models take a while."""
     found = []
     for page in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))):
         for block in CONSOLE.findall(page.read_text(encoding="utf-8")):
             command, _, output = block.partition("\n")
             if output and output[0] != "$":
-                found.append((command.removeprefix("$ "), output))
+                marks = [pytest.mark.slow] if SLOW in command else []
+                found.append(pytest.param(command.removeprefix("$ "), output, marks=marks))
     return found
 
 

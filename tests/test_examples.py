@@ -24,6 +24,7 @@ EXAMPLES = ROOT / "examples"
 NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 NEEDS_DATA = "dices.ipynb"
 NEEDS_SITE = "client.ipynb"
+QUICK = "two_groups.ipynb"
 
 
 def executed(path: Path, **environment: str) -> Iterator[dict[str, Any]]:
@@ -47,7 +48,11 @@ def site(sqlite_template: Path, tmp_path: Path) -> Iterator[dict[str, str]]:
         yield {"DISSENSUS_URL": live.url, "DISSENSUS_TOKEN": token(live.platform, "ada"), "NO_PROXY": "127.0.0.1"}
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=[] if path.name == QUICK else pytest.mark.slow) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs(path: Path, request: pytest.FixtureRequest) -> None:
     if path.name == NEEDS_DATA:
         request.getfixturevalue("dices_350")

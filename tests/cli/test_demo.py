@@ -95,6 +95,7 @@ def test_gold_is_verified_a_flag_is_decided_and_the_log_holds(run: RunCommand, t
     assert told["erased"] > 0
 
 
+@pytest.mark.slow
 def test_the_site_stays_until_it_is_interrupted(tmp_path: Path, port: str) -> None:
     (tmp_path / "dissensus-demo").mkdir()
     (tmp_path / "dissensus-demo" / "dissensus-demo.db").write_text("of an earlier demo")

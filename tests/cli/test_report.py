@@ -40,6 +40,7 @@ def test_one_command_makes_one_page(run: RunCommand, ratings_csv: Path, tmp_path
     assert shlex.join(["dissensus", "report", str(ratings_csv), *QUICK]) in said
 
 
+@pytest.mark.slow
 def test_the_same_command_writes_the_same_bytes(script: RunCommand, ratings_csv: Path, tmp_path: Path) -> None:
     pages = []
     for _ in range(2):

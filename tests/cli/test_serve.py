@@ -36,6 +36,7 @@ def test_it_answers_writes_no_names_down_and_stops(tmp_path: Path, database_url:
     assert "127.0.0.1" not in str(lines)
 
 
+@pytest.mark.parametrize("database_url", [pytest.param("sqlite", marks=pytest.mark.slow), "postgresql"], indirect=True)
 def test_two_workers_count_together_and_stop_together(tmp_path: Path, database_url: str) -> None:
     with served(tmp_path, "--workers", "2", database_url=database_url, secret_key=KEY) as site:
         for _ in range(20):

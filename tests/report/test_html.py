@@ -101,6 +101,7 @@ def test_figures_and_tables_are_there_with_their_readings(page: str, report: Rep
     assert page.count('class="wide"') == page.count('class="narrow"') == len(report.figures) + len(report.items)
 
 
+@pytest.mark.slow
 def test_a_whole_campaign_is_small() -> None:
     report = build(simulate(preset("dices-350"), seed=0).ratings("all"), permutations=20, bootstrap=5)
     assert len(report.to_html().encode()) < 2.5 * MEGABYTE

@@ -28,12 +28,14 @@ def files(items: Path) -> dict[Path, str]:
     return gallery.files()
 
 
+@pytest.mark.slow
 def test_the_gallery_is_what_its_code_makes(files: dict[Path, str]) -> None:
     there = {gallery.REPORT, *gallery.PICTURES.iterdir(), *gallery.GENERATED.iterdir()}
     assert there == set(files)
     assert [path.name for path, text in files.items() if path.read_text(encoding="utf-8") != text] == []
 
 
+@pytest.mark.slow
 def test_nothing_of_a_conversation_is_shown(files: dict[Path, str], items: Path) -> None:
     texts = pl.read_csv(items).select(pl.concat_str("context", "response", separator="\n")).to_series()
     said = {line.strip() for text in texts for line in re.split(r"\n|(?<=[.?!]) |^\w+:", text, flags=re.MULTILINE)}
@@ -41,6 +43,7 @@ def test_nothing_of_a_conversation_is_shown(files: dict[Path, str], items: Path)
     assert [sentence for sentence in said if len(sentence) > 25 and sentence in shown] == []
 
 
+@pytest.mark.slow
 def test_the_report_and_the_pictures_are_small(files: dict[Path, str]) -> None:
     sizes = {path: len(text.encode()) for path, text in files.items()}
     assert sizes.pop(gallery.REPORT) < 1_500_000

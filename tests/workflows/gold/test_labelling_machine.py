@@ -97,11 +97,18 @@ class Labelling(RuleBasedStateMachine):
         assert (first.state in ("disputed", "settled")) == (not self.open)
 
 
-def test_labels_follow_the_rules_in_any_order(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    "tried",
+    [
+        pytest.param(settings(quick, max_examples=15, stateful_step_count=14), id="quick"),
+        pytest.param(settings(quick, stateful_step_count=14), id="long", marks=pytest.mark.slow),
+    ],
+)
+def test_labels_follow_the_rules_in_any_order(platform: Platform, tried: settings) -> None:
     owner, experts = staffed(platform, 5, rated=items(N_ITEMS))
 
     class OnThisPlatform(Labelling):
         def __init__(self) -> None:
             super().__init__(platform, owner, experts)
 
-    run(OnThisPlatform, settings=settings(quick, stateful_step_count=14))
+    run(OnThisPlatform, settings=tried)
