@@ -9,33 +9,27 @@ from tests.support.live_site import Live, serving
 from tests.support.staff_browsers import House
 
 HERE = Path(__file__).parent
-#: what pages and answers say: their queries are tested on both kinds of databases by the workflows, and all of these
-#: by the slow tests; whatever waits, locks, counts or sorts stays here with both
-SAYING = {
-    *(
-        "api",
-        "api_document",
-        "api_enumeration",
-        "api_errors",
-        "api_gold",
-        "api_pay",
-        "attempting",
-        "caring",
-        "chatting",
+# Pages and responses whose queries the workflows test on both databases. Whatever waits, locks, counts or sorts is not
+# listed and stays on both.
+PAGES_ON_SQLITE = {
+    "api": ("api", "openapi", "enumeration", "errors", "gold", "pay"),
+    "core": ("access_log", "appearance", "enumeration", "hostile_texts", "suppression"),
+    "rater": ("attention_checks", "chat", "entry", "pairs", "prolific", "safety"),
+    "staff": (
+        *("attempts", "campaigns", "care", "curation", "drafts", "gold", "model_registry", "oidc", "pay", "staff"),
+        *("submissions", "webhooks", "withdrawals"),
     ),
-    *("checking", "curation_pages", "drafting", "entering", "enumeration", "gold", "hostile_texts", "limited", "lines"),
-    *("looks", "oidc", "owner", "pairing", "pay", "prolific", "rater_safety", "staff", "submissions", "watch"),
-    *("webhooks", "withdrawing"),
 }
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave what pages say over PostgreSQL to the slow tests: the quick ones ask them over SQLite."""
+    """Move the listed pages on PostgreSQL to the slow tests; the quick ones run them on SQLite."""
+    paths = {HERE / room / f"test_{name}.py" for room, names in PAGES_ON_SQLITE.items() for name in names}
+    assert all(path.is_file() for path in paths)
     for item in items:
         params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
-        ours = item.path.parent == HERE and item.path.stem.removeprefix("test_") in SAYING
-        if ours and params.get("database_url") == "postgresql":
+        if item.path in paths and params.get("database_url") == "postgresql":
             item.add_marker(pytest.mark.slow)
 
 

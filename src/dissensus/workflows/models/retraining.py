@@ -66,7 +66,9 @@ def collect_comparisons(
     parts = {} if found is None else _pairs_by_campaign(found, purpose)
     of_files = read_pair_files(files, purpose=purpose) if files else None
     if of_files is None and not any(part.pairs for part in parts.values()):
-        raise NotFound(f"{_nothing_to_learn(line, found)} Open a campaign that names the model, or give files of pairs.")
+        raise NotFound(
+            f"{_nothing_to_learn(line, found)} Open a campaign that names the model, or give files of pairs."
+        )
     return TrainingComparisons(
         read=join_pairs([*parts.values(), *filter(None, [of_files])]),
         by_campaign={name: len(part.pairs) for name, part in parts.items() if part.pairs},
