@@ -23,6 +23,9 @@ from dissensus.web.core.metrics import MULTIPROCESS_VARIABLE
 SHUTDOWN_TIMEOUT_S: Final = 30
 """Time for requests in progress at shutdown."""
 
+WORKER_TIMEOUT_S: Final = 60
+"""Time for a worker to answer the supervisor; importing the site takes longer than the default on a busy machine."""
+
 LOG_CONFIG: Final[dict[str, Any]] = {
     "version": 1,
     "disable_existing_loggers": False,
@@ -105,6 +108,7 @@ def _config(settings: Settings, secret: str) -> uvicorn.Config:
         server_header=False,
         forwarded_allow_ips=settings.trusted_proxies,
         timeout_graceful_shutdown=SHUTDOWN_TIMEOUT_S,
+        timeout_worker_healthcheck=WORKER_TIMEOUT_S,
         ws="none",
     )
 
