@@ -180,7 +180,7 @@ def _preferences(shell: Shell) -> None:
     shell.run("preference", "score", "talks.jsonl", "--model", "model", "-o", "scored.jsonl")
     shell.run("preference", "score", "attempts.jsonl", "--model", "model", "-o", "scored-attempts.jsonl")
     shell.run("validate", "harmless.jsonl")
-    shell.run("preference", "line", "first", "--purpose", "harmless")
+    shell.run("preference", "register", "first", "--purpose", "harmless")
     shell.run("preference", "retrain", "first", "harmless.jsonl", "--no-site")
     shell.run("preference", "retrain", "first", "harmless.jsonl", "--no-site")
     for kind in FORMATS:

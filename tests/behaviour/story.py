@@ -232,7 +232,7 @@ def _campaigns(world: World) -> None:
 def _webhooks(world: World) -> None:
     """Tell addresses what happens from now on."""
     world.send("/full/webhooks", address=world.receiver.address("ok"))
-    world.send("/full/webhooks", address=world.receiver.address("gone"), kinds=["submit", "withdraw"])
+    world.send("/full/webhooks", address=world.receiver.address("gone"), kinds=["item_submitted", "withdrawn"])
     world.staff("ada").press(
         "/campaigns/talk/webhooks", "/campaigns/talk/webhooks", address=world.receiver.address("talk")
     )

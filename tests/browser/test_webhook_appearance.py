@@ -44,11 +44,11 @@ def by_hand(page: Page, live: Live, receiver: Receiver, scheme: str) -> None:
     sound(page, "webhooks-none", scheme)
     page.get_by_label("Its address").fill("https://10.0.0.1/hook")
     page.get_by_text("Some kinds of events alone").click()
-    page.get_by_label("submit: a rater finished an item").check()
+    page.get_by_label("item_submitted: a rater finished an item").check()
     page.get_by_role("button", name="Add the webhook").click()
     page.get_by_role("alert").wait_for()
     assert page.get_by_label("Its address").input_value() == "https://10.0.0.1/hook"
-    assert page.get_by_label("submit: a rater finished an item").is_checked()
+    assert page.get_by_label("item_submitted: a rater finished an item").is_checked()
     sound(page, "webhooks-wrong", scheme)
     page.get_by_label("Its address").fill(receiver.address("ok"))
     page.get_by_label("Tell it what happened before, too").check()

@@ -28,7 +28,7 @@ def rank(
     ],
     by: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="RankedChatbot by each group of this column too, as rater_gender."),
+        typer.Option(metavar="COLUMN", help="Rank by each group of this column too, as rater_gender."),
     ] = None,
     bootstrap: Annotated[
         int, typer.Option(metavar="N", min=0, help="Bootstrap replicates of raters; 0: no intervals.")
